@@ -24,8 +24,9 @@ const usage = `Usage: npm run build && node --conditions=reeve-source --import t
   --repeats N    loads of Home, whose median is shown (5)
   --decisions N  decisions of another person (20)
   --seconds N    of 1,000 events a second, and of each turn of the sockets (20)
-  --from N       minute of the first look at the heap, under 1,000 events a second (2)
+  --from N       minute of the first look at the heap (2)
   --minutes N    minute of the last look at the heap (12)
+  --rate N       events a second while the heap is looked at (1000)
   --data FOLDER  keeps the hub's data there, and takes what is there
   --json         one line of JSON instead of text
 Ends with code 1 when a goal is missed.
@@ -44,6 +45,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '20' },
     from: { type: 'string', default: '2' },
     minutes: { type: 'string', default: '12' },
+    rate: { type: 'string', default: '1000' },
     data: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -236,13 +238,14 @@ async function sockets(page: Page): Promise<void> {
 async function heap(page: Page): Promise<void> {
   const [from, to] = [Number(values.from), Number(values.minutes)];
   await openTail(page);
-  const stop = pour(hub, 1_000, 100);
+  const rate = Number(values.rate);
+  const stop = pour(hub, rate, 100);
   await pause(from * minuteMs);
   const early = await heapBytes(page);
   await pause((to - from) * minuteMs);
   const late = await heapBytes(page);
   await stop();
-  judge(`heap, minute ${to} against ${from}`, round((late / early - 1) * 100), ' %', 10);
+  judge(`heap at ${rate} events/s, minute ${to} against ${from}`, round((late / early - 1) * 100), ' %', 10);
   tell(`minute ${to}`, round(late / 1024 / 1024), ' MiB');
 }
 

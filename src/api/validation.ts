@@ -14,10 +14,36 @@ export const validationFailed = (problems: readonly Problem[]): HubError =>
 /** What is said of the commonest problems, in words for whoever typed the request. */
 export const sentences: z.core.ParseContext<z.core.$ZodIssue> = {
   error(issue) {
-    if (issue.code === 'invalid_type' && issue.input === undefined) return 'is required';
-    if (issue.code !== 'invalid_value') return undefined;
-    return `must be ${issue.values.map(String).join(' or ')}`;
+    if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`;
+    if (issue.code === 'too_small' || issue.code === 'too_big') {
+      const [limit, most] =
+        issue.code === 'too_big' ? [issue.maximum, 'at most'] : [issue.minimum, 'at least'];
+      if (issue.inclusive !== false) return bounds[issue.origin]?.(`${most} ${limit}`);
+    }
+    if (issue.code !== 'invalid_type') return undefined;
+    if (issue.input === undefined) return 'is required';
+    const kind = kinds[issue.expected];
+    return kind && `must be ${kind}`;
   },
+};
+
+type Words<T> = { readonly [name: string]: T | undefined };
+
+const kinds: Words<string> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const bounds: Words<(limit: string) => string> = {
+  string: (limit) => `must have ${limit} character(s)`,
+  array: (limit) => `must hold ${limit} item(s)`,
+  number: (limit) => `must be ${limit}`,
+  int: (limit) => `must be ${limit}`,
 };
 
 /** The problems of one part, the first 50. */

@@ -1,12 +1,13 @@
 // Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
 // key.
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
-import type { Approval } from '../domain/approval.ts';
+import { type Approval, asSeen } from '../domain/approval.ts';
 import { maxBundleBytes, maxBundleEvents } from '../domain/decision-bundle.ts';
 import { policyVersionOf, runIdOf } from '../domain/decision-event.ts';
 import { envelopeBytes } from '../domain/envelope.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import type { StoredEvent } from '../domain/event.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { RunKey } from '../domain/run.ts';
 import type { EventFilter } from '../ports/events.ts';
@@ -38,8 +39,10 @@ export interface Evidence<T> {
   readonly lastSeq: number;
   readonly runIds: readonly string[];
   readonly rulesets: readonly UsedRuleset[];
-  /** Oldest first. */
+  /** Oldest first, with all their arguments that are kept. */
   readonly approvals: readonly Approval[];
+  /** Older ones, for which there was no room. */
+  readonly approvalsLeftOut: number;
 }
 
 export interface SignedBytes {
@@ -66,7 +69,9 @@ export interface EvidenceOfRuns {
 }
 
 const pageSize = 500;
-const maxApprovals = 1_000;
+const approvalsAtOnce = 100;
+/** Bytes of a bundle that approvals take at most. */
+const maxApprovalBytes = 1.5 * 1024 * 1024;
 const maxDeployments = 200;
 /** Events looked at for the parts of a run that is too large for one bundle. */
 const maxCounted = 400_000;
@@ -123,7 +128,7 @@ export function createEvidence({
     const shown = parts.slice(0, shownParts).join(', ');
     throw refused(
       'run_too_large',
-      `A decision bundle holds at most ${maxBundleEvents} events and ${maxBundleBytes} bytes. Ask for parts: ${shown}${
+      `A decision bundle holds at most ${maxBundleEvents} events and ${maxBundleBytes} bytes. Ask for its parts, each with the chain_head of the one before as prev_head: ${shown}${
         parts.length > shownParts ? `, and ${parts.length - shownParts} more` : ''
       }.`,
     );
@@ -150,15 +155,33 @@ export function createEvidence({
     );
   }
 
-  async function approvalsOf(tenantId: string, { agentId, sessionId }: RunKey): Promise<readonly Approval[]> {
-    const page = { limit: maxApprovals, offset: 0 };
-    const { items } = await store.approvals.list(
-      tenantId,
-      { env: null, agentId, sessionId },
-      page,
-      clock.now(),
-    );
-    return [...items].reverse();
+  /** The newest that there is room for, oldest first. */
+  async function approvalsOf(
+    tenantId: string,
+    { agentId, sessionId }: RunKey,
+  ): Promise<{ readonly approvals: readonly Approval[]; readonly bytes: number; readonly leftOut: number }> {
+    const filter = { env: null, agentId, sessionId };
+    const now = clock.now();
+    const approvals: Approval[] = [];
+    let bytes = 0;
+    for (let after: Approval | undefined; ; after = approvals[0]) {
+      const page = { limit: approvalsAtOnce, offset: 0, ...omitUndefined({ after }) };
+      const { items, more } = await store.approvals.list(tenantId, filter, page, now);
+      for (const brief of items) {
+        // Lists leave large arguments out.
+        const isBrief = brief.toolArgs === null && brief.argsBytes > 0;
+        const whole = (isBrief ? await store.approvals.getWhole(tenantId, brief.id) : null) ?? brief;
+        // Past its deadline it has timed out, whether or not that was stored yet.
+        const approval = asSeen(whole, now);
+        bytes += Buffer.byteLength(JSON.stringify(approval));
+        if (bytes > maxApprovalBytes) {
+          const total = await store.approvals.count(tenantId, filter, now);
+          return { approvals, bytes: maxApprovalBytes, leftOut: total - approvals.length };
+        }
+        approvals.unshift(approval);
+      }
+      if (!more || items.length === 0) return { approvals, bytes, leftOut: 0 };
+    }
   }
 
   return {
@@ -178,7 +201,8 @@ export function createEvidence({
           const kept: { at: number; seq: number; written: ReturnType<typeof write> }[] = [];
           const versions = new Set<string>();
           const runIds = new Set<string>();
-          let bytes = 0;
+          const asked = await approvalsOf(tenantId, key);
+          let { bytes } = asked;
           for await (const events of pages(tenantId, filter)) {
             for (const event of events) {
               const written = write(event);
@@ -201,7 +225,8 @@ export function createEvidence({
             lastSeq: kept.reduce((most, { seq }) => Math.max(most, seq), 0),
             runIds: [...runIds].sort(),
             rulesets: await used(tenantId, view, versions),
-            approvals: await approvalsOf(tenantId, key),
+            approvals: asked.approvals,
+            approvalsLeftOut: asked.leftOut,
           };
         }),
       ),

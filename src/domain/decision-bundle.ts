@@ -37,8 +37,12 @@ export function piecesOf(event: Fields): EventPieces {
 const digestLength = 64;
 
 /** Each event as JSON with its digest, in order; returns the last digest, the head of the chain. */
-function* chained(events: readonly EventPieces[], sha256: Sha256): Generator<string, string> {
-  let prev = '';
+function* chained(
+  events: readonly EventPieces[],
+  sha256: Sha256,
+  prevHead: string,
+): Generator<string, string> {
+  let prev = prevHead;
   for (const { before, between, after } of events) {
     const link = `"prev":"${prev}"`;
     const digest = sha256(joined(before, between, link, after));
@@ -63,18 +67,19 @@ function framed(fields: Fields, head: string): readonly [before: string, after: 
 /**
  * The payload: canonical JSON, so that equal content gives equal bytes. Written event by event, because a bundle is
  * large and a text of it would be there several times.
- * @param fields all but the events and the head of their chain
+ * @param fields all but the events and the head of their chain; `prev_head`, if any, is what the first event follows
  * @param events in their order; the digest of each is over its canonical JSON with `prev`
  * @param sha256 hex
  */
 export function bundleBytes(fields: Fields, events: readonly EventPieces[], sha256: Sha256): Uint8Array {
+  const prevHead = typeof fields.prev_head === 'string' ? fields.prev_head : '';
   // The head stands in front of the events, and its length is known before it is.
-  const [place, after] = framed(fields, '0'.repeat(events.length === 0 ? 0 : digestLength));
+  const [place, after] = framed(fields, events.length === 0 ? prevHead : '0'.repeat(digestLength));
   const start = Buffer.byteLength(place);
   const most = events.reduce((sum, { bytes }) => sum + bytes + 1, start + Buffer.byteLength(after));
   const payload = Buffer.allocUnsafeSlow(most);
   let end = start;
-  const chain = chained(events, sha256);
+  const chain = chained(events, sha256, prevHead);
   let link = chain.next();
   for (; !link.done; link = chain.next()) {
     if (end > start) end += payload.write(',', end);

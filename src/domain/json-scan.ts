@@ -36,7 +36,8 @@ const comma = 0x2c;
 const colon = 0x3a;
 
 /**
- * Scans an object for the list under `key`. Yields now and then, so that the caller can let others work.
+ * Scans an object for the list under `key`; JSON of another kind has none. Yields now and then, so that the caller can
+ * let others work.
  * @throws HubError invalid_json; validation_failed for too many elements
  */
 export function* scanList(
@@ -50,7 +51,13 @@ export function* scanList(
   let values = 0;
   let nextPause = pauseEvery;
   let at = skipSpace(bytes, 0);
-  if (bytes[at] !== 0x7b) throw invalid('an object is expected');
+  if (bytes[at] !== 0x7b) {
+    // JSON of another kind holds no list, either.
+    const other = skipValue(bytes, at);
+    if (other.depth === 0) parseSpans(bytes, [other]);
+    if (skipSpace(bytes, other.end) !== bytes.length) throw invalid('something follows its end');
+    return { elements, others };
+  }
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === 0x7d) return { elements, others };
   for (;;) {

@@ -68,6 +68,8 @@ export interface ViewOptions {
   readonly width?: number;
   readonly height?: number;
   readonly cookie?: string;
+  /** A screen for fingers. */
+  readonly touch?: boolean;
 }
 
 /** A browser of one person. Every fault is kept: `noFaults` fails on any. */
@@ -78,6 +80,7 @@ export async function view(url: string, options: ViewOptions = {}): Promise<View
     baseURL: url,
     timezoneId: 'Europe/Berlin',
     reducedMotion: 'reduce',
+    hasTouch: options.touch ?? false,
   });
   if (options.cookie) {
     const [name = '', value = ''] = options.cookie.split('=');

@@ -112,6 +112,44 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
   await seen.context.close();
 });
 
+it('chooses a range under a finger, and lets one that goes up or down scroll the page', async () => {
+  const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+  const { page } = seen;
+  await page.goto('/dashboard/events');
+  const over = page.locator('.plot .u-over');
+  await over.waitFor();
+  const session = await seen.context.newCDPSession(page);
+  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: { x: number; y: number }[]) =>
+    session.send('Input.dispatchTouchEvent', { type, touchPoints: points });
+  /** From a part of the drawing's width, by steps across or down, in pixels. */
+  const drag = async (part: number, across: number, down: number): Promise<void> => {
+    const place = await over.boundingBox();
+    if (!place) throw new Error('nothing is drawn');
+    const [x, y] = [place.x + place.width * part, place.y + place.height / 2];
+    await touch('touchStart', [{ x, y }]);
+    for (let n = 1; n <= 5; n += 1) {
+      await touch('touchMove', [{ x: x + (across * n) / 5, y: y + (down * n) / 5 }]);
+    }
+    if (across !== 0) await page.locator('.plot .u-select').waitFor();
+    await touch('touchEnd', []);
+  };
+  const scrolled = (): Promise<number> =>
+    page.evaluate(`document.querySelector('main').scrollTop + scrollY`) as Promise<number>;
+  await drag(0.5, 0, -120);
+  await expect.poll(scrolled).toBeGreaterThan(40);
+  expect(new URL(page.url()).searchParams.has('since')).toBe(false);
+  await page.evaluate(`document.querySelector('.plot').scrollIntoView({ block: 'center' })`);
+  const { width } = (await over.boundingBox()) ?? { width: 0 };
+  await drag(0.25, width * 0.25, 0);
+  await page.waitForURL((url) => url.searchParams.has('since'));
+  const [since, until] = spanOf(page);
+  expect([since % slotMs, until % slotMs]).toEqual([0, 0]);
+  expect((until - since) / hourMs).toBeGreaterThan(5.5);
+  expect((until - since) / hourMs).toBeLessThan(7);
+  noFaults(seen);
+  await seen.context.close();
+});
+
 it('is read by keys, and chooses a range by them', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;

@@ -26,6 +26,7 @@ try {
         await seen.page.goto(`/dashboard${path}`);
         await seen.page.locator('main h1').first().waitFor();
         await seen.page.waitForTimeout(800);
+        await seen.page.locator('.chart-place:not(:has(canvas))').first().waitFor({ state: 'hidden' });
         await seen.page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
       }
       await seen.context.close();

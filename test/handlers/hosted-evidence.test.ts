@@ -1,7 +1,11 @@
 // The signed decision bundle of a run, and what the offline check makes of it.
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
+import { verifyCommand } from '../../packages/agent/src/cli/verify.ts';
 import { checkBundle } from '../../packages/agent/src/cli/verify-bundle.ts';
 import type { Caller } from '../../src/api/call.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
@@ -117,6 +121,73 @@ describe('a decision bundle', () => {
     for (const [, from_seq = '', to_seq = ''] of named)
       count += payloadOf((await bundle({ from_seq, to_seq })).body).event_count;
     expect(count).toBe(156);
+  });
+
+  it('of a part follows the part before', async () => {
+    await ingest(Array.from({ length: 4 }, (_, i) => event(i)));
+    const { events } = payloadOf((await bundle()).body);
+    const to_seq = String(events[1].seq);
+    const first = payloadOf((await bundle({ to_seq })).body);
+    expect(first).toMatchObject({ event_count: 2, prev_head: '' });
+    const { body } = await bundle({ from_seq: String(events[2].seq), prev_head: first.chain_head });
+    expect((await checkBundle(body, await pinned())).wrong).toBeNull();
+    const second = payloadOf(body);
+    expect(second).toMatchObject({ event_count: 2, prev_head: first.chain_head });
+    expect(second.events[0].prev).toBe(first.events[1].digest);
+    // Parts that were cut where time and arrival agree are the whole.
+    expect(second.chain_head).toBe(payloadOf((await bundle()).body).chain_head);
+    const none = { from_seq: String(events[3].seq + 1), prev_head: first.chain_head };
+    expect(payloadOf((await bundle(none)).body)).toMatchObject({ events: [], chain_head: first.chain_head });
+    await expect(bundle({ prev_head: 'A'.repeat(64) })).rejects.toMatchObject({ code: 'validation_failed' });
+  });
+
+  it('in parts is checked as a run: each file follows the one before it', async () => {
+    await ingest(Array.from({ length: 6 }, (_, i) => event(i)));
+    const { events } = payloadOf((await bundle()).body);
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-parts-'));
+    let prev_head = '';
+    const files = [];
+    for (const i of [0, 2, 4]) {
+      const range = { from_seq: String(events[i].seq), to_seq: String(events[i + 1].seq) };
+      const { body } = await bundle({ ...range, ...(prev_head === '' ? {} : { prev_head }) });
+      prev_head = payloadOf(body).chain_head;
+      const file = join(folder, `${i}.json`);
+      writeFileSync(file, JSON.stringify(body));
+      files.push(file);
+    }
+    const key = (await pinned()).join();
+    const [first = '', second = '', third = ''] = files;
+    expect(await verifyCommand.run(['--key', key, first, second, third])).toBe(0);
+    expect(await verifyCommand.run(['--key', key, second, third])).toBe(0);
+    expect(await verifyCommand.run(['--key', key, first, third])).toBe(1);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('holds approvals whole, the newest that there is room for', async () => {
+    await ingest([event(1)]);
+    const ask = async (n: number, bytes: number) => {
+      t.clock.advance(7000);
+      const tool_args = { n, text: 'x'.repeat(bytes) };
+      const body = {
+        tool_name: 'deploy',
+        message: 'May I?',
+        session_id: 's1',
+        agent_id: 'agent-1',
+        tool_args,
+      };
+      return (await t.call('hostedCreateApproval', { body }, agent)).body;
+    };
+    await ask(0, 10_000);
+    const small = payloadOf((await bundle()).body);
+    expect(small).toMatchObject({ approvals: [{ tool_args: { n: 0 } }], approvals_left_out: 0 });
+    expect(small.approvals[0].tool_args.text).toHaveLength(10_000);
+    for (let n = 1; n <= 30; n++) await ask(n, 60_000);
+    const { approvals, approvals_left_out } = payloadOf((await bundle()).body);
+    expect(approvals_left_out).toBeGreaterThan(0);
+    expect(approvals.length + approvals_left_out).toBe(31);
+    expect(approvals.at(-1).tool_args.n).toBe(30);
+    expect(approvals[0].tool_args.n).toBe(approvals_left_out);
+    expect(approvals[0].tool_args.text).toHaveLength(60_000);
   });
 
   it('is of one workspace, for who may read it', async () => {

@@ -65,6 +65,11 @@ it.each([[undefined], [null], [{}]])(
   },
 );
 
+it('of an empty session and run are of none', async () => {
+  await ingest([event({ session_id: '', run_id: '' })]);
+  expect((await search()).events).toMatchObject([{ session_id: null, run_id: null, run_key: null }]);
+});
+
 it('come back flat, with what the hub knows of them', async () => {
   await ingest([
     event({ decision_name: 'no-env', reason: 'because', odd: [1], seq: 'mine', workflow: null }),

@@ -39,7 +39,11 @@ describe('a batch', () => {
 
   it.each([
     ['no JSON', '{"events":[}', 'invalid_json'],
-    ['a list', '[]', 'invalid_json'],
+    ['no word of JSON', 'nonsense', 'invalid_json'],
+    ['a list', '[]', 'validation_failed'],
+    ['a list and more', '[] []', 'invalid_json'],
+    ['nothing', 'null', 'validation_failed'],
+    ['a text', '"events"', 'validation_failed'],
     ['two values', '{"events":[]} {}', 'invalid_json'],
     ['an element that is no JSON', '{"events":[{"a":}]}', 'invalid_json'],
     ['a comma too many', '{"events":[{},]}', 'invalid_json'],

@@ -20,6 +20,11 @@ export const hostedEvidenceRoutes = routes({
       from_seq: place,
       /** Up to this place. */
       to_seq: place,
+      /** The `chain_head` of the part before: the first event of this one follows it. */
+      prev_head: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex characters')
+        .optional(),
     }),
     status: 200,
     download: true,

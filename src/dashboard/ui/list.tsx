@@ -63,13 +63,13 @@ export function useSearchText(): readonly [text: string, setText: (text: string)
 
 export function SearchInput({
   of,
-  holds = of,
+  holds = `Search in ${of}`,
   field,
   className = 'field',
 }: {
   /** What is searched, in the plural. */
   readonly of: string;
-  /** Where the text is looked for, when that says more. */
+  /** What the text may be a part of, when that says more. */
   readonly holds?: string;
   readonly field?: RefObject<HTMLInputElement | null>;
   readonly className?: string;
@@ -84,7 +84,7 @@ export function SearchInput({
         type="search"
         value={text}
         maxLength={255}
-        placeholder={`Search in ${holds}`}
+        placeholder={holds}
         onChange={(event) => setText(event.target.value)}
       />
     </label>

@@ -82,7 +82,7 @@ function optionsOf(place: HTMLElement, shown: { readonly current: Drawing }, utc
   return {
     ...sizeOf(place),
     ms: 1,
-    padding: [8, 12, 0, 0],
+    padding: [8, 22, 0, 0],
     tzDate: (at) => (utc ? uPlot.tzDate(new Date(at), 'Etc/UTC') : new Date(at)),
     legend: { show: false },
     cursor: {

@@ -4,6 +4,7 @@ import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, type ReactNode, useEffect, useRef } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
+import { counted } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
 import { useStepKeys } from './overlay.tsx';
 import { TableMenu } from './table-menu.tsx';
@@ -18,7 +19,7 @@ export interface TableProps<R> extends ModelProps<R> {
   readonly chosen?: string | undefined;
   /** More rows are wanted: the last ones came into view, or they are sorted. Called again until it brings no more. */
   readonly onEnd?: () => void;
-  /** Stands in the bar above, before the choice of columns. */
+  /** Stands in the bar above, before the choice of columns; absent: how many rows there are. */
   readonly bar?: ReactNode;
 }
 
@@ -29,6 +30,15 @@ const maxSorted = 10_000;
 const narrowest = 76;
 
 const checkWidth = 36;
+
+/** Of a letter of a head in bold type, and of what stands beside it in its cell: pixels. */
+const [letter, besides] = [9.2, 22];
+
+/** No word of its head is cut. */
+function leastWidth({ label, width = 1 }: { readonly label: string; readonly width?: number }): number {
+  const longest = Math.max(...label.split(' ').map((word) => word.length));
+  return Math.round(Math.max(width * narrowest, longest * letter + besides));
+}
 
 export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const { name, columns, onOpen, chosen, onSelect, onEnd, bar } = props;
@@ -62,13 +72,13 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const grid = [
     ...(onSelect ? [`${checkWidth}px`] : []),
-    ...shown.map(({ width = 1 }) => `minmax(${Math.round(width * narrowest)}px, ${width}fr)`),
+    ...shown.map((column) => `minmax(${leastWidth(column)}px, ${column.width ?? 1}fr)`),
   ].join(' ');
-  const minWidth = shown.reduce((sum, { width = 1 }) => sum + width * narrowest, onSelect ? checkWidth : 0);
+  const minWidth = shown.reduce((sum, column) => sum + leastWidth(column), onSelect ? checkWidth : 0);
   return (
     <div className="data-table">
       <div className="table-bar">
-        {bar}
+        {bar ?? <span className="muted">{counted(rows.length, 'row')}</span>}
         <span className="grow" />
         <TableMenu name={name} model={model} shown={shown} />
       </div>

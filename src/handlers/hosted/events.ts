@@ -174,7 +174,6 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     decision_source: null,
     decision_name: null,
     reason: null,
-    run_id: null,
     workflow: null,
     // What the agent sent; what follows is the hub's, and wins.
     ...payload,
@@ -196,6 +195,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     environment: typeof said === 'string' && said !== '' ? said : event.env,
     session_id: sessionId,
     parent_session_id: parentSessionOf(event),
+    run_id: payload?.run_id || null,
     policy_version: policyVersion,
     sent_by: event.sent_by ?? null,
     ...(event.truncated

@@ -34,6 +34,8 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
         // The places that were asked for, or null: files of parts that follow each other hold everything between.
         from_seq: range.from,
         to_seq: range.to,
+        // The head of the part before, as whoever asks has it: its file shows whether that is true.
+        prev_head: query.prev_head ?? '',
         as_of_seq: found.lastSeq,
         event_count: found.events.length,
         first_event_at: found.firstAt === null ? null : micros(found.firstAt),
@@ -43,6 +45,8 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
         rulesets: found.rulesets.map((used) => renderRuleset(hub, used)),
         workflow: run.facts?.snapshot?.value ?? null,
         approvals: found.approvals.map(renderApproval),
+        // Older ones that there was no room for.
+        approvals_left_out: found.approvalsLeftOut,
         totals,
         redaction: { client_side: true },
       },

@@ -2,6 +2,7 @@
 // heads; decision bundles of runs (verify-bundle.ts).
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { BundleVerdict, DecisionBundle } from '../evidence/bundle.ts';
 import { type Command, parseCommand, UsageError } from './command.ts';
 import { canonicalJson, envelopeBytes, isSignedBy, sha256 } from './signed.ts';
 import { checkBundle, readBundle } from './verify-bundle.ts';
@@ -12,7 +13,7 @@ Checks exports of the audit chain (GET /v1/audit/export; - is standard input): t
 or moved, and that the signed head is of one of your keys. Parts that follow each other may be one file or several.
 Where the hub keeps the newest links alone, an export begins with the signed head of the last link that is not kept.
 Checks decision bundles (GET /v1/runs/{agent_id}/{session_id}/bundle): that one of your keys signed the bytes, and that
-every event follows the one before it.
+every event follows the one before it. Parts of one run, in their order: that each follows the one before it.
 
 Options:
   --key HEX   a public key that you trust, 64 hex characters; several are separated by commas. Without one the chain is
@@ -135,6 +136,16 @@ function keysOf(text: string | undefined): readonly string[] {
   return keys;
 }
 
+/** Why a part of a run does not follow the one before it; null when it does, or is no further part. */
+function partProblem(before: DecisionBundle | null, part: DecisionBundle | null): string | null {
+  const isFurther =
+    part !== null && before?.agent_id === part.agent_id && before.session_id === part.session_id;
+  const head = part?.prev_head ?? '';
+  return !isFurther || head === '' || head === before?.chain_head
+    ? null
+    : 'does not follow the part of the run in the file before it';
+}
+
 export const verifyCommand: Command = {
   help,
   async run(args) {
@@ -142,10 +153,13 @@ export const verifyCommand: Command = {
     const keys = keysOf(values.key);
     const check = new ChainCheck(keys);
     let chains = 0;
+    let before: DecisionBundle | null = null;
     for (const file of positionals) {
       const bundle = file === '-' ? null : await readBundle(file);
       if (bundle !== null) {
-        const { wrong, summary } = await checkBundle(bundle, keys);
+        const { wrong: mistake, summary, payload }: BundleVerdict = await checkBundle(bundle, keys);
+        const wrong: string | null = mistake ?? partProblem(before, payload);
+        before = payload;
         const hint = keys.length > 0 ? '' : ': name the key with --key';
         process.stdout.write(`${file}: ${wrong ?? `${summary}${hint}`}\n`);
         if (wrong !== null) return 1;

@@ -16,6 +16,8 @@ export interface DecisionBundle {
   readonly session_id: string;
   readonly event_count: number;
   readonly chain_head: string;
+  /** The head of the part before; empty or absent where there is none. */
+  readonly prev_head?: string;
   readonly events: readonly { readonly [name: string]: unknown }[];
 }
 
@@ -94,10 +96,10 @@ async function signerOf(
 }
 
 async function checkChain(
-  { events, event_count: count, chain_head: head }: DecisionBundle,
+  { events, event_count: count, chain_head: head, prev_head: prevHead = '' }: DecisionBundle,
   crypto: EvidenceCrypto,
 ): Promise<string | null> {
-  let last = '';
+  let last = prevHead;
   for (const [i, event] of events.entries()) {
     const { digest, ...content } = event;
     if (content.prev !== last) return `event ${i + 1} does not follow the event before it`;
@@ -132,5 +134,6 @@ const isPayload = (value: unknown): value is DecisionBundle =>
   value.schema === schema &&
   typeof value.agent_id === 'string' &&
   typeof value.session_id === 'string' &&
+  ['string', 'undefined'].includes(typeof value.prev_head) &&
   Array.isArray(value.events) &&
   value.events.every(isMapping);

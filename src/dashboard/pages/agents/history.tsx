@@ -7,7 +7,7 @@ import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted, duration, visible } from '../../lib/text.ts';
 import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Answer, Button, Data, Env, Name } from '../../ui/parts.tsx';
+import { Answer, Button, Env, Name } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import type { Run } from '../runs/run.ts';
 import { SessionValues } from '../runs/values.tsx';
@@ -51,7 +51,7 @@ const changeColumns: readonly Column<Change>[] = [
     label: 'By',
     width: 1.5,
     sort: (event) => event.deployed_by ?? '',
-    cell: (event) => <Data text={event.deployed_by ?? '–'} mono={false} max={60} />,
+    cell: (event) => <Name text={event.deployed_by ?? '–'} />,
   },
   {
     key: 'drift',

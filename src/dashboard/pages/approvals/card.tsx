@@ -8,7 +8,7 @@ import { duration, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { Button, Data, Env, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
-import { type Approval, deadlineOf, decide, decisions, outcomeOf } from './model.ts';
+import { type Approval, deadlineOf, decide, decisions, isOfSample, outcomeOf } from './model.ts';
 
 const urgentMs = 60_000;
 const around = 2 * Math.PI * 15;
@@ -55,6 +55,12 @@ export function ApprovalCard({ approval, brief, reason, onReason }: CardProps): 
           <p className="muted">
             <Data text={approval.agent_id} max={120} /> asks <Time at={approval.created_at} /> in{' '}
             <Env of={approval.env} />
+            {isOfSample(approval) && (
+              <>
+                {' '}
+                <span className="tag">sample</span>
+              </>
+            )}
           </p>
         </div>
         {known.status === 'pending' ? <Countdown approval={approval} /> : <Verdict of={known.status} />}
@@ -153,7 +159,7 @@ function Outcome({ approval, lost }: { readonly approval: Approval; readonly los
               <Time at={approval.decided_at} />
             </>
           )}
-          {approval.decided_via && <> through {visible(approval.decided_via)}</>}
+          {approval.decided_by && approval.decided_via && <> through {visible(approval.decided_via)}</>}.
         </p>
         {typeof approval.decision_reason === 'string' && (
           <p>

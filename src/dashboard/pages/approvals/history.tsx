@@ -5,7 +5,7 @@ import { usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, visible } from '../../lib/text.ts';
 import { envColumn, nameColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Answer, Data, Empty, Select, Skeleton, Time } from '../../ui/parts.tsx';
+import { Answer, Data, Empty, Name, Select, Skeleton, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 const pageSize = 100;
@@ -24,20 +24,15 @@ const none = <span className="muted">–</span>;
 
 const columns: readonly Column<Decided>[] = [
   nameColumn('tool', 'Tool', (one) => one.tool_name, 1.6),
-  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.4),
+  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.6),
   nameColumn('agent', 'Agent', (one) => one.agent_id, 1.6),
   envColumn('env', 'Environment', (one) => one.env, 1.5),
   {
     key: 'by',
     label: 'By',
-    width: 1.6,
+    width: 2,
     sort: (one) => one.decided_by ?? '',
-    cell: (one) =>
-      one.decided_by ? (
-        <Data text={one.decided_by} max={60} mono={false} />
-      ) : (
-        <span className="muted">nobody</span>
-      ),
+    cell: (one) => (one.decided_by ? <Name text={one.decided_by} /> : <span className="muted">nobody</span>),
   },
   {
     key: 'through',

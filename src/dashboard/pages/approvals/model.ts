@@ -1,9 +1,14 @@
 // What the queue knows of an approval: how long it has still, who decided, and a decision on its way.
+import { sample } from '../../../domain/sample-run.ts';
 import { ApiError, call, type Reply } from '../../lib/api.ts';
 import { refresh } from '../../lib/query.ts';
 import { createStore } from '../../lib/store.ts';
 
 export type Approval = Reply<'listApprovals'>[number];
+
+/** The call of the sample run, which the hub counts nowhere. */
+export const isOfSample = ({ agent_id: agent, session_id: session }: Approval): boolean =>
+  agent === sample.agentId && session === sample.sessionId;
 
 /** Epoch milliseconds by the hub's clock. */
 export const deadlineOf = ({ created_at, timeout_seconds }: Approval): number =>

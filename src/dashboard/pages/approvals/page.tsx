@@ -12,7 +12,7 @@ import { say, useKeys, useStepKeys } from '../../ui/overlay.tsx';
 import { Answer, Button, Empty, Name, PageHead, Verdict } from '../../ui/parts.tsx';
 import { ApprovalCard, Countdown } from './card.tsx';
 import { History } from './history.tsx';
-import { type Approval, deadlineOf, decide, decideAll, decisions } from './model.ts';
+import { type Approval, deadlineOf, decide, decideAll, decisions, isOfSample } from './model.ts';
 import { NotifySwitch } from './notify.tsx';
 
 /** The most that the queue shows; a cap is said as one. */
@@ -24,13 +24,7 @@ export default function Approvals(): JSX.Element {
   const pending = useCall('listApprovals', {
     query: { status: 'pending', limit: max, ...(env ? { env } : {}) },
   });
-  const size = pending.data?.filter(({ status }) => status === 'pending').length;
-  const says =
-    size === undefined
-      ? null
-      : size === 0
-        ? 'Nothing waits for a person.'
-        : `${size === max ? `${max}+ calls` : counted(size, 'call')} ${size === 1 ? 'waits' : 'wait'} for a person.`;
+  const says = pending.data ? saysOf(pending.data) : null;
   return (
     <div className="page approvals-page">
       <PageHead title="Approvals" says={says}>
@@ -46,6 +40,16 @@ export default function Approvals(): JSX.Element {
       {view === 'history' ? <History /> : <Answer of={pending}>{(list) => <Queue list={list} />}</Answer>}
     </div>
   );
+}
+
+/** The sample run's call is named apart: neither the badge nor Home counts it. */
+function saysOf(list: readonly Approval[]): string {
+  const waiting = list.filter(({ status }) => status === 'pending');
+  const size = waiting.filter((one) => !isOfSample(one)).length;
+  const hasSample = size < waiting.length;
+  if (size === 0) return hasSample ? "Only the sample run's call waits." : 'Nothing waits for a person.';
+  const calls = waiting.length === max ? `${max}+ calls` : counted(size, 'call');
+  return `${calls} ${size === 1 ? 'waits' : 'wait'} for a person${hasSample ? ", and the sample run's" : ''}.`;
 }
 
 /**

@@ -23,7 +23,7 @@ const columns: readonly Column<Entry>[] = [
   {
     key: 'as',
     label: 'As',
-    width: 0.9,
+    width: 1.1,
     sort: (entry) => entry.actor.type,
     cell: (entry) => entry.actor.type,
   },

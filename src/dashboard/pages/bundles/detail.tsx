@@ -10,7 +10,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Env, Select, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Name, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { DeployDialog, type DeploySource } from './deploy.tsx';
 import { ReplayPanel } from './replay.tsx';
@@ -129,7 +129,7 @@ const versionColumns = (deploy: (version: number) => void): readonly Column<Vers
     label: 'By',
     width: 1.6,
     sort: (one) => one.uploaded_by,
-    cell: (one) => <Data text={one.uploaded_by} mono={false} max={60} />,
+    cell: (one) => <Name text={one.uploaded_by} />,
   },
 ];
 

@@ -79,8 +79,8 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
         </p>
       )}
       <p className="muted">
-        Changed <Time at={composition.updated_at} />. Contracts that name no mode{' '}
-        {composition.defaults_mode === 'enforce' ? 'act' : 'only record'}.
+        Changed <Time at={composition.updated_at} />. Contracts without a mode of their own{' '}
+        {composition.defaults_mode === 'enforce' ? 'enforce' : 'only observe'}.
       </p>
       {newer.length > 0 && !changed && (
         <div className="notice notice-ask">

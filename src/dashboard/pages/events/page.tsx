@@ -180,7 +180,7 @@ function SearchBar(): JSX.Element {
     <search className="search-bar">
       <SearchInput
         of="events"
-        holds="agents, tools, contracts and call ids"
+        holds="Agent, tool, contract or call id"
         field={field}
         className="search-field"
       />
@@ -305,6 +305,7 @@ function List({ filter, follow }: { readonly filter: Filter; readonly follow: bo
               bar={
                 <span className="muted">
                   {count(rows.length)} {found.hasNextPage ? 'newest shown; scroll for more' : 'shown'}
+                  {rows.some((row) => row.sample) && ', with those of the sample run, which no figure counts'}
                 </span>
               }
             />

@@ -8,7 +8,7 @@ import { countColumn, timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Failed, Name, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ForceForm } from './force.tsx';
 import { RulesetForm } from './form.tsx';
@@ -110,7 +110,7 @@ const versionColumns = (shown: number, show: (version: number) => void): readonl
     label: 'By',
     width: 1.5,
     sort: (one) => one.uploaded_by,
-    cell: (one) => <Data text={one.uploaded_by} mono={false} max={60} />,
+    cell: (one) => <Name text={one.uploaded_by} />,
   },
   countColumn('bytes', 'Bytes', (one) => one.size_bytes),
 ];
