@@ -12,6 +12,8 @@ export default defineConfig({
     isolate: false,
     maxWorkers: 2,
     testTimeout: 60_000,
+    // Of a busy machine; the default is one second.
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
   },
 });

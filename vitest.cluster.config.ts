@@ -9,6 +9,8 @@ export default defineConfig({
     globalSetup: ['test/services/setup.ts'],
     fileParallelism: false,
     testTimeout: 30_000,
+    // Of a busy machine; the default is one second.
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
   },
 });

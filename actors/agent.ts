@@ -1,6 +1,6 @@
 // The agent actor: an agent's open streams and its effective assignment in one environment. Registrations and rules
 // live in the store.
-import type { Tags } from '../src/domain/agent.ts';
+import type { AssignmentRule, Tags } from '../src/domain/agent.ts';
 import { assignedExplicitly, type Resolution } from '../src/domain/assignment.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
@@ -25,23 +25,29 @@ interface State {
 
 const noTags: Tags = {};
 
-async function resolve(
+type Registered = { readonly bundleName: string | null; readonly tags: Tags } | null;
+
+/** An agent that is assigned a bundle itself: no rules are read for it. */
+const isAssigned = (registration: Registered): boolean => (registration?.bundleName ?? null) !== null;
+
+function resolve(
   { key, tags }: State,
-  registration: { readonly bundleName: string | null; readonly tags: Tags } | null,
-  { store, ruleSets }: ActorPorts,
-): Promise<Resolution> {
+  registration: Registered,
+  rules: readonly AssignmentRule[],
+  { ruleSets }: ActorPorts,
+): Resolution {
   const { tenantId, env, agentId } = readKey(key);
   const explicit = registration?.bundleName ?? null;
   if (explicit !== null) return assignedExplicitly(explicit);
-  const rules = await store.rules.list(tenantId);
-  const merged = { ...registration?.tags, ...tags };
+  const merged =
+    registration === null || tags !== noTags ? { ...registration?.tags, ...tags } : registration.tags;
   return ruleSets.of(tenantId, rules).resolve({ agentId, env, tags: merged, explicit });
 }
 
 export const agent = actorKind<AgentMessages, State, ActorPorts>({
   kind: 'agent',
 
-  async activate({ key }) {
+  activate({ key }) {
     return { key, connections: [], tags: noTags, effective: null };
   },
 
@@ -52,7 +58,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       let resolution: Resolution;
       if (requested === null) {
         state.tags = Object.keys(tags).length === 0 ? noTags : tags;
-        resolution = await resolve(state, registration, ports);
+        const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
+        resolution = resolve(state, registration, rules, ports);
         state.effective = resolution;
       } else {
         resolution = { bundleName: requested, source: 'agent_provided', ruleId: null, rulePattern: null };
@@ -78,7 +85,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const { tenantId, env, agentId } = readKey(state.key);
       const before = state.effective;
       const registration = await ports.store.agents.get(tenantId, agentId);
-      const next = await resolve(state, registration, ports);
+      const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
+      const next = resolve(state, registration, rules, ports);
       state.effective = next;
       // Pinned streams hear of it too, but follow what they did. A new activation does not know what its streams
       // follow, so it says it again.

@@ -131,10 +131,12 @@ export class Activation<Ports> implements TimerSink {
   }
 
   #start(): void {
-    this.#run ??= Promise.resolve().then(() => this.#drain());
+    this.#run ??= this.#drain();
   }
 
   async #drain(): Promise<void> {
+    // Later than the call that put the first item in.
+    await null;
     for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
       this.#usedAt = this.#runtime.clock.now();
       await ('name' in item ? this.#ring(item) : this.#handle(item));
@@ -152,7 +154,8 @@ export class Activation<Ports> implements TimerSink {
     if (envelope.type === rebuildMessage) this.#forget();
     let live: LiveActor;
     try {
-      live = (this.#incarnation ?? (await this.#wake())).live;
+      const woken = this.#incarnation ?? this.#wake();
+      live = (woken instanceof Promise ? await woken : woken).live;
     } catch (error) {
       this.#report(error, envelope.type, 'an actor could not be activated');
       const reason = new HubError('unavailable', 'Not available right now. Try again shortly.', {
@@ -194,20 +197,36 @@ export class Activation<Ports> implements TimerSink {
     }
   }
 
-  async #wake(): Promise<Incarnation<Ports>> {
+  /** At once where nothing is to be read: each agent of a fleet that comes back wakes an actor. */
+  #wake(): Promise<Incarnation<Ports>> | Incarnation<Ports> {
     const context = new Context(this.key, this.#runtime, this);
+    const live = this.#kind.wake(context);
+    if (live instanceof Promise) return this.#wakeLater(context, live);
+    const effects = live.onActivate();
+    return leaves(effects) ? this.#wakeLater(context, live, effects) : this.#awake(context, live);
+  }
+
+  async #wakeLater(
+    context: Context<Ports>,
+    waking: Promise<LiveActor> | LiveActor,
+    known?: Effects,
+  ): Promise<Incarnation<Ports>> {
     try {
-      const live = await this.#kind.wake(context);
-      const effects = live.onActivate();
+      const live = await waking;
+      const effects = known ?? live.onActivate();
       if (leaves(effects)) await this.#emit(effects);
-      const incarnation = { live, context };
-      this.#incarnation = incarnation;
-      if (this.#stopped) this.#forget();
-      return incarnation;
+      return this.#awake(context, live);
     } catch (error) {
       context.close();
       throw error;
     }
+  }
+
+  #awake(context: Context<Ports>, live: LiveActor): Incarnation<Ports> {
+    const incarnation = { live, context };
+    this.#incarnation = incarnation;
+    if (this.#stopped) this.#forget();
+    return incarnation;
   }
 
   /** Effects of a stale owner could undo what the new one announced: they stay. @throws HubError unavailable */

@@ -3,9 +3,36 @@ import { HubError } from '../../src/domain/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Ask } from './activation.ts';
 
-interface Waiting extends Ask {
-  abandoned: boolean;
+/** A class, because a fleet that comes back asks thousands of times at once: its methods are shared. */
+class Waiting implements Ask {
+  abandoned = false;
   readonly deadline: number;
+  readonly #among: Set<Waiting>;
+  readonly #resolve: (reply: unknown) => void;
+  readonly #reject: (error: HubError) => void;
+
+  constructor(
+    among: Set<Waiting>,
+    deadline: number,
+    resolve: (reply: unknown) => void,
+    reject: (error: HubError) => void,
+  ) {
+    this.#among = among;
+    this.deadline = deadline;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    among.add(this);
+  }
+
+  resolve(reply: unknown): void {
+    this.#among.delete(this);
+    this.#resolve(reply);
+  }
+
+  reject(error: HubError): void {
+    this.#among.delete(this);
+    this.#reject(error);
+  }
 }
 
 export class Asks {
@@ -24,24 +51,21 @@ export class Asks {
     return this.#waiting.size;
   }
 
-  /** Hands an Ask to `send` and waits for it to be settled; rejects with `unavailable` when that takes too long. */
+  /**
+   * Hands an Ask to `send` and waits for it to be settled; rejects with what `send` throws, and with `unavailable` when
+   * it takes too long.
+   */
   wait(send: (ask: Ask) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
-        abandoned: false,
-        deadline: this.#clock.monotonic() + this.#timeoutMs,
-        resolve: (reply) => {
-          this.#waiting.delete(waiting);
-          resolve(reply);
-        },
-        reject: (error) => {
-          this.#waiting.delete(waiting);
-          reject(error);
-        },
-      };
-      this.#waiting.add(waiting);
+      const deadline = this.#clock.monotonic() + this.#timeoutMs;
+      const waiting = new Waiting(this.#waiting, deadline, resolve, reject);
       this.#arm(this.#timeoutMs);
-      send(waiting);
+      try {
+        send(waiting);
+      } catch (error) {
+        this.#waiting.delete(waiting);
+        throw error;
+      }
     });
   }
 

@@ -60,10 +60,10 @@ export interface ActorContext<Ports> {
 export interface ActorDefinition<M extends Messages, State, Ports> {
   readonly kind: string;
   /**
-   * Builds the state from the store. Runs before the first message; a throw fails the messages waiting (`unavailable`)
-   * and is tried again by the next.
+   * Builds the state, from the store where it needs that. Runs before the first message; a throw fails the messages
+   * waiting (`unavailable`) and is tried again by the next.
    */
-  activate(context: ActorContext<Ports>): Promise<State>;
+  activate(context: ActorContext<Ports>): Promise<State> | State;
   /** Effects of an activation (for example asking edges for their streams). */
   onActivate?(state: State, context: ActorContext<Ports>): Effects;
   readonly handlers: {

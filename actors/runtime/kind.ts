@@ -13,7 +13,8 @@ export interface LiveActor {
 export interface ActorKind<M extends Messages, Ports> {
   readonly kind: string;
   knows(type: string): boolean;
-  wake(context: ActorContext<Ports>): Promise<LiveActor>;
+  /** At once where the state is, else when it was read. @throws what building the state throws */
+  wake(context: ActorContext<Ports>): Promise<LiveActor> | LiveActor;
   /** Never set: carries the type of the messages. */
   readonly messages?: M;
 }
@@ -36,7 +37,7 @@ class Awake<M extends Messages, State, Ports> implements LiveActor {
     return this.#definition.onActivate?.(this.#state, this.#context) ?? nothing;
   }
 
-  async receive(type: string, body: unknown): Promise<Outcome<unknown>> {
+  receive(type: string, body: unknown): Promise<Outcome<unknown>> {
     // `knows` was asked before: the type names a handler, whose body's type the sender was held to.
     const handle = this.#definition.handlers[type as keyof M];
     return handle(this.#state, body as M[keyof M]['body'], this.#context);
@@ -59,6 +60,10 @@ export function actorKind<M extends Messages, State, Ports>(
   return {
     kind: definition.kind,
     knows: (type) => Object.hasOwn(handlers, type),
-    wake: async (context) => new Awake(definition, await definition.activate(context), context),
+    wake(context) {
+      const state = definition.activate(context);
+      if (!(state instanceof Promise)) return new Awake(definition, state, context);
+      return state.then((read) => new Awake(definition, read, context));
+    },
   };
 }

@@ -94,7 +94,12 @@ export function createRemoteActors<K extends Kinds, Ports>(
     },
     forward(message, ask) {
       // The next owner has it next.
-      if (ask) return void askByPost(message).then(ask.resolve, ask.reject);
+      if (ask) {
+        return void askByPost(message).then(
+          (reply) => ask.resolve(reply),
+          (error) => ask.reject(error),
+        );
+      }
       byPost(message, false).catch((err: unknown) => {
         const { kind, key: actor, type } = message;
         log.error({ err, kind, actor, type }, 'a message to an actor was lost');

@@ -200,13 +200,12 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     }
   });
 
-  const receive = async (message: Tell): Promise<unknown> => {
-    if (stopping) throw shuttingDown();
-    const target = activation(message);
-    return asks.wait((ask) => {
-      if (!target.enqueue({ type: message.type, body: message.body, ask })) ask.reject(overloaded());
+  const receive = (message: Tell): Promise<unknown> =>
+    asks.wait((ask) => {
+      if (stopping) throw shuttingDown();
+      const { type, body } = message;
+      if (!activation(message).enqueue({ type, body, ask })) ask.reject(overloaded());
     });
-  };
 
   const handle = (message: Tell, abandoned: () => boolean): Promise<unknown> =>
     new Promise((resolve, reject) => {

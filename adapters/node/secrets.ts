@@ -10,7 +10,6 @@ import {
   verify as nodeVerify,
   randomBytes,
   randomFillSync,
-  randomUUID,
   timingSafeEqual,
 } from 'node:crypto';
 import nacl from 'tweetnacl';
@@ -34,21 +33,44 @@ const publicKeyOf = (hex: string): KeyObject =>
 
 /**
  * Draws from the system's generator in pieces of 4 KiB: a call of it costs as much as a stream's whole admission. Each
- * byte is handed out once, in memory that is not shared, and is forgotten here.
+ * byte is handed out once, and is forgotten here. The function fills at most 64 bytes.
  */
-function randomPool(): (bytes: number) => Buffer {
+function randomPool(): (bytes: Buffer) => Buffer {
   const pool = Buffer.allocUnsafeSlow(4_096);
   let used = pool.length;
   return (bytes) => {
-    if (bytes > 64) return randomBytes(bytes);
-    if (used + bytes > pool.length) {
+    const { length } = bytes;
+    if (used + length > pool.length) {
       randomFillSync(pool);
       used = 0;
     }
-    const drawn = Buffer.from(pool.subarray(used, used + bytes));
-    pool.fill(0, used, used + bytes);
-    used += bytes;
-    return drawn;
+    pool.copy(bytes, 0, used, used + length);
+    pool.fill(0, used, used + length);
+    used += length;
+    return bytes;
+  };
+}
+
+/**
+ * Makes version 4 UUIDs (RFC 9562), each in a text of its own: every request and every agent that is seen takes one,
+ * and Node's are put together of twenty texts.
+ */
+function uuids(random: (bytes: Buffer) => Buffer): () => string {
+  const bytes = Buffer.alloc(16);
+  const text = Buffer.alloc(36, '-');
+  const digits = Buffer.from('0123456789abcdef');
+  return () => {
+    random(bytes);
+    let at = 0;
+    for (let i = 0; i < 16; i++) {
+      if (i === 4 || i === 6 || i === 8 || i === 10) at++;
+      let byte = bytes[i] ?? 0;
+      if (i === 6) byte = (byte & 0x0f) | 0x40;
+      if (i === 8) byte = (byte & 0x3f) | 0x80;
+      text[at++] = digits[byte >> 4] ?? 0;
+      text[at++] = digits[byte & 15] ?? 0;
+    }
+    return text.toString('latin1');
   };
 }
 
@@ -75,8 +97,11 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
   const random = randomPool();
   return {
     ...createPasswords(passwords),
-    uuid: () => randomUUID(),
-    token: (bytes) => random(bytes).toString('base64url'),
+    uuid: uuids(random),
+    token(bytes) {
+      const drawn = bytes > 64 ? randomBytes(bytes) : random(Buffer.alloc(bytes));
+      return drawn.toString('base64url');
+    },
     sha256: (input) => hash('sha256', input, 'hex'),
     hmac: (key, input) => createHmac('sha256', key).update(input).digest('hex'),
     equal: (a, b) => timingSafeEqual(digest(a), digest(b)),

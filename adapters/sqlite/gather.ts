@@ -35,8 +35,9 @@ export interface GatherOptions {
 export function gatherCalls({ send, onFailure }: GatherOptions) {
   const lanes = new Map<string, (args: Args) => Promise<unknown>>();
 
-  const settled = (outcome: CallResult | undefined): { readonly value: unknown } | Error => {
-    if (outcome?.[0]) return { value: outcome[1] };
+  /** Null for what answers nothing: a batch must have an answer for each call. */
+  const settled = (outcome: CallResult | undefined): unknown => {
+    if (outcome?.[0]) return outcome[1] ?? null;
     if (!outcome) return new HubError('internal', 'A call to the store was not answered.');
     onFailure(outcome[1]);
     return errorOf(outcome[1]);
@@ -44,7 +45,8 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
 
   function lane(store: StoreName, method: string, how: 'each' | 'shared'): (args: Args) => Promise<unknown> {
     let waiting = 0;
-    const batch = createBatcher<Args, { readonly value: unknown }>(async (all) => {
+    const add = createBatcher<Args, unknown>(async (all) => {
+      waiting -= all.length;
       if (how === 'each') return (await send(store, method, all)).map(settled);
       const keys = all.map((args) => JSON.stringify(args));
       const distinct = [...new Map(keys.map((key, i) => [key, all[i] ?? []]))];
@@ -56,18 +58,13 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
       const byKey = new Map(distinct.map(([key], i) => [key, settled(outcomes[i])]));
       return keys.map((key) => byKey.get(key) ?? settled(undefined));
     }, maxTogether);
-    return async (args) => {
+    return (args) => {
       if (waiting >= maxWaiting) {
-        throw new HubError('overloaded', 'The store has too much to do. Try again shortly.', {
-          retryAfter: 1,
-        });
+        const why = 'The store has too much to do. Try again shortly.';
+        return Promise.reject(new HubError('overloaded', why, { retryAfter: 1 }));
       }
       waiting++;
-      try {
-        return (await batch(args)).value;
-      } finally {
-        waiting--;
-      }
+      return add(args);
     };
   }
 

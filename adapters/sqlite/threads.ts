@@ -54,6 +54,14 @@ function weigh(value: unknown, depth = 4): number {
   return sum;
 }
 
+/** The same for the arguments of many calls, most of which are texts. */
+function weighAll(all: readonly (readonly unknown[])[]): number {
+  let sum = 0;
+  for (const args of all)
+    for (const one of args) sum += typeof one === 'string' ? one.length * 2 : weigh(one);
+  return sum;
+}
+
 export async function openThreads(options: SqliteOptions): Promise<SqliteStore> {
   const { path, clock, log = null, hubId = null } = options;
   const start = options.startThread ?? startThread;
@@ -134,7 +142,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
         'store',
         'many',
         [store, method, all],
-        weigh(all),
+        weighAll(all),
       )) as CallResult[],
     onFailure({ trouble, cause }) {
       if (trouble !== null && cause !== null) disk.failed(trouble, cause);
@@ -142,9 +150,10 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     },
   });
 
-  async function call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
-    const together = gathered(store, method, args);
-    if (together) return together;
+  const call = (store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> =>
+    gathered(store, method, args) ?? callAlone(store, method, args);
+
+  async function callAlone(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
     if (store === 'events' && method === 'ingest') {
       // Before the work of encoding, not after it.
       writer.check(0);

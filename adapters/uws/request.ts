@@ -19,12 +19,14 @@ export function copyRequest(res: HttpResponse, req: HttpRequest): CopiedRequest 
   const path = req.getUrl();
   // Undefined, against its type, when the URL has no query.
   const query = (req.getQuery() as string | undefined) ?? '';
-  const address = Buffer.from(res.getRemoteAddressAsText()).toString();
+  const address = Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
+  const { headers, refused } = reader.read(path.length + query.length);
   return {
     method: req.getCaseSensitiveMethod(),
     path,
     query,
     remote: canonicalAddress(address) ?? address,
-    ...reader.read(path.length + query.length),
+    headers,
+    refused,
   };
 }

@@ -22,6 +22,8 @@ import { addSockets, type Contexts, completeUpgrade, type Handshake } from './so
  */
 const maxBlind = 2_000;
 
+const noBody = (): Promise<Uint8Array> => Promise.resolve(new Uint8Array(0));
+
 /** @throws Error when the native server does not load, or the port is taken */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, pipeline, clock, log } = options;
@@ -43,26 +45,43 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     return count <= maxBlind;
   }
 
+  /**
+   * The parser goes on with what follows in the same read unless an answer is still owed: then it drops the connection
+   * instead. So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever
+   * handled.
+   */
+  async function refuse(raw: RawRequest): Promise<RawResponse> {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return pipeline.handle(raw);
+  }
+
+  /** Null: the connection is a WebSocket by now. */
+  async function shakeHands(
+    res: HttpResponse,
+    exchange: Exchange,
+    raw: RawRequest,
+    handshake: Handshake,
+  ): Promise<RawResponse | null> {
+    const response = await (raw.refused ? refuse(raw) : pipeline.handle(raw));
+    if (!response.live || !exchange.open) return response;
+    unfinished.forget(exchange);
+    completeUpgrade(res, response, response.live, handshake, pipeline.budgets.partial);
+    return null;
+  }
+
   /** Handles one request; nothing thrown leaves it. `handshake` is null for plain HTTP. */
-  async function serve(
+  function serve(
     res: HttpResponse,
     exchange: Exchange,
     raw: RawRequest,
     body: IncomingBody | null,
     handshake: Handshake | null,
   ): Promise<void> {
-    const handle = async (): Promise<RawResponse | null> => {
-      // The parser goes on with what follows in the same read unless an answer is still owed: then it drops the
-      // connection instead. So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it
-      // is ever handled.
-      if (raw.refused) await new Promise<void>((resolve) => setImmediate(resolve));
-      const response = await pipeline.handle(raw);
-      if (!handshake || !response.live || !exchange.open) return response;
-      unfinished.forget(exchange);
-      completeUpgrade(res, response, response.live, handshake, pipeline.budgets.partial);
-      return null;
+    const handle = (): Promise<RawResponse | null> => {
+      if (handshake) return shakeHands(res, exchange, raw, handshake);
+      return raw.refused ? refuse(raw) : pipeline.handle(raw);
     };
-    await unfinished.serve(exchange, { raw, body, handle }, (response) => {
+    return unfinished.serve(exchange, { raw, body, handle }, (response) => {
       const how: SendOptions = {
         head: raw.method === 'HEAD',
         close: response.close || (body !== null && !body.whole),
@@ -86,11 +105,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       watchBody(res, body);
     }
     unfinished.began(exchange, body);
+    const { method, path, query, headers, remote } = copied;
     const raw: RawRequest = {
-      ...copied,
+      method,
+      path,
+      query,
+      headers,
+      remote,
       refused: copied.refused ?? (handshake && refuseHandshake(copied.headers)),
       upgrade: handshake !== null,
-      body: () => (body ? body.read() : Promise.resolve(new Uint8Array(0))),
+      body: body ? () => body.read() : noBody,
     };
     void serve(res, exchange, raw, body, handshake);
   }

@@ -11,9 +11,10 @@ import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
 import { pause } from '../ports/clock.ts';
 import type { AppPorts } from './ports.ts';
-import type { SentCopies } from './sent-copies.ts';
+import type { SentCopies, SentCopy } from './sent-copies.ts';
 import type { Updates } from './updates.ts';
 
+const nothingSent: readonly SentCopy[] = [];
 const leaveAttempts = 6;
 const firstWaitMs = 250;
 
@@ -30,7 +31,7 @@ export interface StreamNode {
   readonly copies: SentCopies;
 }
 
-/** What a client asked for when it opened a stream. */
+/** What a client asked for when it opened a stream, which keeps it. */
 export interface Asked {
   readonly tenantId: string;
   readonly env: Env;
@@ -40,13 +41,13 @@ export interface Asked {
   readonly keyId: string;
   /** The bundle it asked for by name. */
   readonly requested: string | null;
-  readonly policyVersion: string | null;
+  /** Becomes the text that all streams share which run the same. */
+  policyVersion: string | null;
   readonly tags: Tags;
   /** API key, agent id and client address together. */
   readonly client: string;
   /** It said which frame it had last. */
   readonly resumes: boolean;
-  readonly connectedAt: number;
   /** Whose frames it gets. */
   readonly audience: Audience;
   /**
@@ -64,9 +65,10 @@ export interface Asked {
 export class AgentStream {
   readonly #node: StreamNode;
   readonly #asked: Asked;
+  readonly #connectedAt: number;
   #bundleName: string | null = null;
   #ended = false;
-  readonly #sent = new Map<string, { readonly revision: string; readonly at: number }>();
+  #sent: readonly SentCopy[] = nothingSent;
   /**
    * The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream
    * follows it by then.
@@ -76,11 +78,14 @@ export class AgentStream {
   constructor(node: StreamNode, asked: Asked) {
     this.#node = node;
     this.#asked = asked;
+    this.#connectedAt = node.ports.clock.now();
+    if (asked.policyVersion !== null) asked.policyVersion = node.versions.shared(asked.policyVersion);
   }
 
   /** Tells the agent's actor; from then on `bundleName` is known. To be awaited before anything else. */
-  async admit(): Promise<void> {
+  async admit(): Promise<this> {
     this.#bundleName = (await this.#connect()).bundleName;
+    return this;
   }
 
   get audience(): Audience {
@@ -109,19 +114,32 @@ export class AgentStream {
 
   async catchUp(): Promise<readonly Announcement[]> {
     if (this.#ended) return [];
-    const { ports, updates } = this.#node;
     const joined = await this.#join(this.#bundleName);
+    const due = this.#notCopied(joined.catchUp);
     // Assigned anew since it was admitted: that may have been announced before the stream was registered.
     const moved = !this.pinned && joined.bundleName !== this.#bundleName;
+    const known = moved ? null : this.#node.updates.known(due);
+    if (known) {
+      this.#sends(due);
+      return known;
+    }
+    return this.#read(due, moved);
+  }
+
+  /** What it must be told, where some of it has to be asked for or read. */
+  async #read(due: readonly Deployment[], moved: boolean): Promise<readonly Announcement[]> {
+    const { ports, updates } = this.#node;
     const first = moved
       ? [this.#reassigned(await ports.actors.ask('agent', this.#agentKey, 'resolve', null))]
       : [];
-    const due = joined.catchUp.filter((deployment) => !this.#hasCopy(deployment));
     const found = await Promise.all(due.map((deployment) => updates.of(deployment)));
-    const at = ports.clock.now();
-    for (const { bundleName, revisionHash } of due)
-      this.#sent.set(bundleName, { revision: revisionHash, at });
+    this.#sends(due);
     return [...first, ...found.filter((due) => due !== null)];
+  }
+
+  #sends(due: readonly Deployment[]): void {
+    const at = this.#node.ports.clock.now();
+    this.#sent = due.map(({ bundleName, revisionHash }) => ({ bundleName, revisionHash, at }));
   }
 
   async announce(followed: string | null): Promise<void> {
@@ -156,12 +174,15 @@ export class AgentStream {
     });
   }
 
-  /** It asked for a bundle by name, did not say what it has, and was sent this revision a moment ago. */
-  #hasCopy({ bundleName, revisionHash }: Deployment): boolean {
+  /** Without what it was sent a moment ago, if it asked for a bundle by name and did not say what it has. */
+  #notCopied(deployments: readonly Deployment[]): readonly Deployment[] {
     const { requested, policyVersion, resumes, client } = this.#asked;
-    if (requested === null || policyVersion !== null || resumes) return false;
+    if (requested === null || policyVersion !== null || resumes) return deployments;
     const { copies, ports } = this.#node;
-    return copies.has(client, bundleName, revisionHash, ports.clock.now());
+    const now = ports.clock.now();
+    return deployments.filter(
+      ({ bundleName, revisionHash }) => !copies.has(client, bundleName, revisionHash, now),
+    );
   }
 
   get #agentKey(): string {
@@ -174,7 +195,7 @@ export class AgentStream {
   }
 
   #connect(): Promise<Resolution & { readonly resolvedAt?: ResolvedAt | undefined }> {
-    const { connectionId, keyId, requested, policyVersion, tags, connectedAt } = this.#asked;
+    const { connectionId, keyId, requested, policyVersion, tags } = this.#asked;
     return this.#node.ports.actors.ask('agent', this.#agentKey, 'connect', {
       connectionId,
       keyId,
@@ -182,24 +203,25 @@ export class AgentStream {
       requested,
       policyVersion,
       tags,
-      at: connectedAt,
+      at: this.#connectedAt,
     });
   }
 
   #join(followed: string | null) {
-    const { connectionId, agentId, policyVersion, connectedAt, keyId } = this.#asked;
+    const { connectionId, agentId, keyId, policyVersion } = this.#asked;
     const fetched = this.#asked.fetched?.() ?? null;
-    return this.#node.ports.actors.ask('environment', this.#environmentKey, 'join', {
+    const notice = {
       connectionId,
       node: this.#node.id,
       agentId,
       bundleName: followed,
       pinned: this.pinned,
-      connectedAt,
+      connectedAt: this.#connectedAt,
       keyId,
       policyVersion,
-      ...(fetched === null ? {} : { fetched }),
-    });
+    };
+    const told = fetched === null ? notice : { ...notice, fetched };
+    return this.#node.ports.actors.ask('environment', this.#environmentKey, 'join', told);
   }
 
   #reassigned({ bundleName, source }: Resolution): Announcement {

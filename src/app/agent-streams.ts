@@ -10,14 +10,14 @@ import { Updates } from './updates.ts';
 
 export interface AgentStreams {
   /** Tells the agent's actor of the stream. @throws what the actor throws */
-  admit(asked: Omit<Asked, 'connectedAt'>): Promise<AgentStream>;
+  admit(asked: Asked): Promise<AgentStream>;
   /** The fleet's numbers of every environment that tells them now: one that cannot does so with the next change. */
   fleetNow(tenantId: string): Promise<readonly Announcement[]>;
 }
 
 /** @param node the node's id, as actors know it */
 export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>, node: string): AgentStreams {
-  const { actors, clock, store } = ports;
+  const { actors, store } = ports;
   const shared = {
     ports,
     id: node,
@@ -26,16 +26,7 @@ export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>,
     copies: new SentCopies(),
   };
   return {
-    async admit(asked) {
-      const { policyVersion } = asked;
-      const stream = new AgentStream(shared, {
-        ...asked,
-        policyVersion: policyVersion === null ? null : shared.versions.shared(policyVersion),
-        connectedAt: clock.now(),
-      });
-      await stream.admit();
-      return stream;
-    },
+    admit: (asked) => new AgentStream(shared, asked).admit(),
 
     async fleetNow(tenantId) {
       const asked = await Promise.allSettled(

@@ -50,6 +50,17 @@ interface Living {
   reading: Promise<void> | null;
 }
 
+/** Whether an agent may be registered, if it turns out to be new. */
+type Place =
+  | { readonly granted: true; readonly living: Living; readonly portion: Portion }
+  | { readonly granted: false; readonly reason: string };
+
+function settle({ living, portion }: Extract<Place, { granted: true }>, made: boolean): void {
+  living.pending--;
+  if (made) living.count++;
+  else portion.left++;
+}
+
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 /** Until living agents are counted again: others may have registered or retired some. Sooner near the cap. */
@@ -85,7 +96,7 @@ export class Registrar {
   async seen(source: Source, agentId: string): Promise<Registration | null> {
     const { agents, clock, secrets } = this.#parts;
     const { tenantId, env } = source;
-    const place = await this.#reserve(source);
+    const place = this.#reserveNow(source) ?? (await this.#reserve(source));
     const newId = place.granted ? secrets.uuid() : null;
     let made = false;
     try {
@@ -94,7 +105,7 @@ export class Registrar {
       if (!place.granted && seen.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
       return seen.registration;
     } finally {
-      if (place.granted) place.settle(made);
+      if (place.granted) settle(place, made);
     }
   }
 
@@ -116,35 +127,46 @@ export class Registrar {
   }
 
   /** A place for one agent more, to be settled once it is known whether it was new. */
-  async #reserve({ tenantId, keyId }: Source) {
+  async #reserve({ tenantId, keyId }: Source): Promise<Place> {
     const living = await this.#livingOf(tenantId);
-    if (living.count + living.pending >= this.#parts.maxLive) {
-      return { granted: false, reason: 'the tenant has too many agents' } as const;
-    }
+    if (this.#isFull(living)) return { granted: false, reason: 'the tenant has too many agents' };
     living.pending++;
     const portion = this.#portionOf(keyId);
     if (!(await this.#take(portion, keyId))) {
       living.pending--;
-      return { granted: false, reason: 'the API key brings too many new agents a minute' } as const;
+      return { granted: false, reason: 'the API key brings too many new agents a minute' };
     }
-    return {
-      granted: true,
-      settle(made: boolean): void {
-        living.pending--;
-        if (made) living.count++;
-        else portion.left++;
-      },
-    } as const;
+    return { granted: true, living, portion };
+  }
+
+  /** The same where nothing has to be asked, as for nearly all agents of a fleet that comes back; null elsewhere. */
+  #reserveNow({ tenantId, keyId }: Source): Place | null {
+    const now = this.#parts.clock.now();
+    const living = this.#living.get(tenantId, now);
+    const portion = this.#portions.get(keyId, 0);
+    if (!living || !portion || !this.#isFresh(living, now) || this.#isFull(living)) return null;
+    if (now >= portion.until || portion.left === 0) return null;
+    living.pending++;
+    portion.left--;
+    return { granted: true, living, portion };
+  }
+
+  #isFull({ count, pending }: Living): boolean {
+    return count + pending >= this.#parts.maxLive;
+  }
+
+  #isFresh({ count, pending, readAt }: Living, now: number): boolean {
+    const near = count + pending > this.#parts.maxLive * 0.9;
+    return now - readAt < (near ? countedNearMs : countedMs);
   }
 
   async #livingOf(tenantId: string): Promise<Living> {
-    const { agents, clock, maxLive } = this.#parts;
+    const { agents, clock } = this.#parts;
     const now = clock.now();
     const known = this.#living.get(tenantId, now);
     const living = known ?? { count: 0, pending: 0, readAt: Number.NEGATIVE_INFINITY, reading: null };
     if (!known) this.#living.set(tenantId, living, Number.POSITIVE_INFINITY);
-    const near = living.count + living.pending > maxLive * 0.9;
-    if (now - living.readAt < (near ? countedNearMs : countedMs)) return living;
+    if (this.#isFresh(living, now)) return living;
     living.reading ??= agents
       .count(tenantId)
       .then((count) => {

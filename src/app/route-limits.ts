@@ -114,6 +114,20 @@ export function createRouteLimits(
   };
 }
 
+/**
+ * Counts a request for the limit of its route's class, where nothing else of its limits is asked. Null: it has none.
+ * @throws HubError rate_limited
+ */
+export async function countArrival(
+  rateLimits: Pick<RateLimits, 'count'>,
+  route: LimitedRoute,
+  caller: Parameters<typeof subjectOf>[0],
+  network: string,
+): Promise<LimitState | null> {
+  const limit = limitOfClass(route, caller.kind);
+  return limit && rateLimits.count(limit, subjectOf(caller, network));
+}
+
 /** Null where a class has no limit of its own. */
 function limitOfClass({ limit }: LimitedRoute, caller: string): Limit | null {
   switch (limit) {

@@ -9,16 +9,20 @@ const readMs = 5_000;
 const keptMs = 2 * 60_000;
 const maxCopies = 20_000;
 
-/** Revisions by bundle name. */
-export type Sent = ReadonlyMap<string, { readonly revision: string; readonly at: number }>;
+/** A revision that a stream was sent. */
+export interface SentCopy {
+  readonly bundleName: string;
+  readonly revisionHash: string;
+  readonly at: number;
+}
 
 export class SentCopies {
   readonly #copies = new BoundedMap<string>(maxCopies);
 
   /** @param client a name for API key, agent id and client address together @param now epoch milliseconds */
-  ended(client: string, sent: Sent, now: number): void {
-    for (const [bundle, { revision, at }] of sent) {
-      if (now - at >= readMs) this.#copies.set(nameOf(client, bundle), revision, now + keptMs);
+  ended(client: string, sent: readonly SentCopy[], now: number): void {
+    for (const { bundleName, revisionHash, at } of sent) {
+      if (now - at >= readMs) this.#copies.set(nameOf(client, bundleName), revisionHash, now + keptMs);
     }
   }
 

@@ -1,18 +1,22 @@
 // Deployments that are due to streams which catch up, with the bytes of their bundles: read once per deployment and
-// signature, and the same object for every stream, so that its frame is made once too. Holds at most 32 MiB.
+// signature, and the same object for every stream, so that its frame is made once too. Holds at most 64 MiB, encodings included.
 import type { AnnouncementOf } from '../domain/announcement.ts';
 import type { Deployment } from '../domain/deployment.ts';
 import type { Store } from '../ports/store.ts';
 
-const maxBytes = 32 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 type Due = AnnouncementOf<'deploymentDue'>;
 
 /** What is being read (0 bytes) or was read. */
 interface Entry {
   readonly made: Promise<{ readonly due: Due; readonly bytes: number } | null>;
+  due: Due | null;
   bytes: number;
 }
+
+/** A rotation of the signing key leaves the deployment's id and changes its signature. */
+const idOf = ({ id, signature, attestation }: Deployment): string => `${id}/${signature}/${attestation}`;
 
 export class Updates {
   readonly #store: Pick<Store, 'bundles' | 'signing'>;
@@ -24,13 +28,26 @@ export class Updates {
     this.#store = store;
   }
 
+  /** The updates of all these deployments where each was read before; null elsewhere. */
+  known(deployments: readonly Deployment[]): readonly Due[] | null {
+    const found: Due[] = [];
+    for (const deployment of deployments) {
+      const id = idOf(deployment);
+      const entry = this.#entries.get(id);
+      if (!entry?.due) return null;
+      this.#entries.delete(id);
+      this.#entries.set(id, entry);
+      found.push(entry.due);
+    }
+    return found;
+  }
+
   /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */
   async of(deployment: Deployment): Promise<Due | null> {
-    // A rotation of the signing key leaves the deployment's id and changes its signature.
-    const id = `${deployment.id}/${deployment.signature}/${deployment.attestation}`;
+    const id = idOf(deployment);
     let entry = this.#entries.get(id);
     if (entry) this.#entries.delete(id);
-    else entry = { made: this.#make(deployment), bytes: 0 };
+    else entry = { made: this.#make(deployment), due: null, bytes: 0 };
     this.#entries.set(id, entry);
     const made = await entry.made.catch((error) => {
       if (this.#entries.get(id) === entry) this.#drop(id);
@@ -39,7 +56,10 @@ export class Updates {
     // One that gave way while it was being made has no place here any more.
     if (this.#entries.get(id) === entry) {
       if (made === null) this.#drop(id);
-      else this.#weigh(entry, made.bytes);
+      else {
+        entry.due = made.due;
+        this.#weigh(entry, made.bytes);
+      }
     }
     return made?.due ?? null;
   }
@@ -53,8 +73,9 @@ export class Updates {
     ]);
     if (!yaml) return null;
     const due: Due = { kind: 'deploymentDue', deployment, yaml, successions, agentId: null };
-    // Beside the YAML, the frames that are made of it hold it as base64, in JSON and in MessagePack.
-    return { due, bytes: yaml.length * 4 + 2048 };
+    // Beside the YAML, the frames that are made of it hold it as base64: in JSON and in MessagePack, and once more in
+    // each of the encodings that streams were sent last.
+    return { due, bytes: yaml.length * 8 + 2048 };
   }
 
   #weigh(entry: Entry, bytes: number): void {

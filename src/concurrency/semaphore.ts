@@ -1,5 +1,6 @@
 // A bound on how many tasks of one kind run and wait, so that a burst neither takes everything nor piles up in memory.
 
+import { Queue } from './queue.ts';
 import type { Timers } from './with-timeout.ts';
 
 interface MaxWait {
@@ -29,7 +30,7 @@ interface Waiter {
 interface Place {
   running: number;
   /** First come first: so also in order of their deadlines. */
-  readonly waiting: Set<Waiter>;
+  readonly waiting: Queue<Waiter>;
 }
 
 /** Runs `task` when fewer than `max` run, first come, first served. @throws the refusal, or what the task throws */
@@ -58,12 +59,12 @@ export function createSemaphores({
       const now = clock.monotonic();
       let next = Number.POSITIVE_INFINITY;
       for (const { waiting } of places.values()) {
-        for (const waiter of waiting) {
+        for (let waiter = waiting.first; waiter; waiter = waiting.first) {
           if (waiter.deadline > now) {
             next = Math.min(next, waiter.deadline);
             break;
           }
-          leave(waiting, waiter);
+          leave(waiting);
           waiter.reject(refusal());
         }
       }
@@ -71,15 +72,16 @@ export function createSemaphores({
     });
   }
 
-  function leave(waiting: Set<Waiter>, waiter: Waiter): void {
-    waiting.delete(waiter);
+  /** Takes out the one that has waited longest. */
+  function leave(waiting: Queue<Waiter>): void {
+    waiting.shift();
     if (--waitingNow > 0) return;
     timer?.cancel();
     timer = null;
   }
 
   /** Resolves when a task that ended has handed its place on. */
-  const turn = (waiting: Set<Waiter>): Promise<void> =>
+  const turn = (waiting: Queue<Waiter>): Promise<void> =>
     new Promise((go, reject) => {
       const deadline = maxWait ? maxWait.clock.monotonic() + maxWait.ms : Number.POSITIVE_INFINITY;
       waiting.add({ go, reject, deadline });
@@ -87,19 +89,27 @@ export function createSemaphores({
       if (maxWait) watch(maxWait);
     });
 
+  function placeOf(key: string): Place {
+    let place = places.get(key);
+    if (!place) {
+      place = { running: 0, waiting: new Queue() };
+      places.set(key, place);
+    }
+    return place;
+  }
+
   return async (key, task) => {
-    const place: Place = places.get(key) ?? { running: 0, waiting: new Set() };
-    places.set(key, place);
+    const place = placeOf(key);
     if (place.running < max) place.running++;
-    else if (place.waiting.size >= maxWaiting) throw refusal();
+    else if (place.waiting.length >= maxWaiting) throw refusal();
     else await turn(place.waiting);
     try {
       return await task();
     } finally {
-      const [next] = place.waiting;
+      const next = place.waiting.first;
       if (next) {
         // The place is handed on, so `running` stays as it is.
-        leave(place.waiting, next);
+        leave(place.waiting);
         next.go();
       } else if (--place.running === 0) places.delete(key);
     }

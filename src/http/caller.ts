@@ -9,7 +9,7 @@ import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError, refused } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
 import { type OperatorRole, rolesUpTo } from '../domain/principal.ts';
-import { isExpired } from '../domain/tenant.ts';
+import { type ApiKey, isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../ports/identity.ts';
 import type { Log } from '../ports/log.ts';
@@ -57,6 +57,15 @@ export interface Callers {
     headers: Headers,
     network: string,
   ): Promise<Identified>;
+  /**
+   * The same at once, where nothing has to be read: a key that is remembered. Null: `find` tells.
+   * @throws HubError as `find`
+   */
+  remembered(
+    route: Pick<RouteDeclaration, 'auth' | 'role'>,
+    headers: Headers,
+    network: string,
+  ): Identified | null;
   /** @throws HubError csrf_header_missing */
   checkCsrf(
     route: Pick<RouteDeclaration, 'auth' | 'method' | 'csrf' | 'csrfMessage'>,
@@ -96,14 +105,30 @@ export function createCallers(options: CallersOptions): Callers {
     secure: options.baseUrl.startsWith('https://'),
   });
 
-  async function byKey(headers: Headers, network: string): Promise<Caller> {
+  /** Null for what cannot be a key. @throws HubError unauthenticated */
+  function keyTextOf(headers: Headers): string | null {
     const header = headers.get('authorization');
     if (!header) throw unauthenticated('Authorization header is required.');
     const token = bearer(header);
     if (token === null) throw unauthenticated('Authorization header must be: Bearer <API key>.');
-    const usable = token.startsWith(wire.keyPrefix) && token.length <= maxCredential;
-    const key = usable ? await ring.find(token) : null;
+    return token.startsWith(wire.keyPrefix) && token.length <= maxCredential ? token : null;
+  }
+
+  async function byKey(headers: Headers, network: string): Promise<Caller> {
+    const text = keyTextOf(headers);
+    const key = text === null ? null : await ring.find(text);
     if (!key) throw unauthenticated('Invalid or revoked API key.');
+    return callerOf(key, headers, network);
+  }
+
+  function byRememberedKey(headers: Headers, network: string): Caller | null {
+    const text = keyTextOf(headers);
+    const key = text === null ? null : ring.remembered(text);
+    return key && callerOf(key, headers, network);
+  }
+
+  /** @throws HubError unauthenticated, forbidden, bad_request */
+  function callerOf(key: ApiKey, headers: Headers, network: string): Caller {
     if (isExpired(key, options.clock.now())) throw unauthenticated('This API key has expired.');
     if (key.env === null) {
       throw unauthenticated('This API key has no environment: it is for the API under /v1 alone.');
@@ -149,6 +174,10 @@ export function createCallers(options: CallersOptions): Callers {
       presented: hasKey,
       attempted: (headers) => headers.has('authorization'),
       identify: async (headers, network) => ({ caller: await byKey(headers, network), cookie: null }),
+      remembered(headers, network) {
+        const caller = byRememberedKey(headers, network);
+        return caller && { caller, cookie: null };
+      },
     },
     cookie: { presented: hasCookie, attempted: () => false, identify: byCookie },
     operatorToken: {
@@ -179,6 +208,13 @@ export function createCallers(options: CallersOptions): Callers {
       if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
       const found = await chosen(auth, headers).identify(headers, network);
       if (role !== undefined) requireRole(found.caller, role);
+      return found;
+    },
+
+    remembered({ auth, role }, headers, network) {
+      if (auth.length === 0) return null;
+      const found = chosen(auth, headers).remembered?.(headers, network) ?? null;
+      if (found && role !== undefined) requireRole(found.caller, role);
       return found;
     },
 

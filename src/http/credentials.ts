@@ -27,6 +27,8 @@ export interface Scheme {
   attempted(headers: Headers): boolean;
   /** @throws HubError unauthenticated and others */
   identify(headers: Headers, network: string): Promise<Identified>;
+  /** The same at once, where nothing has to be read; null elsewhere. @throws HubError as `identify` */
+  remembered?(headers: Headers, network: string): Identified | null;
 }
 
 /** The longest API key or login token that is looked at. */

@@ -20,7 +20,7 @@ import {
 import type { KeyRing } from './keys.ts';
 
 export interface HostedCallersOptions {
-  readonly ring: Pick<KeyRing, 'find' | 'wasRevoked'>;
+  readonly ring: Pick<KeyRing, 'find' | 'remembered' | 'wasRevoked'>;
   readonly operatorTokens: OperatorTokens;
   readonly clock: Clock;
   readonly wire: WireNames;
@@ -72,7 +72,11 @@ export function createHostedSchemes({
       await operatorOf(token);
       throw refused('role_required', 'This is for agents: send an API key.');
     }
-    const key = await keyOf(token);
+    return callerOf(await keyOf(token), headers, network);
+  }
+
+  /** @throws HubError forbidden, bad_request */
+  function callerOf(key: ApiKey, headers: Headers, network: string): Caller {
     const named = agentIdOf(headers, wire);
     if (named !== null) requireAgent(key, named);
     return {
@@ -111,6 +115,14 @@ export function createHostedSchemes({
         caller: await counted(headers, network, () => byKey(headers, network)),
         cookie: null,
       }),
+      remembered(headers, network) {
+        const token = tokenOf(headers);
+        const usable = token !== null && isKey(token) && token.length <= maxCredential;
+        const key = usable ? ring.remembered(token) : null;
+        // One that has expired counts as a wrong credential, and that is written down.
+        if (!key || isExpired(key, clock.now())) return null;
+        return { caller: callerOf(key, headers, network), cookie: null };
+      },
     },
     operatorJwt: {
       presented(headers) {

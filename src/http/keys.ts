@@ -14,8 +14,10 @@ const cacheSize = 20_000;
 const maxUses = 50_000;
 
 export interface KeyRing {
-  /** The key, when it exists and is not revoked; it may have expired. One hash and one map look-up when cached. */
+  /** The key, when it exists and is not revoked; it may have expired. */
   find(key: string): Promise<ApiKey | null>;
+  /** The same from memory: one hash and one map look-up. Null: `find` may know it. */
+  remembered(key: string): ApiKey | null;
   /** Whether a key that was not found was revoked; false also where that is not known any more. */
   wasRevoked(key: string): boolean;
   /** A revocation became known: forget the key, and whatever is being read about it. */
@@ -78,24 +80,31 @@ export function createKeyRing(ports: {
   }
 
   const timer = clock.every(flushMs, () => void flush());
+
+  function used(key: ApiKey, now: number): ApiKey {
+    if (!isExpired(key, now)) use(key.id, now);
+    return key;
+  }
+
   return {
     async find(text) {
       const hash = secrets.sha256(text);
       const now = clock.now();
-      let key = known.get(hash, now);
-      if (!key) {
-        if (unknown.get(hash, now) !== undefined) return null;
-        let promise = reading.get(hash);
-        if (!promise) {
-          promise = read(hash).finally(() => reading.delete(hash));
-          reading.set(hash, promise);
-        }
-        const found = await promise;
-        if (!found) return null;
-        key = found;
+      const key = known.get(hash, now);
+      if (key) return used(key, now);
+      if (unknown.get(hash, now) !== undefined) return null;
+      let promise = reading.get(hash);
+      if (!promise) {
+        promise = read(hash).finally(() => reading.delete(hash));
+        reading.set(hash, promise);
       }
-      if (!isExpired(key, now)) use(key.id, now);
-      return key;
+      const found = await promise;
+      return found && used(found, now);
+    },
+    remembered(text) {
+      const now = clock.now();
+      const key = known.get(secrets.sha256(text), now);
+      return key ? used(key, now) : null;
     },
     wasRevoked: (text) => unknown.get(secrets.sha256(text), clock.now()) === true,
     revoked(keyHash) {

@@ -4,10 +4,9 @@ import { type Caller, Reply, type Request, Streamed, WrittenJson } from '../api/
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import type { RateLimits } from '../app/rate-limit.ts';
-import { createRouteLimits, type RouteLimits } from '../app/route-limits.ts';
+import { countArrival, createRouteLimits, type LimitedRoute } from '../app/route-limits.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -16,17 +15,18 @@ import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.t
 import type { Callers } from './caller.ts';
 import { createDownload } from './download.ts';
 import { encode, noStore, plain } from './encode.ts';
-import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
+import { createFinish, limitHeaders, nameOf, type Seen, sizeOf } from './finish.ts';
+import type { Cors, HeaderList } from './headers.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
 import { createOpenings } from './openings.ts';
 import { parse } from './parse.ts';
-import { allowOf, errorReply, rateLimitHeaders } from './problem.ts';
+import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
-import { createRouter, families } from './router.ts';
+import { createRouter, families, type Match, type Route } from './router.ts';
 import { createSearches } from './searches.ts';
 import type { StaticFiles } from './static-files.ts';
 import { openStream } from './streams.ts';
@@ -103,45 +103,36 @@ const smallBytes = 16 * 1024;
 
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { serve, callers, live, cors, metrics, secrets, clock, log } = options;
+  const { serve, callers, live, cors, secrets, clock, log } = options;
   const budgets = options.budgets ?? createBudgets();
   const router = createRouter(options.families.map(({ routes }) => routes));
   const familyOf = families(options.families);
   const searches = createSearches(clock);
   const reads = createReads(clock);
   const openings = createOpenings(clock);
+  const finish = createFinish(options);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
   // Encoded once: every answer sends these bytes.
   const openApi = Buffer.from(options.openApi);
-  for (const { name, declaration } of router.routes) {
+  const routeNames = new Map<Route, string>();
+  for (const route of router.routes) {
+    const { name, declaration } = route;
+    routeNames.set(route, `${declaration.method} ${declaration.path}`);
     if (!serve[name] && !isStream(declaration)) throw new Error(`the route ${name} has no handler`);
   }
 
-  async function respond(raw: RawRequest, network: string, id: string, seen: Seen): Promise<RawResponse> {
+  /** @throws HubError at once, or later */
+  function respond(raw: RawRequest, seen: Seen): Promise<RawResponse> {
     if (raw.refused) throw raw.refused;
-    const origin = raw.headers.get('origin');
-    if (raw.method === 'OPTIONS') {
-      // Read although nothing is wanted of it: a body over the limit is refused all the same.
-      await raw.body();
-      return preflight(raw, origin);
-    }
-    const head = raw.method === 'HEAD';
-    const method = head ? 'GET' : raw.method;
-    if (method === 'GET' && raw.path === '/api/openapi.json') {
-      seen.route = '/api/openapi.json';
-      await raw.body();
-      if (options.openApiPublic === false) {
-        seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, network)).caller;
-      }
-      return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
-    }
+    const method = raw.method === 'HEAD' ? 'GET' : raw.method;
+    if (method === 'OPTIONS') return preflight(raw);
+    if (method === 'GET' && raw.path === '/api/openapi.json') return describe(raw, seen);
     const file = options.files?.answer(raw) ?? null;
     if (file) {
       seen.route = '/dashboard/';
-      await raw.body();
-      return file;
+      return raw.body().then(() => file);
     }
     const match = router.match(method, raw.path);
     if (match === null) throw new HubError('not_found', 'Not Found');
@@ -149,25 +140,55 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       throw new HubError('method_not_allowed', 'Method Not Allowed', { allow: match });
     }
     const { name, declaration } = match.route;
-    seen.route = `${declaration.method} ${declaration.path}`;
+    seen.route = routeNames.get(match.route) ?? '';
     callers.checkCsrf(declaration, raw.headers);
-    const revocationSequence = live.revocationSequence();
-    const { caller, cookie } = await callers.find(declaration, raw.headers, network);
+    const handler = serve[name];
+    return handler ? answerRoute(raw, match, seen, handler) : answerStream(raw, declaration, seen);
+  }
+
+  async function describe(raw: RawRequest, seen: Seen): Promise<RawResponse> {
+    seen.route = '/api/openapi.json';
+    await raw.body();
+    if (options.openApiPublic === false) {
+      seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, seen.network)).caller;
+    }
+    return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
+  }
+
+  /** Small, because a fleet that comes back at once waits here: each keeps what this function holds. */
+  async function answerStream(
+    raw: RawRequest,
+    declaration: RouteDeclaration,
+    seen: Seen,
+  ): Promise<RawResponse> {
+    const revocations = live.revocationSequence();
+    const { caller } =
+      callers.remembered(declaration, raw.headers, seen.network) ??
+      (await callers.find(declaration, raw.headers, seen.network));
     seen.caller = caller;
-    const limits = createRouteLimits(options.rateLimits, limitsOf(declaration), caller, network);
+    seen.arrival = await countArrival(options.rateLimits, limitsOf(declaration), caller, seen.network);
+    const response = plain(200, streamHeaders[familyOf(raw.path).errors], null);
+    if (raw.method === 'HEAD') return response;
+    if (raw.upgrade || declaration.stream === 'events') checkOrigin(caller, raw.headers);
+    const session = await openings(caller, () => openStream(raw, declaration, caller, revocations, options));
+    return { ...response, live: session };
+  }
+
+  async function answerRoute(
+    raw: RawRequest,
+    match: Match,
+    seen: Seen,
+    handler: BoundHandler,
+  ): Promise<RawResponse> {
+    const { id, network } = seen;
+    const { name, declaration } = match.route;
+    const { caller, cookie } =
+      callers.remembered(declaration, raw.headers, network) ??
+      (await callers.find(declaration, raw.headers, network));
+    seen.caller = caller;
+    const limits = createRouteLimits(options.rateLimits, declaration, caller, network);
     seen.limits = limits;
     await limits.arrived();
-    const handler = serve[name];
-    if (!handler) {
-      const headers = streamHeaders(familyOf(raw.path).errors === 'problem');
-      if (head) return plain(200, headers, null);
-      if (raw.upgrade || declaration.stream === 'events')
-        checkOrigin(caller, origin, raw.headers.get('host'));
-      const session = await openings(caller, () =>
-        openStream(raw, declaration, caller, revocationSequence, options),
-      );
-      return { ...plain(200, headers, null), live: session };
-    }
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
     const sent = { operation: name, declaration, caller, headers: raw.headers };
@@ -211,7 +232,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return { ...head, body: null, live: raw.method === 'HEAD' ? null : session };
   }
 
-  function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
+  async function preflight(raw: RawRequest): Promise<RawResponse> {
+    // Read although nothing is wanted of it: a body over the limit is refused all the same.
+    await raw.body();
+    const origin = raw.headers.get('origin');
     if (origin !== undefined && raw.headers.has('access-control-request-method')) {
       if (!cors.allows(origin))
         throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
@@ -222,11 +246,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return plain(204, [['Allow', allowOf(match)]], null);
   }
 
-  function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
+  function checkOrigin(caller: Caller, headers: RawRequest['headers']): void {
+    const origin = headers.get('origin');
     // A browser sends cookies with any page's WebSocket, and always names the page. Between pages of one host there is
     // nothing cross-origin for CORS_ORIGINS to allow: the cookie itself is this host's.
     if (caller.kind !== 'user' || origin === undefined) return;
-    if (cors.allows(origin) || cors.isOwn(origin, host)) return;
+    if (cors.allows(origin) || cors.isOwn(origin, headers.get('host'))) return;
     throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
   }
 
@@ -246,98 +271,56 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
 
     async handle(raw) {
-      const started = clock.monotonic();
-      // The last group of a UUID: twelve random digits.
-      const id = secrets.uuid().slice(24);
-      const network = networkFrom(raw);
-      const seen: Seen = { route: 'unmatched', caller: { kind: 'none' } };
+      const seen: Seen = {
+        route: 'unmatched',
+        caller: { kind: 'none' },
+        started: clock.monotonic(),
+        // The last group of a UUID: twelve random digits.
+        id: secrets.uuid().slice(24),
+        network: networkFrom(raw),
+      };
       let response: RawResponse;
       try {
-        response = await respond(raw, network, id, seen);
-        checkAnswer(budgets, () => nameOf(seen.caller, network), sizeOf(response.body));
+        response = await respond(raw, seen);
+        if (response.body !== null)
+          checkAnswer(budgets, () => nameOf(seen.caller, seen.network), sizeOf(response.body));
       } catch (error) {
-        if (error instanceof TransportGone) throw error;
-        if (!(error instanceof HubError) || error.code === 'internal') {
-          log.error({ err: error, request_id: id, route: seen.route }, 'request failed');
-        }
-        const { status, headers, json } = errorReply(error, familyOf(raw.path).errors, id);
-        response = {
-          ...plain(status, [...headers, ...noStore], json),
-          close: raw.refused !== null,
-        };
+        response = refusal(error, raw, seen);
       }
-      const ms = clock.monotonic() - started;
-      const bytes = raw.method === 'HEAD' ? 0 : sizeOf(response.body);
-      metrics.count(seen.route, response.status, ms, bytes);
-      log.info(
-        {
-          method: raw.method,
-          route: seen.route,
-          status: response.status,
-          ms: Math.round(ms * 100) / 100,
-          bytes,
-          request_id: id,
-          ...callerFields(seen.caller),
-        },
-        'request',
-      );
+      finish.note(raw, seen, response);
       const isHosted = familyOf(raw.path).errors === 'problem';
       const left = isHosted && response.status !== 429 ? await limitHeaders(seen) : [];
-      const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
-      // A browser's clock may be wrong, and what a page counts down was timed by this one.
-      const time: HeaderList =
-        seen.caller.kind === 'user' ? [['X-Server-Time', new Date(clock.now()).toISOString()]] : [];
-      const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
-      return {
-        ...response,
-        headers: [...response.headers, ...left, ...shared, ...time, ...fromCors],
-        caller: response.body === null ? '' : nameOf(seen.caller, network),
-      };
+      return finish.withHeaders(raw, seen, response, left);
     },
   };
-}
 
-/** What became known of a request, for its log line and metrics. */
-interface Seen {
-  route: string;
-  caller: Caller;
-  limits?: RouteLimits;
-}
-
-/** What an answer says of limits: of the one that the caller comes up against first. */
-async function limitHeaders({ limits }: Seen): Promise<HeaderList> {
-  const states = [...((await limits?.left()) ?? [])];
-  const [tightest] = states.sort((a, b) => a.left - b.left);
-  return tightest ? rateLimitHeaders(tightest) : [];
+  /** @throws TransportGone */
+  function refusal(error: unknown, raw: RawRequest, { id, route }: Seen): RawResponse {
+    if (error instanceof TransportGone) throw error;
+    if (!(error instanceof HubError) || error.code === 'internal') {
+      log.error({ err: error, request_id: id, route }, 'request failed');
+    }
+    const { status, headers, json } = errorReply(error, familyOf(raw.path).errors, id);
+    return { ...plain(status, [...headers, ...noStore], json), close: raw.refused !== null };
+  }
 }
 
 const isStream = (declaration: RouteDeclaration): boolean =>
   declaration.media === 'text/event-stream' && declaration.method === 'GET';
 
-/** What the route says of limits: a stream is limited as streams are, where it says nothing. */
-const limitsOf = (declaration: RouteDeclaration): RouteDeclaration =>
-  isStream(declaration) ? { limit: 'stream', ...declaration } : declaration;
+/** What a stream's route says of limits: it is limited as streams are, where it says nothing. */
+const limitsOf = ({ path, limit = 'stream' }: RouteDeclaration): LimitedRoute => ({ path, limit });
 
 /** Each API says in its own words that nothing of a stream is kept. */
-const streamHeaders = (isHosted: boolean): HeaderList => [
-  ['Content-Type', 'text/event-stream'],
-  ['Cache-Control', isHosted ? 'no-store' : 'no-cache'],
-  ['X-Accel-Buffering', 'no'],
-];
-
-/** Who waits for an answer. */
-const nameOf = (caller: Caller, network: string): string =>
-  limitNames.requestsOf(caller) ?? limitNames.requestsOfNetwork(network);
-
-/** Keys and ids only: never a hash, an address of a mailbox or a credential. */
-function callerFields(caller: Caller): object {
-  if (caller.kind === 'key' || caller.kind === 'hostedKey') return { caller: 'key', caller_id: caller.keyId };
-  if (caller.kind === 'user') return { caller: 'user', caller_id: caller.userId };
-  if (caller.kind === 'hostedOperator') return { caller: 'operator_token', caller_id: caller.subject };
-  return { caller: caller.kind };
-}
-
-function sizeOf(body: RawResponse['body']): number {
-  if (typeof body === 'string') return Buffer.byteLength(body);
-  return body instanceof Uint8Array ? body.length : 0;
-}
+const streamHeaders: { readonly [errors in ApiFamily['errors']]: HeaderList } = {
+  detail: [
+    ['Content-Type', 'text/event-stream'],
+    ['Cache-Control', 'no-cache'],
+    ['X-Accel-Buffering', 'no'],
+  ],
+  problem: [
+    ['Content-Type', 'text/event-stream'],
+    ['Cache-Control', 'no-store'],
+    ['X-Accel-Buffering', 'no'],
+  ],
+};

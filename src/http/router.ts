@@ -46,10 +46,16 @@ export interface Router {
 
 /** Tells of each path which API it belongs to, whether or not it has a route: the one with the longest prefix. */
 export function families(all: readonly ApiFamily[]): (path: string) => ApiFamily {
-  const byLength = [...all].sort((a, b) => b.prefix.length - a.prefix.length);
+  const byLength = all
+    .map((family) => ({ family, prefix: family.prefix, below: `${family.prefix}/` }))
+    .sort((a, b) => b.prefix.length - a.prefix.length);
   const last = byLength.at(-1);
   if (!last) throw new Error('there is no API to serve');
-  return (path) => byLength.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? last;
+  return (path) => {
+    for (const { family, prefix, below } of byLength)
+      if (path === prefix || path.startsWith(below)) return family;
+    return last.family;
+  };
 }
 
 /** @throws Error when two routes share a name or a path and method, or a path is malformed */
@@ -57,16 +63,25 @@ export function createRouter(tables: readonly RouteTable[]): Router {
   const root = place();
   const routes: Route[] = [];
   const names = new Set<string>();
+  /** Routes without a parameter by path and method, which every request of them would have to be walked to. */
+  const fixed = new Map<string, Map<string, Match>>();
   for (const table of tables) {
     for (const [name, declaration] of Object.entries(table)) {
       if (names.has(name)) throw new Error(`two routes are named ${name}`);
       names.add(name);
-      routes.push(add(root, name, declaration));
+      const route = add(root, name, declaration);
+      routes.push(route);
+      if (declaration.path.includes('{')) continue;
+      const methods = fixed.get(declaration.path) ?? new Map<string, Match>();
+      fixed.set(declaration.path, methods.set(declaration.method, { route, params: {} }));
     }
   }
   return {
     routes,
     match(method, path) {
+      // A fixed segment wins over a parameter, so nothing else can be the route of this path.
+      const known = fixed.get(path)?.get(method);
+      if (known) return known;
       const segments = path.split('/');
       if (segments[0] !== '' || segments.length > 64) return null;
       const allowed = new Set<string>();

@@ -7,15 +7,17 @@ import type { Secrets } from '../ports/secrets.ts';
 import { readQuery } from './body.ts';
 import type { Live } from './live/live.ts';
 import { codecOf, type Session, subprotocols } from './live/session.ts';
+import type { Opening } from './live/stream.ts';
 import type { RawRequest } from './raw.ts';
 import { validate } from './validate.ts';
 
 /**
  * Admits the caller and opens a session.
  * @param revocationSequence the count of revocations from before the caller was identified
- * @throws HubError of the admission; bad_request for subprotocols that are not ours
+ * @throws HubError of the admission; bad_request for a query or subprotocols that are not ours: some at once, some
+ *   later
  */
-export async function openStream(
+export function openStream(
   raw: RawRequest,
   declaration: RouteDeclaration,
   caller: Caller,
@@ -31,39 +33,41 @@ export async function openStream(
   const query = readQuery(raw.query);
   const connectionId = secrets.token(12);
   const lastEventId = raw.headers.get('last-event-id') ?? query.last_event_id ?? '';
-  const asked: StreamQuery = { ...query, resumes: lastEventId !== '' };
-  const opening = {
-    connectionId,
-    codec: raw.upgrade ? codecOf(protocol) : 'sse',
-    protocol,
-    lastEventId: lastEventId === '' ? null : lastEventId.slice(0, 64),
-    revocationSequence,
-  } as const;
+  const asked: StreamQuery = Object.assign(query, { resumes: lastEventId !== '' });
+  const open = ({ admitted, caller }: Admitted): Promise<Session> =>
+    live.open({
+      admitted,
+      connectionId,
+      caller,
+      codec: raw.upgrade ? codecOf(protocol) : 'sse',
+      protocol,
+      lastEventId: lastEventId === '' ? null : lastEventId.slice(0, 64),
+      revocationSequence,
+    });
   if (declaration.stream === 'events') {
     if (caller.kind === 'none' || caller.kind === 'operator' || caller.kind === 'key') throw noSuchStream();
     const given = readQuery(raw.query, declaration.repeated ?? []);
     const validated = validate(declaration, { params: {}, query: given, body: undefined });
-    const events = await streams.admitEvents(caller, validated.query);
-    live.checkReopening(events.caller);
-    return live.open({ ...opening, ...events });
+    return streams.admitEvents(caller, validated.query).then((events) => {
+      live.checkReopening(events.caller);
+      return open(events);
+    });
   }
-  if (caller.kind === 'hostedKey' || caller.kind === 'hostedOperator') {
-    live.checkReopening(caller);
-    if (raw.upgrade) live.admit(caller);
-    const hosted = await streams.admitHosted(caller, asked, connectionId);
-    return live.open({ ...opening, ...hosted });
-  }
-  if (caller.kind !== 'key' && caller.kind !== 'user') {
-    throw noSuchStream();
-  }
+  if (caller.kind === 'none' || caller.kind === 'operator') throw noSuchStream();
   live.checkReopening(caller);
   if (raw.upgrade) live.admit(caller);
+  if (caller.kind === 'hostedKey' || caller.kind === 'hostedOperator') {
+    return streams.admitHosted(caller, asked, connectionId).then(open);
+  }
+  // A fleet opens thousands at once: nothing is awaited here that makes a frame of its own for each.
   const admitted =
     caller.kind === 'key'
-      ? await streams.admitAgent(caller, asked, connectionId)
-      : await streams.admitDashboard(caller, asked, connectionId);
-  return live.open({ ...opening, admitted, caller });
+      ? streams.admitAgent(caller, asked, connectionId)
+      : streams.admitDashboard(caller, asked, connectionId);
+  return admitted.then((admitted) => open({ admitted, caller }));
 }
+
+type Admitted = Pick<Opening, 'admitted' | 'caller'>;
 
 const noSuchStream = (): HubError =>
   new HubError('internal', 'The auth of a stream route must fit the stream.');

@@ -98,7 +98,10 @@ it('after a rotation of the key every deployment is announced, though the owner 
 it('after a change of rules every agent it concerns is assigned anew, though the bus was away after the first portion', async () => {
   const { hub, node, on, pass } = await aFleet();
   const { actors, announcer } = await node('a');
-  const edge = { ports: { actors: actors as HubActors, announcer }, id: 'n1' } as unknown as StreamNode;
+  const edge = {
+    ports: { actors: actors as HubActors, announcer, clock: hub.clock },
+    id: 'n1',
+  } as unknown as StreamNode;
   const streams = Array.from({ length: 450 }, (_, i) => {
     const asked = {
       tenantId: hub.tenantId,
@@ -114,7 +117,6 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       tags: {},
       client: '',
       resumes: false,
-      connectedAt: hub.clock.now(),
       audience: agentsOf(hub.tenantId, 'production'),
       skips: null,
     };

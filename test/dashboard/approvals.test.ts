@@ -71,6 +71,26 @@ describe('the queue of approvals', () => {
     await seen.context.close();
   });
 
+  it('shows a decision that was made while its stream was not open yet', async () => {
+    const id = await ask(hub, key, { tool_name: 'early', timeout: 190 }, 'agent-early');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.addInitScript(`delete globalThis.SharedWorker;
+      const Own = WebSocket;
+      const held = new Promise((resolve) => { globalThis.letThrough = resolve; });
+      globalThis.WebSocket = function (...args) {
+        void held.then(() => Object.assign(new Own(...args), this));
+      };`);
+    await page.goto('/dashboard/approvals');
+    await page.getByRole('heading', { name: 'early' }).waitFor();
+    await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
+    await page.evaluate('letThrough()');
+    await page.getByRole('article').getByText('Approved by admin@example.com').waitFor();
+    await page.locator('.live-live').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('shows the decision of another person, decides many at once, and keeps the history', async () => {
     const ids = await Promise.all(
       [1, 2, 3].map((n) => ask(hub, key, { tool_name: `many_${n}`, timeout: 200 + n }, `agent-many-${n}`)),

@@ -69,6 +69,8 @@ const opened = async (): Promise<View> => {
 
 async function look(page: Page, { link, row }: Listed): Promise<void> {
   await go(page, link);
+  // The page before may hold the same words.
+  await page.getByRole('heading', { name: link, level: 1 }).waitFor();
   if (row) await page.getByRole('table').getByRole('button', { name: row }).click();
 }
 

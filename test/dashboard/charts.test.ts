@@ -84,24 +84,31 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
     'asked 0',
     'observed 0',
   ]);
-  const place = await page.locator('.plot .u-over').boundingBox();
-  if (!place) throw new Error('nothing is drawn');
-  const at = (share: number): readonly [number, number] => [
-    place.x + place.width * share,
-    place.y + place.height / 2,
-  ];
-  await page.mouse.move(...at(0.5));
-  await figure.getByText(/\d\d:\d\d–\d\d:\d\d/).waitFor();
+  const at = async (share: number): Promise<readonly [number, number]> => {
+    const place = await page.locator('.plot .u-over').boundingBox();
+    if (!place) throw new Error('nothing is drawn');
+    return [place.x + place.width * share, place.y + place.height / 2];
+  };
+  // What is still loading above it moves the chart away from under the pointer. A pointer at rest says nothing.
+  const moment = figure.getByText(/\d\d:\d\d–\d\d:\d\d/);
+  let moves = 0;
+  await expect
+    .poll(async () => {
+      moves += 1;
+      await page.mouse.move(...(await at(0.5 + (moves % 2) / 50)));
+      return moment.count();
+    })
+    .toBe(1);
   expect((await figure.locator('.chart-track').allTextContents()).map((text) => text.split(' ')[0])).toEqual([
     'allowed',
     'denied',
     'asked',
     'observed',
   ]);
-  await page.mouse.move(...at(0.25));
+  await page.mouse.move(...(await at(0.25)));
   await page.mouse.down();
-  await page.mouse.move(...at(0.4));
-  await page.mouse.move(...at(0.5));
+  await page.mouse.move(...(await at(0.4)));
+  await page.mouse.move(...(await at(0.5)));
   await page.mouse.up();
   await page.waitForURL((url) => url.searchParams.has('since'));
   const [since, until] = spanOf(page);

@@ -180,7 +180,7 @@ describe('texts of strangers', () => {
         await page.goto(`/dashboard${path}`);
         const head = page.locator('main h1, main h2, .empty-title').first();
         if (
-          !(await head.waitFor({ timeout: 5_000 }).then(
+          !(await head.waitFor().then(
             () => true,
             () => false,
           ))

@@ -51,7 +51,7 @@ const state = async ({ hub }: Made) => {
 };
 /** Until the hub has noticed. */
 const becomes = (made: Made, wanted: readonly unknown[]) =>
-  vi.waitFor(async () => expect(await state(made)).toEqual(wanted), { timeout: 5000, interval: 50 });
+  vi.waitFor(async () => expect(await state(made)).toEqual(wanted), { timeout: 15_000, interval: 50 });
 
 /** The call ids of all events, in pages. */
 async function storedIds({ hub, cookie }: Made): Promise<string[]> {

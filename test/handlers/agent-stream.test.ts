@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { AgentStream, type StreamNode } from '../../src/app/agent-stream.ts';
 import { agentsOf } from '../../src/domain/frame.ts';
+import { ManualClock } from '../clock.ts';
 
 it('says until its environment has it that the agent is assigned anew, although the stream follows that by then', async () => {
   const told: string[] = [];
@@ -17,21 +18,23 @@ it('says until its environment has it that the agent is assigned anew, although 
     },
     announcer: { announce: async () => {} },
   };
-  const stream = new AgentStream({ ports: hub, id: 'n1' } as unknown as StreamNode, {
-    tenantId: 't1',
-    env: 'production',
-    agentId: 'a1',
-    connectionId: 'c1',
-    keyId: 'key-1',
-    requested: null,
-    policyVersion: null,
-    tags: {},
-    client: '',
-    resumes: false,
-    connectedAt: 0,
-    audience: agentsOf('t1', 'production'),
-    skips: null,
-  });
+  const stream = new AgentStream(
+    { ports: { ...hub, clock: new ManualClock() }, id: 'n1' } as unknown as StreamNode,
+    {
+      tenantId: 't1',
+      env: 'production',
+      agentId: 'a1',
+      connectionId: 'c1',
+      keyId: 'key-1',
+      requested: null,
+      policyVersion: null,
+      tags: {},
+      client: '',
+      resumes: false,
+      audience: agentsOf('t1', 'production'),
+      skips: null,
+    },
+  );
   await expect(stream.announce('old')).rejects.toThrow('away');
   away = false;
   await stream.announce('new');

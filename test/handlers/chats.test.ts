@@ -53,7 +53,7 @@ const ask = async (more: object = {}, as = user) =>
 const approvalOf = async (approval_id: string, as = user) =>
   (await t.call('getApproval', { params: { approval_id } }, as)).body;
 const seen = async (count: number) => {
-  await expect.poll(() => platforms.messages.length, { timeout: 5000 }).toBe(count);
+  await expect.poll(() => platforms.messages.length).toBe(count);
   return platforms.messages;
 };
 const shown = (i = 0) => JSON.stringify(platforms.messages[i]?.body);
@@ -65,7 +65,6 @@ const delivered = (channel_id: string, count: number) =>
         (await t.call('listDeliveries', { params: { channel_id } }, user)).body.filter(
           (one) => one.status === 'delivered',
         ).length,
-      { timeout: 5000 },
     )
     .toBe(count);
 
@@ -117,7 +116,7 @@ describe.each(types)('%s', (type) => {
       { params: { approval_id: approval.id }, body: { approved: true, reason: 'fine' } },
       user,
     );
-    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => platforms.messages[0]?.edits).toBe(1);
     expect(shown()).toContain('Approved');
     expect(shown()).toContain('example.com');
     expect(shown()).toContain('fine');
@@ -131,7 +130,7 @@ describe.each(types)('%s', (type) => {
     await seen(1);
     await delivered(channel.id, 1);
     await t.clock.advanceAsync(6000, 500);
-    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => platforms.messages[0]?.edits).toBe(1);
     expect(shown()).toContain('Timed out');
     expect(shown()).not.toContain('approve:');
   });
@@ -158,7 +157,7 @@ describe.each(types)('%s', (type) => {
       expect((await press(type, channel.id, `${again}:${approval.id}`)).status).toBe(200);
     }
     expect(await approvalOf(approval.id)).toEqual(decided);
-    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => platforms.messages[0]?.edits).toBe(1);
   });
 
   it('decides nothing of another tenant, of nobody, and nothing that timed out', async () => {
@@ -187,7 +186,7 @@ describe.each(types)('%s', (type) => {
 
   it('waits as long as the platform asks, and tries again what may pass', async () => {
     const channel = await chat(type);
-    if (type === 'chat_bot') await expect.poll(() => platforms.calls.length, { timeout: 5000 }).toBe(1);
+    if (type === 'chat_bot') await expect.poll(() => platforms.calls.length).toBe(1);
     const limited = {
       chat_bot: {
         status: 429,
@@ -215,18 +214,15 @@ describe.each(types)('%s', (type) => {
     await ask();
     const log = async () =>
       (await t.call('listDeliveries', { params: { channel_id: channel.id } }, user)).body[0];
-    await expect.poll(async () => (await log())?.attempts, { timeout: 5000 }).toBe(1);
+    await expect.poll(async () => (await log())?.attempts).toBe(1);
     const next = Date.parse((await log())?.next_attempt_at ?? '') - t.clock.now();
     expect(next).toBeGreaterThanOrEqual(32_000);
     expect(next).toBeLessThan(34_000);
     await expect
-      .poll(
-        async () => {
-          await t.clock.advanceAsync(5000, 1000);
-          return (await log())?.status;
-        },
-        { timeout: 5000 },
-      )
+      .poll(async () => {
+        await t.clock.advanceAsync(5000, 1000);
+        return (await log())?.status;
+      })
       .toBe('delivered');
     expect((await log())?.log.map(({ error }) => error)).toEqual(['rate_limited', 'status', null]);
   });
@@ -289,7 +285,7 @@ describe.each(types)('%s', (type) => {
 describe('a bot chat', () => {
   it('is told where its callbacks go, with a secret that an update keeps', async () => {
     const channel = await chat('chat_bot');
-    await expect.poll(() => platforms.calls.length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => platforms.calls.length).toBe(1);
     const secret = await secretOf(channel.id);
     expect(secret).toMatch(/^[\w-]{43}$/);
     expect(platforms.calls[0]).toEqual({
@@ -314,7 +310,7 @@ describe('a bot chat', () => {
     await press('chat_bot', channel.id, `approve:${approval.id}`);
     await press('chat_bot', channel.id, `deny:${approval.id}`);
     const answers = () => platforms.calls.filter(({ method }) => method === 'answerCallbackQuery');
-    await expect.poll(() => answers().length, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => answers().length).toBe(2);
     expect(answers().map(({ body }) => body)).toEqual(
       expect.arrayContaining([
         { callback_query_id: '4382bfdwdsb323b2d9', text: 'Approved.' },

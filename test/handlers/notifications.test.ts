@@ -65,7 +65,7 @@ const replay = (channel_id: string, delivery_id: string) =>
 /** Waits, without time passing, until the only delivery of this event is as the test expects. */
 const reaches = (channelId: string, event: Delivery['event'], wanted: object) =>
   expect
-    .poll(async () => (await deliveries(channelId)).find((one) => one.event === event), { timeout: 5000 })
+    .poll(async () => (await deliveries(channelId)).find((one) => one.event === event))
     .toMatchObject(wanted);
 
 /** Moves time to the next attempt and waits until it was made. */

@@ -109,6 +109,16 @@ export function refreshAll(): void {
   void queries.invalidateQueries();
 }
 
+const affected: ReadonlySet<unknown> = new Set(Object.values(affects).flat());
+
+/** What is shown and a frame could have made old is asked for again; counts of many events wait for the next frame. */
+export function refreshShown(): void {
+  void queries.invalidateQueries({
+    refetchType: 'active',
+    predicate: ({ queryKey: [operation] }) => affected.has(operation) && !counts.has(operation as Any),
+  });
+}
+
 type Approvals = Reply<'listApprovals'>;
 
 /** Shows a decision at once, before the list is read again. */

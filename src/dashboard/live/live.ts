@@ -1,8 +1,9 @@
 // The live state of this tab: what the stream says goes into the cache, and how it is into a store that the frame
 // shows.
 import { after } from '../lib/browser.ts';
+import { whenAnswered } from '../lib/query.ts';
 import { createStore } from '../lib/store.ts';
-import { type LiveFrame, refreshAll, take } from './cache.ts';
+import { type LiveFrame, refreshAll, refreshShown, take } from './cache.ts';
 import { LiveConnection, type LiveStatus } from './connection.ts';
 import { fleetByEnv, isFleet, takeFleet } from './fleet.ts';
 import type { FromWorker, ToWorker } from './worker.ts';
@@ -50,6 +51,8 @@ export function startLive(userId: string): void {
     liveStatus.set(next);
     // A hub that was started again remembers no position: what is shown is read once more.
     if (next.state === 'live' && wasLive && before.state === 'stale') refreshAll();
+    // What was asked for before the stream was open: no frame told of a change in between.
+    if (next.state === 'live' && !wasLive) void whenAnswered().then(refreshShown);
     if (next.state === 'live') wasLive = true;
   };
   const frame = (next: { readonly type: string }): void => heard(next as LiveFrame);
@@ -64,9 +67,15 @@ export function startLive(userId: string): void {
     name: `reeve-live-${userId}`,
   });
   const { port } = worker;
+  let isFirst = true;
   port.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     if (data.kind === 'frame') frame(data.frame);
-    else status(data.status);
+    else {
+      // Another tab's stream, open since before this one asked for anything.
+      if (isFirst && data.status.state === 'live') wasLive = true;
+      isFirst = false;
+      status(data.status);
+    }
   };
   port.start();
   const tell = (message: ToWorker): void => port.postMessage(message);

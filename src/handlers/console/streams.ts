@@ -58,7 +58,9 @@ const routeOf: { readonly [T in AgentMessage['type']]: LimitedRoute } = {
 /** The stream handlers of a node. @param streams the node's */
 export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
   return {
-    admitAgent: (caller, query, connectionId) => admitAgent(hub, streams, caller, query, connectionId),
+    async admitAgent(caller, query, connectionId) {
+      return admitAgent(hub, streams, caller, query, connectionId);
+    },
 
     async admitHosted(caller, query, connectionId) {
       if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
@@ -108,7 +110,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
 }
 
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
-async function admitAgent(
+function admitAgent(
   hub: Hub,
   streams: AgentStreams,
   caller: KeyCaller,

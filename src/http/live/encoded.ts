@@ -18,6 +18,7 @@ export class EncodedFrame {
   readonly frame: Frame;
   readonly key: string | null;
   #packed: Uint8Array | null = null;
+  #placed: PlacedFrame | null = null;
 
   constructor(frame: Frame) {
     this.frame = frame;
@@ -29,6 +30,17 @@ export class EncodedFrame {
   packed(): Uint8Array {
     this.#packed ??= encode(JSON.parse(viewOf(this.frame.json).toString()));
     return this.#packed;
+  }
+
+  /**
+   * The frame as streams that catch up are sent it. They get the same one, with its encodings, until the position is
+   * another: a fleet that comes back at once catches up after the same frame of the log.
+   */
+  placedAt(position: Position, place: number | null): PlacedFrame {
+    const last = this.#placed;
+    if (last && last.position === position && last.place === place) return last;
+    this.#placed = new PlacedFrame(position, this, 0, place);
+    return this.#placed;
   }
 }
 

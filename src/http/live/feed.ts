@@ -37,6 +37,7 @@ export class Feed<S extends Follower<S>> {
   #aside: ReturnType<EventSource['follow']> | null = null;
   readonly #waiting: PlacedFrame[] = [];
   #following: ReturnType<EventSource['follow']> | null = null;
+  #isFollowing = false;
   #delivered: (() => void)[] = [];
   #current: PlacedFrame | null = null;
   #cursor = -1;
@@ -46,6 +47,11 @@ export class Feed<S extends Follower<S>> {
   constructor(audience: Audience, resync: () => Frame) {
     this.audience = audience;
     this.#resync = resync;
+  }
+
+  /** True once it follows the audience: `follow` has nothing more to do. */
+  get isFollowing(): boolean {
+    return this.#isFollowing;
   }
 
   /** Follows the audience from now on; once, however many ask. */
@@ -60,6 +66,7 @@ export class Feed<S extends Follower<S>> {
     );
     const { position } = await this.#following;
     if (this.received === 0) this.head = position;
+    this.#isFollowing = true;
   }
 
   /**

@@ -38,7 +38,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     // Events of before this are told by `stream.missed`, or not at all; later ones wait in the backlog.
     const place = stream.missed?.place ?? feed.place;
     const isEventPlaceUnknown = stream.lastEventId !== null && stream.missed === null && place !== null;
-    const { replay, resync } = await missed(stream, broadcast);
+    const { replay, resync } = stream.lastEventId === null ? nothingMissed : await missed(stream, broadcast);
     if (stream.ended) return;
     const newest = replay.at(-1);
     if (newest && isAfter(newest.position, head)) head = newest.position;
@@ -53,8 +53,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
       // What a joining stream needs is bounded at its source; only what comes beside it counts.
       out.add(piece, codec, Number.POSITIVE_INFINITY);
     };
-    const own = (frame: EncodedFrame): PlacedFrame =>
-      new PlacedFrame(ownPosition(head, ++k), frame, 0, place);
+    const own = (frame: EncodedFrame): PlacedFrame => frame.placedAt(ownPosition(head, ++k), place);
     const repeats = (piece: Piece): boolean => {
       const same = piece instanceof PlacedFrame && piece.key !== null && sent.get(piece.key);
       return same ? Buffer.compare(same.frame.json, piece.frame.json) === 0 : false;
@@ -158,13 +157,17 @@ export async function joinByHistory(
   stream.joined(out, null);
 }
 
+interface Missed {
+  readonly replay: readonly PlacedFrame[];
+  readonly resync: ResyncReason | null;
+}
+
+const nothingMissed: Missed = { replay: [], resync: null };
+
 /** The frames after the client's position, or why they cannot be told. */
-async function missed(
-  stream: Stream,
-  broadcast: Pick<Broadcast, 'since'>,
-): Promise<{ replay: readonly PlacedFrame[]; resync: ResyncReason | null }> {
+async function missed(stream: Stream, broadcast: Pick<Broadcast, 'since'>): Promise<Missed> {
   const { lastEventId, codec } = stream;
-  if (lastEventId === null) return { replay: [], resync: null };
+  if (lastEventId === null) return nothingMissed;
   const { position } = readId(lastEventId);
   if (!isPosition(position)) return { replay: [], resync: 'position_unknown' };
   const placed = await broadcast.since(stream.feed.audience, sharedPosition(position));

@@ -158,7 +158,7 @@ export function createLive(options: LiveOptions): Live {
     pinged: messages.pinged,
   };
 
-  /** Joins it within its time; a failure ends it. Never rejects. */
+  /** Joins it within its time; a failure ends it. Calls `prepared` then. Never rejects. */
   async function start(stream: Stream): Promise<void> {
     stream.endsAt = clock.monotonic() + joinMs;
     wheel.add(stream, clock.random());
@@ -171,15 +171,15 @@ export function createLive(options: LiveOptions): Live {
         log.warn({ err: error, audience: stream.feed.audience }, 'a stream could not be joined');
       stream.end('failed');
     }
+    stream.prepared?.();
   }
 
   /** Resolves when it is joined or ended. */
-  async function prepare(stream: Stream): Promise<void> {
-    await new Promise<void>((resolve) => {
+  function prepare(stream: Stream): Promise<void> {
+    return new Promise((resolve) => {
       stream.prepared = resolve;
-      void start(stream).then(resolve);
+      void start(stream);
     });
-    stream.prepared = null;
   }
 
   async function begin(stream: Stream): Promise<void> {
@@ -187,7 +187,7 @@ export function createLive(options: LiveOptions): Live {
       missed.begin(stream);
       stream.feed.add(stream);
       await join(stream);
-      void missed.send(stream);
+      if (stream.missed) void missed.send(stream);
       return;
     }
     await joinByHistory(stream, api, () => {
@@ -265,14 +265,17 @@ export function createLive(options: LiveOptions): Live {
       const stream = new Stream(home, feed, opening, clock.monotonic());
       try {
         if (draining) throw new HubError('shutting_down', 'This node is shutting down.', { retryAfter: 1 });
-        await feed.follow(sourceOf(feed.audience));
+        if (!feed.isFollowing) await feed.follow(sourceOf(feed.audience));
         if (admitted.decisions && options.events) {
           const { audience, made } = admitted.decisions;
           await feed.followAside(options.events, audience, made);
         }
         // What it is sent first leaves with the head of its answer, in one call of the system. What is replayed may be
         // much, and is written as the client takes it; a WebSocket has no answer to leave with.
-        if (stream.codec === 'sse' && stream.lastEventId === null && !admitted.history) await prepare(stream);
+        if (stream.codec === 'sse' && stream.lastEventId === null && !admitted.history) {
+          await prepare(stream);
+          stream.prepared = null;
+        }
         return stream;
       } catch (error) {
         // The next one follows anew.

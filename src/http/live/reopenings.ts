@@ -25,6 +25,8 @@ export class Reopenings {
 
   /** @throws HubError rate_limited, with the time to wait, when too many have begun and ended */
   check(caller: string, now: number): void {
+    // Nearly always nothing is known of a caller.
+    if (!this.#ended.get(caller, now)) return;
     const recent = this.#recent(caller, now);
     if (recent.length <= max) return;
     const oldest = recent[0] ?? now;

@@ -72,6 +72,20 @@ function useQueue(list: readonly Approval[], id: string | undefined): readonly A
   return [...kept.current.values()].sort((a, b) => deadlineOf(a) - deadlineOf(b));
 }
 
+/**
+ * What became of the one that is looked at, where the list has it no more and no frame told: it was decided, or a
+ * longer queue pushed it out.
+ */
+function useOutcome(chosen: Approval | undefined, list: readonly Approval[]): Approval | undefined {
+  const isLost = chosen?.status === 'pending' && !list.some(({ id }) => id === chosen.id);
+  const found = useCall(
+    'getApproval',
+    { params: { approval_id: chosen?.id ?? '' } },
+    { enabled: isLost && decisions.get()[chosen.id]?.state !== 'decided' },
+  );
+  return isLost && found.data?.id === chosen.id ? found.data : chosen;
+}
+
 function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
   const [{ id }, change] = useFilters();
   const narrow = useNarrow();
@@ -79,13 +93,15 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
   const cannot = useCannotAct();
   // The first one is chosen without being named in the address: it too stays when somebody decides it.
   const last = useRef<string | undefined>(undefined);
-  const rows = useQueue(list, id ?? last.current);
+  const queue = useQueue(list, id ?? last.current);
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const implied =
-    narrow || id !== undefined ? undefined : (rows.find((row) => row.id === last.current) ?? rows[0]);
-  const chosen = rows.find((row) => row.id === id) ?? implied;
-  last.current = chosen?.id;
+    narrow || id !== undefined ? undefined : (queue.find((row) => row.id === last.current) ?? queue[0]);
+  const listed = queue.find((row) => row.id === id) ?? implied;
+  last.current = listed?.id;
+  const chosen = useOutcome(listed, list);
+  const rows = queue.map((row) => (row === listed && chosen ? chosen : row));
   const at = chosen ? rows.indexOf(chosen) : -1;
   useStepKeys(rows, at, (row) => change({ id: row.id }, true));
   const press = (approved: boolean) => (): void => {

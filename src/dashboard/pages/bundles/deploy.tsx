@@ -147,7 +147,8 @@ function Plan(props: {
     { enabled: next.text !== undefined },
   );
   const { run, busy, error } = useDeploy(source, env, none ? null : (current.data?.version ?? null), onDone);
-  const failed = next.error ?? (none ? null : current.error);
+  // What was read stays when it cannot be read again: the outcome of a press is said under it.
+  const failed = (next.text === undefined && next.error) || (before === undefined && current.error);
   if (failed) return <Failed error={failed} onRetry={() => void current.refetch()} />;
   const rolledBack = source.env !== undefined;
   const label = rolledBack

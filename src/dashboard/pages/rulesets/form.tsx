@@ -1,43 +1,52 @@
 // A ruleset as a document: checked while it is typed, saved as the next version, and deployed with it or not.
-import { type JSX, useEffect, useMemo, useState } from 'react';
+import { type JSX, useMemo, useState } from 'react';
 import { definitionOf, problemsOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Failed, Select } from '../../ui/parts.tsx';
+import { Answer, Button, Failed, Select } from '../../ui/parts.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { ForceForm } from './force.tsx';
 import { starterRuleset } from './starter.ts';
 
-/** @param name the ruleset that gets a next version; absent: one is made */
-export function RulesetForm({
-  name,
-  onDone,
-}: {
+interface Props {
+  /** The ruleset that gets a next version; absent: one is made. */
   readonly name?: string;
   readonly onDone: (name: string) => void;
-}): JSX.Element {
-  const before = useHosted(
-    'hostedGetRuleset',
-    { params: { name: name ?? '' } },
-    { enabled: name !== undefined },
+}
+
+export function RulesetForm({ name, onDone }: Props): JSX.Element {
+  return name === undefined ? (
+    <Form stored={starterRuleset} onDone={onDone} />
+  ) : (
+    <NextVersion name={name} onDone={onDone} />
   );
+}
+
+/** Nothing can be typed before the document is there: it would be typed over nothing. */
+function NextVersion({ name, onDone }: Required<Props>): JSX.Element {
+  const before = useHosted('hostedGetRuleset', { params: { name } });
+  return (
+    <Answer of={before} rows={8}>
+      {({ yaml_content }) => <Form name={name} stored={yaml_content} onDone={onDone} />}
+    </Answer>
+  );
+}
+
+/** @param stored what the editor begins with */
+function Form({ name, stored, onDone }: Props & { readonly stored: string }): JSX.Element {
   const save = useHostedAction('hostedPutRuleset', [
     'hostedListRulesets',
     'hostedRulesetVersions',
     'hostedGetRuleset',
   ]);
-  const [text, setText] = useState(name === undefined ? starterRuleset : '');
+  const [text, setText] = useState(stored);
   const [target, setTarget] = useState('');
   const problems = useMemo(() => (text === '' ? [] : problemsOf(text)), [text]);
   // A document is sent to its own name.
   const called = useMemo(() => nameIn(text), [text]);
-  const stored = before.data?.yaml_content;
-  useEffect(() => {
-    if (stored !== undefined) setText((typed) => (typed === '' ? stored : typed));
-  }, [stored]);
   const submit = (forcedFor: string | null): void =>
     save.mutate(
       {
@@ -68,7 +77,6 @@ export function RulesetForm({
         submit(null);
       }}
     >
-      {before.error && <Failed error={before.error} />}
       <Editor label="Ruleset as YAML" value={text} onValue={setText} problems={problems} />
       <Problems of={problems} />
       {name !== undefined && called !== '' && called !== name && (

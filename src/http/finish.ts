@@ -1,0 +1,99 @@
+// The end of every request, whatever became of it: its line in the log, its count, and the headers that all answers
+// have.
+import type { Caller } from '../api/call.ts';
+import type { LimitState } from '../app/rate-limit.ts';
+import type { RouteLimits } from '../app/route-limits.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
+import type { Metrics } from './metrics.ts';
+import { rateLimitHeaders } from './problem.ts';
+import type { RawRequest, RawResponse } from './raw.ts';
+
+/** What became known of a request, for its log line and metrics. */
+export interface Seen {
+  /** Twelve random digits. */
+  readonly id: string;
+  readonly network: string;
+  /** Monotonic milliseconds. */
+  readonly started: number;
+  route: string;
+  caller: Caller;
+  /** Of a stream: the limit of its class; null when it has none. */
+  arrival?: LimitState | null;
+  /** Of any other route. */
+  limits?: RouteLimits;
+}
+
+/** What an answer says of limits: of the one that the caller comes up against first. */
+export async function limitHeaders({ arrival, limits }: Seen): Promise<HeaderList> {
+  const states = [...(arrival ? [arrival] : []), ...((await limits?.left()) ?? [])];
+  const [tightest] = states.sort((a, b) => a.left - b.left);
+  return tightest ? rateLimitHeaders(tightest) : [];
+}
+
+/** Who waits for an answer. */
+export const nameOf = (caller: Caller, network: string): string =>
+  limitNames.requestsOf(caller) ?? limitNames.requestsOfNetwork(network);
+
+/** Keys and ids only: never a hash, an address of a mailbox or a credential. */
+function callerFields(caller: Caller): object {
+  if (caller.kind === 'key' || caller.kind === 'hostedKey') return { caller: 'key', caller_id: caller.keyId };
+  if (caller.kind === 'user') return { caller: 'user', caller_id: caller.userId };
+  if (caller.kind === 'hostedOperator') return { caller: 'operator_token', caller_id: caller.subject };
+  return { caller: caller.kind };
+}
+
+export function sizeOf(body: RawResponse['body']): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.length : 0;
+}
+
+export function createFinish({
+  clock,
+  metrics,
+  log,
+  cors,
+}: {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly cors: Cors;
+}) {
+  return {
+    /** Counts it and writes its line. */
+    note({ method }: RawRequest, { route, started, id, caller }: Seen, response: RawResponse): void {
+      const ms = clock.monotonic() - started;
+      const bytes = method === 'HEAD' ? 0 : sizeOf(response.body);
+      metrics.count(route, response.status, ms, bytes);
+      log.info(
+        {
+          method,
+          route,
+          status: response.status,
+          ms: Math.round(ms * 100) / 100,
+          bytes,
+          request_id: id,
+          ...callerFields(caller),
+        },
+        'request',
+      );
+    },
+
+    /** With the headers that every answer has. */
+    withHeaders(
+      raw: RawRequest,
+      { id, caller, network }: Seen,
+      { status, headers, body, close, live: session }: RawResponse,
+      limits: HeaderList,
+    ): RawResponse {
+      const all = [...headers, ...limits, ['X-Request-Id', id] as const, ...securityHeaders];
+      // A browser's clock may be wrong, and what a page counts down was timed by this one.
+      if (caller.kind === 'user') all.push(['X-Server-Time', new Date(clock.now()).toISOString()]);
+      if (raw.method !== 'OPTIONS') all.push(...cors.reply(raw.headers.get('origin')));
+      const waits = body === null ? '' : nameOf(caller, network);
+      return { status, headers: all, body, close, live: session, caller: waits };
+    },
+  };
+}
