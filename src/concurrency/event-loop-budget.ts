@@ -8,8 +8,8 @@ const smallBytes = 8 * 1024;
 
 export interface EventLoopBudget {
   /**
-   * Resolves in a turn that has room for work on so many bytes, the small before the large, else in the order of asking; at once when
-   * nothing waits.
+   * Resolves in a turn that has room for work on so many bytes: the small before the large, else in the order of
+   * asking; at once when nothing waits.
    */
   next(bytes: number): Promise<void>;
 }
