@@ -112,7 +112,8 @@ describe('rulesets and audit', () => {
     const yaml = library.replace('name: shop', `name: ${name}`);
     await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
     await hub.call('POST', `/api/v1/bundles/${name}/1/deploy`, { cookie, body: { env: 'staging' } });
-    await table.getByText(`Version 1 of ${name} was deployed to staging.`).waitFor();
+    const said = `Version 1 of ${name} was deployed to staging.`;
+    await table.getByRole('cell', { name: said, exact: true }).waitFor();
     await table.getByRole('row').nth(1).getByRole('button').click();
     const panel = page.getByRole('dialog', { name: 'Audit entry' });
     await panel.getByText(/was deployed to staging/).waitFor();

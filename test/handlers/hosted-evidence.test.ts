@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { verifyCommand } from '../../packages/agent/src/cli/verify.ts';
 import { checkBundle } from '../../packages/agent/src/cli/verify-bundle.ts';
@@ -160,6 +160,17 @@ describe('a decision bundle', () => {
     expect(await verifyCommand.run(['--key', key, first, second, third])).toBe(0);
     expect(await verifyCommand.run(['--key', key, second, third])).toBe(0);
     expect(await verifyCommand.run(['--key', key, first, third])).toBe(1);
+    const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const code = await verifyCommand.run(['--json', '--key', key, first, third]);
+    const text = written.mock.calls.join('');
+    written.mockRestore();
+    expect({ code, outcomes: JSON.parse(text) }).toEqual({
+      code: 1,
+      outcomes: [
+        { file: first, line: null, ok: true, message: expect.stringMatching(/^2 events of agent agent-1/) },
+        { file: third, line: null, ok: false, message: expect.stringMatching(/^does not follow the part/) },
+      ],
+    });
     rmSync(folder, { recursive: true });
   });
 

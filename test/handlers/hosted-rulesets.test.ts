@@ -309,7 +309,7 @@ describe('what an environment runs', () => {
     for (const env of ['staging', 'elsewhere']) {
       await expect(current(env)).rejects.toMatchObject({
         code: 'not_found',
-        message: `Ruleset 'team' is not deployed to '${env}'. Deploy one of its versions there first.`,
+        message: `Ruleset 'team' is not deployed to '${env}'.`,
       });
     }
     await expect(

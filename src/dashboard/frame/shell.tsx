@@ -1,6 +1,6 @@
 // The frame around every page: the rail, the top bar, the state of the connection, and the keys that work everywhere.
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
-import { type JSX, type ReactNode, useCallback, useEffect, useState } from 'react';
+import { type JSX, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { now } from '../lib/browser.ts';
 import { signedOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
@@ -34,6 +34,8 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
   const [palette, setPalette] = useState(false);
   usePaletteKey(useCallback(() => setPalette(true), []));
   const env = useEnv();
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  const page = useArrival(path);
   useLeader();
   useKeys({ '?': () => setHelp(true) });
   return (
@@ -44,7 +46,7 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
       <Rail />
       <TopBar onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />
       <ConnectionBar />
-      <main id="content" className="content" tabIndex={-1}>
+      <main ref={page} id="content" className="content" tabIndex={-1} aria-label={pageName(path)}>
         {children}
       </main>
       <nav className="bottom-bar" aria-label="Pages">
@@ -77,6 +79,28 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
       <Messages />
     </div>
   );
+}
+
+const pageName = (path: string): string =>
+  pages.find((page) => page.path !== '/' && path.endsWith(page.path))?.label ?? 'Home';
+
+/**
+ * A page begins at its top. The focus follows who went to it by a key or by the navigation: its name is heard, and Tab
+ * enters it.
+ */
+function useArrival(path: string): RefObject<HTMLElement | null> {
+  const page = useRef<HTMLElement>(null);
+  const last = useRef(path);
+  useEffect(() => {
+    if (last.current === path) return;
+    last.current = path;
+    if (page.current) page.current.scrollTop = 0;
+    const { activeElement } = document;
+    if (activeElement === document.body || activeElement?.closest('nav')) {
+      page.current?.focus({ preventScroll: true });
+    }
+  }, [path]);
+  return page;
 }
 
 /** After `g` a letter leads to a page, whatever else the page does with it. */
@@ -173,8 +197,7 @@ function TopBar({
   readonly onPalette: () => void;
 }): JSX.Element {
   const [{ env = '' }, change] = useFilters();
-  const path = useLocation({ select: ({ pathname }) => pathname });
-  const name = pages.find((page) => page.path !== '/' && path.endsWith(page.path))?.label ?? 'Home';
+  const name = pageName(useLocation({ select: ({ pathname }) => pathname }));
   return (
     <header className="top-bar">
       <span className="top-name" aria-hidden="true">

@@ -17,6 +17,8 @@ export interface TableProps<R> extends ModelProps<R> {
   /** A press on the first cell, Enter, or j and k. */
   readonly onOpen?: (row: R) => void;
   readonly chosen?: string | undefined;
+  /** Heard after the first cell, where that does not name the row. */
+  readonly nameOf?: (row: R) => string;
   /** More rows are wanted: the last ones came into view, or they are sorted. Called again until it brings no more. */
   readonly onEnd?: () => void;
   /** Stands in the bar above, before the choice of columns; absent: how many rows there are. */
@@ -41,7 +43,7 @@ function leastWidth({ label, width = 1 }: { readonly label: string; readonly wid
 }
 
 export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
-  const { name, columns, onOpen, chosen, onSelect, onEnd, bar } = props;
+  const { name, columns, onOpen, chosen, nameOf, onSelect, onEnd, bar } = props;
   const { compact } = usePrefs();
   const model = useModel(props);
   const shown = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
@@ -127,6 +129,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
                       {index === 0 && onOpen ? (
                         <button type="button" className="cell-link" onClick={() => onOpen(original)}>
                           {cell(original)}
+                          {nameOf && <span className="heard">: {nameOf(original)}</span>}
                         </button>
                       ) : (
                         cell(original)

@@ -137,7 +137,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
 };
 
 const notDeployed = (name: string, env: string): HubError =>
-  notFound(`Ruleset '${name}' is not deployed to '${env}'. Deploy one of its versions there first.`);
+  notFound(`Ruleset '${name}' is not deployed to '${env}'.`);
 
 /** Says of what is not deployed that it is a ruleset, which the console calls a bundle. */
 const inWordsOf =

@@ -18,6 +18,7 @@ every event follows the one before it. Parts of one run, in their order: that ea
 Options:
   --key HEX   a public key that you trust, 64 hex characters; several are separated by commas. Without one the chain is
               checked and its signature is not.
+  --json      a list of {file, line, ok, message} instead of lines; line is null where the whole file is meant
 
 Exit code: 0 when all is well, 1 when something is wrong, 2 for a wrong call.
 `;
@@ -146,46 +147,67 @@ function partProblem(before: DecisionBundle | null, part: DecisionBundle | null)
     : 'does not follow the part of the run in the file before it';
 }
 
+/** What was found out about a file. */
+interface Outcome {
+  readonly file: string;
+  /** Where in it; null: of the whole. */
+  readonly line: number | null;
+  readonly ok: boolean;
+  readonly message: string;
+}
+
+/** Of each file in turn, up to the first that is wrong. */
+async function* outcomesOf(files: readonly string[], keys: readonly string[]): AsyncGenerator<Outcome> {
+  const check = new ChainCheck(keys);
+  let before: DecisionBundle | null = null;
+  let chain: string | null = null;
+  for (const file of files) {
+    const bundle = file === '-' ? null : await readBundle(file);
+    if (bundle !== null) {
+      const { wrong: mistake, summary, payload }: BundleVerdict = await checkBundle(bundle, keys);
+      const wrong: string | null = mistake ?? partProblem(before, payload);
+      before = payload;
+      const hint = keys.length > 0 ? '' : ': name the key with --key';
+      yield { file, line: null, ok: wrong === null, message: wrong ?? `${summary}${hint}` };
+      if (wrong !== null) return;
+      continue;
+    }
+    chain = file;
+    const input = file === '-' ? process.stdin : createReadStream(file);
+    let line = 0;
+    try {
+      for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+        line++;
+        const wrong = text.trim() === '' ? null : check.take(text);
+        if (wrong === null) continue;
+        yield { file, line, ok: false, message: wrong };
+        return;
+      }
+    } catch (error) {
+      const message = `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      yield { file, line: null, ok: false, message };
+      return;
+    }
+  }
+  if (chain === null) return;
+  const wrong = check.end();
+  yield { file: chain, line: null, ok: wrong === null, message: wrong ?? check.summary() };
+}
+
 export const verifyCommand: Command = {
   help,
   async run(args) {
-    const { values, positionals } = parseCommand(args, { key: { type: 'string' } });
-    const keys = keysOf(values.key);
-    const check = new ChainCheck(keys);
-    let chains = 0;
-    let before: DecisionBundle | null = null;
-    for (const file of positionals) {
-      const bundle = file === '-' ? null : await readBundle(file);
-      if (bundle !== null) {
-        const { wrong: mistake, summary, payload }: BundleVerdict = await checkBundle(bundle, keys);
-        const wrong: string | null = mistake ?? partProblem(before, payload);
-        before = payload;
-        const hint = keys.length > 0 ? '' : ': name the key with --key';
-        process.stdout.write(`${file}: ${wrong ?? `${summary}${hint}`}\n`);
-        if (wrong !== null) return 1;
-        continue;
-      }
-      chains++;
-      const input = file === '-' ? process.stdin : createReadStream(file);
-      let number = 0;
-      try {
-        for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-          number++;
-          const wrong = line.trim() === '' ? null : check.take(line);
-          if (wrong === null) continue;
-          process.stdout.write(`${file}:${number}: ${wrong}\n`);
-          return 1;
-        }
-      } catch (error) {
-        process.stderr.write(
-          `${file}: cannot be read: ${error instanceof Error ? error.message : String(error)}\n`,
-        );
-        return 1;
-      }
+    const { values, positionals } = parseCommand(args, {
+      key: { type: 'string' },
+      json: { type: 'boolean' },
+    });
+    const outcomes: Outcome[] = [];
+    for await (const outcome of outcomesOf(positionals, keysOf(values.key))) {
+      outcomes.push(outcome);
+      const { file, line, message } = outcome;
+      if (!values.json) process.stdout.write(`${file}${line === null ? '' : `:${line}`}: ${message}\n`);
     }
-    if (chains === 0 && positionals.length > 0) return 0;
-    const wrong = check.end();
-    process.stdout.write(`${positionals.at(-1)}: ${wrong ?? check.summary()}\n`);
-    return wrong === null ? 0 : 1;
+    if (values.json) process.stdout.write(`${JSON.stringify(outcomes)}\n`);
+    return outcomes.every(({ ok }) => ok) ? 0 : 1;
   },
 };

@@ -5,7 +5,7 @@ import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
-import { counted } from '../../lib/text.ts';
+import { counted, visible } from '../../lib/text.ts';
 import { envColumn, nameColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
@@ -63,7 +63,12 @@ export function Rules(): JSX.Element {
                   label: 'Actions',
                   width: 1.1,
                   cell: (rule) => (
-                    <Button kind="quiet" icon="trash" onClick={() => setRemoving(rule)}>
+                    <Button
+                      kind="quiet"
+                      icon="trash"
+                      aria-label={`Delete the rule of ${visible(rule.pattern).slice(0, 80)}`}
+                      onClick={() => setRemoving(rule)}
+                    >
                       Delete
                     </Button>
                   ),

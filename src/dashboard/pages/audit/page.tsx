@@ -8,7 +8,7 @@ import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
-import { count, plainJson } from '../../lib/text.ts';
+import { count, plainJson, visible } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { download } from '../../ui/download.ts';
 import { Dialog } from '../../ui/overlay.tsx';
@@ -113,6 +113,7 @@ export default function Audit(): JSX.Element {
               columns={columns}
               keyOf={(entry) => entry.id}
               chosen={id}
+              nameOf={(entry) => visible(entry.summary).slice(0, 200)}
               onOpen={(entry) => change({ id: entry.id }, true)}
               onEnd={() => {
                 if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();

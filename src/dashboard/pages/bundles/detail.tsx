@@ -65,7 +65,11 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                             Roll back to v{before.bundle_version}
                           </Button>
                         )}
-                        <Button kind="quiet" onClick={() => setRemoving(env)}>
+                        <Button
+                          kind="quiet"
+                          aria-label={`Undeploy from ${env}`}
+                          onClick={() => setRemoving(env)}
+                        >
                           Undeploy
                         </Button>
                       </span>

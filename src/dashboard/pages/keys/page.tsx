@@ -5,7 +5,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, visible } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -111,7 +111,12 @@ export default function Keys(): JSX.Element {
             label: 'Actions',
             width: 1.1,
             cell: (key: Key) => (
-              <Button kind="quiet" icon="trash" onClick={() => setRevoking(key)}>
+              <Button
+                kind="quiet"
+                icon="trash"
+                aria-label={`Revoke ${visible(key.label ?? key.prefix).slice(0, 80)}`}
+                onClick={() => setRevoking(key)}
+              >
                 Revoke
               </Button>
             ),

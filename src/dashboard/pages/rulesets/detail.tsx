@@ -136,7 +136,7 @@ function Runs({
             <span>
               <Env of={env} /> runs v{runsIn(versions, env)}
             </span>
-            <Button kind="quiet" onClick={() => setFrom(env)}>
+            <Button kind="quiet" aria-label={`Undeploy from ${env}`} onClick={() => setFrom(env)}>
               Undeploy
             </Button>
           </li>

@@ -3,6 +3,7 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { visible } from '../../lib/text.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Failed, Field, FormFailed, Time } from '../../ui/parts.tsx';
@@ -67,6 +68,7 @@ export function Users(): JSX.Element {
                     <span className="decide-buttons">
                       <Button
                         kind="quiet"
+                        aria-label={`${user.is_admin ? 'Make a member' : 'Make an admin'}: ${visible(user.email)}`}
                         busy={update.isPending && update.variables?.params.user_id === user.user_id}
                         onClick={() =>
                           update.mutate({
@@ -77,7 +79,12 @@ export function Users(): JSX.Element {
                       >
                         {user.is_admin ? 'Make a member' : 'Make an admin'}
                       </Button>
-                      <Button kind="quiet" icon="trash" onClick={() => setRemoving(user)}>
+                      <Button
+                        kind="quiet"
+                        icon="trash"
+                        aria-label={`Remove ${visible(user.email)}`}
+                        onClick={() => setRemoving(user)}
+                      >
                         Remove
                       </Button>
                     </span>

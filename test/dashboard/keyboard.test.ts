@@ -1,0 +1,129 @@
+// By keys alone: to a page, into its list, into a row and back; and names that say what a button is about.
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { seed } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  await seed(hub, cookie);
+});
+afterAll(() => hub.remove());
+
+/** More stops than any way of this file has. */
+const maxStops = 60;
+
+const hasFocus = (what: Locator): Promise<boolean> => what.evaluate((one) => one === document.activeElement);
+
+/** Presses Tab until it has the focus. */
+async function tabTo(page: Page, what: Locator): Promise<void> {
+  await what.waitFor();
+  for (let n = 0; n < maxStops; n += 1) {
+    await page.keyboard.press('Tab');
+    if (await hasFocus(what)) return;
+  }
+  throw new Error(`${maxStops} stops did not lead to ${what}`);
+}
+
+/** By `g` and a letter. The page has the focus then, under its name. */
+async function goTo(page: Page, key: string, name: string): Promise<void> {
+  await page.keyboard.press('g');
+  await page.keyboard.press(key);
+  await page.getByRole('heading', { name, level: 1 }).waitFor();
+  await expect.poll(() => hasFocus(page.getByRole('main', { name, exact: true }))).toBe(true);
+}
+
+describe('keys alone', () => {
+  it.each([
+    ['l', 'Rulesets', /^sample-guardrails/, 'Ruleset'],
+    ['r', 'Runs', /^sample-session/, 'Run'],
+    ['u', 'Audit', /: Notification channel 'On call' was made/, 'Audit entry'],
+    ['n', 'Channels', /^On call/, 'Channel'],
+  ])('open a row of the page at g %s and come back to it', async (key, name, row, title) => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+    await goTo(page, key, name);
+    const first = page.getByRole('table').getByRole('button', { name: row }).first();
+    await tabTo(page, first);
+    await page.keyboard.press('Enter');
+    const panel = page.getByRole('dialog', { name: title });
+    await expect.poll(() => panel.evaluate((one) => one.contains(document.activeElement))).toBe(true);
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'hidden' });
+    await expect.poll(() => hasFocus(first)).toBe(true);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('make a key and revoke it', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+    await goTo(page, 'k', 'Keys');
+    await tabTo(page, page.getByRole('button', { name: 'Create key' }));
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await tabTo(page, dialog.getByLabel('Label'));
+    await page.keyboard.type('by keys');
+    await page.keyboard.press('Enter');
+    await tabTo(page, dialog.getByRole('button', { name: 'I have kept it' }));
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    await tabTo(page, page.getByRole('button', { name: 'Revoke by keys' }));
+    await page.keyboard.press('Enter');
+    await tabTo(page, dialog.getByRole('button', { name: 'Revoke key' }));
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Revoke by keys' }).waitFor({ state: 'detached' });
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('choose a theme and add a user in the settings, where each button names its person', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+    await goTo(page, 's', 'Settings');
+    await tabTo(page, page.getByLabel('Theme'));
+    await page.keyboard.type('Dark');
+    await page.locator('html[data-theme=dark]').waitFor();
+    await tabTo(page, page.getByRole('button', { name: 'Add user' }));
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Add user' });
+    await tabTo(page, dialog.getByLabel('E-mail'));
+    await page.keyboard.type('keys@example.com');
+    await tabTo(page, dialog.getByLabel('Password'));
+    await page.keyboard.type('correct horse battery');
+    await page.keyboard.press('Enter');
+    await tabTo(page, page.getByRole('button', { name: 'Make an admin: keys@example.com' }));
+    await tabTo(page, page.getByRole('button', { name: 'Remove keys@example.com' }));
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('begin a page at its top, and lead from the navigation into it', async () => {
+    const seen = await view(hub.url, { cookie, height: 500 });
+    const { page } = seen;
+    await page.goto('/dashboard/system');
+    await page.getByRole('region', { name: 'Figures of the node' }).waitFor();
+    const top = (): Promise<number> => page.getByRole('main').evaluate((main) => main.scrollTop);
+    await page.getByRole('main').evaluate((main) => main.scrollTo(0, 300));
+    await expect.poll(top).toBeGreaterThan(200);
+    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Settings' });
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+    expect(await top()).toBe(0);
+    await page.keyboard.press('Tab');
+    expect(await hasFocus(page.getByLabel('Theme'))).toBe(true);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
