@@ -52,7 +52,7 @@ const named = (bundleName: string): Resolution => ({
   rulePattern: null,
 });
 
-/** Notes a stream, and what it follows. Apart from `connect`, of which each agent of a fleet keeps all while it waits. */
+/** Notes a stream, and what it follows. Apart from `connect`, all of which an agent's actor keeps while it waits. */
 function connected(
   state: State,
   { connectionId, policyVersion, at }: AgentMessages['connect']['body'],
