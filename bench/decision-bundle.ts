@@ -178,8 +178,8 @@ async function main(): Promise<void> {
     // As many events as fit: payloads of parts are 5 MiB, a bundle's may be 7.
     const bytes = Buffer.from((JSON.parse(await get(first, 200)) as Envelope).payload, 'base64').length;
     const fits = Math.floor((6.9 * mib * payloadOf(await get(first, 200)).events.length) / bytes);
-    const most = seqs[Math.min(fits, seqs.length) - 1] ?? 0;
-    requests.push({ what: `a bundle of ${fits} events`, query: `?to_seq=${most}`, expected: 200 });
+    const last = seqs[Math.min(fits, seqs.length) - 1] ?? 0;
+    requests.push({ what: `a bundle of ${fits} events`, query: `?to_seq=${last}`, expected: 200 });
   }
   parts.forEach((query, i) => {
     requests.push({ what: isWhole ? 'the whole' : `part ${i + 1} of ${parts.length}`, query, expected: 200 });

@@ -1,4 +1,5 @@
-// A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no socket.
+// A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no
+// socket.
 
 import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
@@ -53,7 +54,9 @@ const handlers = { ...consoleHandlers, ...hostedHandlers };
 const routes = { ...api, ...hostedApi };
 export type Operation = keyof typeof handlers;
 
-/** What a request brings, before validation. A body of a route that parses bytes may be given as a value: it is written as JSON. */
+/**
+ * What a request brings, before validation. A body of a route that parses bytes may be a value: it is written as JSON.
+ */
 export interface CallInput {
   readonly params?: { readonly [name: string]: string };
   readonly query?: { readonly [name: string]: string };
@@ -79,7 +82,10 @@ export interface TestHub {
   readonly frames: ReadFrame[];
   /** Control messages sent so far, in order. */
   readonly controls: Control[];
-  /** Calls a handler as the pipeline does: validated input, full reply. The caller is not checked against the route's auth. */
+  /**
+   * Calls a handler as the pipeline does: validated input, full reply. The caller is not checked against the route's
+   * auth.
+   */
   call<N extends Operation>(
     operation: N,
     input?: CallInput,
@@ -137,7 +143,10 @@ const settings: Settings = {
 
 const evaluatorThread = compiled('adapters/node/evaluator/worker.ts');
 
-/** An evaluator for several hubs: its threads take a while to start. Close it when done. Real time: threads know no other. */
+/**
+ * An evaluator for several hubs: its threads take a while to start. Close it when done. It runs in real time, which
+ * threads cannot do without.
+ */
 export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluator =>
   createEvaluator({
     clock: systemClock,

@@ -53,7 +53,7 @@ const soonMs = 300;
 const shardName = (shard: number): string => `shard:${shard}`;
 
 export function startOwnership(options: OwnershipOptions): Ownership {
-  const { clock, log, leases, members: roll, shards: count = shardCount } = options;
+  const { clock, log, leases, members: membership, shards: count = shardCount } = options;
   const renewMs = options.renewMs ?? leaseRenewMs;
   const held = new Map<number, Lease>();
   let members: readonly Member[] = [];
@@ -131,18 +131,18 @@ export function startOwnership(options: OwnershipOptions): Ownership {
     try {
       lapse();
       await renew();
-      members = await roll.heartbeat({ ...options.note(), shards: [...held.keys()] });
+      members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
       const nodes = Math.max(1, members.length);
       const share = Math.ceil(count / nodes);
       if (held.size > share) {
         await giveBack([...held.keys()].slice(share));
-        members = await roll.heartbeat({ ...options.note(), shards: [...held.keys()] });
+        members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
       } else if (held.size < share) {
         const before = held.size;
         await takeUpTo(share);
         // The others see at once what is taken.
         if (held.size > before) {
-          members = await roll.heartbeat({ ...options.note(), shards: [...held.keys()] });
+          members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
         }
       }
       if (held.size < Math.floor(count / nodes)) next = Math.min(soonMs, renewMs);
@@ -181,7 +181,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
       await running;
       try {
         await giveBack([...held.keys()]);
-        await roll.leave();
+        await membership.leave();
       } catch (err) {
         log.warn({ err }, 'leases could not be given back: they end by themselves');
       }

@@ -28,7 +28,7 @@ export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof N
     /** Absent in rows of before arguments were kept apart. */
     readonly argsBytes?: number;
     readonly arrival: string;
-    /** The mark: since when it is not announced. */
+    /** Since when it waits to be announced; absent once it was. */
     readonly unannouncedAt?: number;
     /** The decision that won. */
     readonly decisionId?: string;
@@ -75,15 +75,15 @@ interface Announced {
 
 const atOnce = 200;
 /** Marks that go together: few, because decisions wait while the server writes them. */
-const unmarkedAtOnce = 8;
-/** Much shorter than the time after which what is marked is announced again. */
+const announcedAtOnce = 8;
+/** Much shorter than the time after which what waits to be announced is announced again. */
 const unmarkMs = 40;
 /** After a failure. */
 const unmarkAgainMs = 1000;
 
 export function approvalOf({
   arrival: _arrival,
-  unannouncedAt: _mark,
+  unannouncedAt: _unannouncedAt,
   timedOutBy: _bulk,
   decisionId: _decision,
   toolArgs,
@@ -160,10 +160,10 @@ export function mongoApprovals(
 
   let unmarkFailedAt = Number.NEGATIVE_INFINITY;
   /**
-   * Every approval is announced twice in its life, and nobody waits for the mark to go: those of a moment share an
+   * Every approval is announced twice in its life, and nobody waits until that is written: those of a moment share an
    * update.
    */
-  const unmarked = createBatcher<Announced, true>(
+  const announcedBatches = createBatcher<Announced, true>(
     async (announced) => {
       // The sweep makes good what fails: a store that is away is not waited for by each of a long queue.
       if (clock.monotonic() - unmarkFailedAt < unmarkAgainMs) throw new Error('The store did not answer.');
@@ -187,14 +187,14 @@ export function mongoApprovals(
       }
       return announced.map(() => true as const);
     },
-    unmarkedAtOnce,
+    announcedAtOnce,
     () => pause(clock, unmarkMs),
   );
   /** By status and id. What the sweep has announced again, because the queue is long, does not make it longer. */
   const unmarking = new Map<string, Promise<true>>();
-  const unmark = (one: Announced): Promise<true> => {
+  const noteAnnounced = (one: Announced): Promise<true> => {
     const name = `${one.status} ${one.id}`;
-    const under = unmarking.get(name) ?? unmarked(one).finally(() => unmarking.delete(name));
+    const under = unmarking.get(name) ?? announcedBatches(one).finally(() => unmarking.delete(name));
     unmarking.set(name, under);
     return under;
   };
@@ -320,7 +320,7 @@ export function mongoApprovals(
       return rows.map(place);
     },
     async announced(tenantId, status, ids) {
-      await Promise.all(ids.map((id) => unmark({ tenantId, id, status })));
+      await Promise.all(ids.map((id) => noteAnnounced({ tenantId, id, status })));
     },
     async unannounced(before, limit, skip = 0) {
       const rows = await approvals

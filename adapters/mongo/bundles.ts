@@ -9,7 +9,7 @@ import { bundleField, currentOfTenant, type DeploymentCollections, overlay } fro
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
 import { pageOf } from './page.ts';
-import type { OrderedDeployment, SigningHead } from './signing.ts';
+import type { OrderedDeployment, SigningDocument } from './signing.ts';
 import { decide } from './versioned-document.ts';
 
 export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot' | 'mode' | 'description'> & {
@@ -181,17 +181,17 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       if (newest === null) return 'absent';
       const { version } = newest;
       const path = `removed.${bundleField(name)}`;
-      // The head forbids deployments of these versions before their rows go: a process that dies between leaves rows
-      // that a repeat removes.
-      const answer = await decide<SigningHead, 'forbidden' | 'deployed'>(
+      // The document forbids deployments of these versions before their rows go: a process that dies between leaves
+      // rows that a repeat removes.
+      const answer = await decide<SigningDocument, 'forbidden' | 'deployed'>(
         turn,
         c.signing,
         tenantId,
-        (head) => {
-          const current = Object.values(head?.current ?? {});
+        (document) => {
+          const current = Object.values(document?.current ?? {});
           if (current.some(({ bundleName }) => bundleName === name)) return { answer: 'deployed' };
           // Without a signing key nothing was ever deployed.
-          return { answer: 'forbidden', ...(head ? { set: { [path]: version } } : {}) };
+          return { answer: 'forbidden', ...(document ? { set: { [path]: version } } : {}) };
         },
         ['current', path],
       );

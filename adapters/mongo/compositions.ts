@@ -1,5 +1,5 @@
-// Compositions in MongoDB: entries of the tenant's library head (library.ts), items included, so that pinning them to
-// the latest versions and saving them is one write.
+// Compositions in MongoDB: entries of the tenant's library document (library.ts), items included, so that pinning them
+// to the latest versions and saving them is one write.
 import type { Composition, CompositionItem } from '../../src/domain/library.ts';
 import {
   type CompositionStore,
@@ -14,7 +14,7 @@ import {
   contractIn,
   decideLibrary,
   type Library,
-  type LibraryHead,
+  type LibraryDocument,
   pinItems,
   readLibrary,
   toComposition,
@@ -32,13 +32,13 @@ interface PlacedItem {
 const readings = 3;
 
 export function mongoCompositions(library: Library): CompositionStore {
-  const pin = (head: LibraryHead, items: readonly Omit<CompositionItem, 'version'>[]) =>
-    pinItems(items, (contractId) => contractIn(head, contractId));
+  const pin = (document: LibraryDocument, items: readonly Omit<CompositionItem, 'version'>[]) =>
+    pinItems(items, (contractId) => contractIn(document, contractId));
   /** The items in the words of their pinned versions, each with the id of its contract's row. */
   async function itemsOf(tenantId: string, name: string): Promise<readonly PlacedItem[]> {
     for (let reading = 1; ; reading++) {
-      const head = await readLibrary(library, tenantId, ['contracts', compositionPath(name)]);
-      const entry = compositionIn(head, name);
+      const document = await readLibrary(library, tenantId, ['contracts', compositionPath(name)]);
+      const entry = compositionIn(document, name);
       if (!entry) return [];
       const found = await library.rows
         .find({ _id: { $in: entry.items.map((item) => item.row) } }, { projection: { name: 1, type: 1 } })
@@ -47,7 +47,7 @@ export function mongoCompositions(library: Library): CompositionStore {
       const items = entry.items.flatMap(({ row: id, ...pinned }): PlacedItem[] => {
         const row = rows.get(id);
         if (!row) return [];
-        const latestVersion = contractIn(head, pinned.contractId)?.version ?? pinned.version;
+        const latestVersion = contractIn(document, pinned.contractId)?.version ?? pinned.version;
         return [{ row: id, item: { ...pinned, name: row.name, type: row.type, latestVersion } }];
       });
       if (items.length === entry.items.length || reading === readings) return items;
@@ -58,11 +58,11 @@ export function mongoCompositions(library: Library): CompositionStore {
       decideLibrary<Composition | 'exists' | { readonly unknownContract: string }>(
         library,
         wanted.tenantId,
-        (head) => {
-          if (compositionIn(head, wanted.name)) return { answer: 'exists' };
-          const items = pin(head, wanted.items);
+        (document) => {
+          if (compositionIn(document, wanted.name)) return { answer: 'exists' };
+          const items = pin(document, wanted.items);
           if ('unknownContract' in items) return { answer: items };
-          const entry = toEntry(wanted, items, head.revision + 1);
+          const entry = toEntry(wanted, items, document.revision + 1);
           return {
             answer: toComposition(wanted.tenantId, entry),
             set: { [compositionPath(wanted.name)]: entry },
@@ -73,12 +73,12 @@ export function mongoCompositions(library: Library): CompositionStore {
       decideLibrary<Composition | 'absent' | 'changed' | { readonly unknownContract: string }>(
         library,
         tenantId,
-        (head) => {
-          const before = compositionIn(head, name);
+        (document) => {
+          const before = compositionIn(document, name);
           if (!before) return { answer: 'absent' };
           if (ifUpdatedAt !== undefined && before.updatedAt !== ifUpdatedAt) return { answer: 'changed' };
           const { items: wantedItems, toolsConfig, observability, ...fields } = patch;
-          const items = wantedItems === undefined ? before.items : pin(head, wantedItems);
+          const items = wantedItems === undefined ? before.items : pin(document, wantedItems);
           if ('unknownContract' in items) return { answer: items };
           const entry = {
             ...before,
@@ -87,7 +87,7 @@ export function mongoCompositions(library: Library): CompositionStore {
             ...(observability === undefined ? {} : { observability: toText(observability) }),
             items,
             updatedAt: Math.max(now, before.updatedAt + 1),
-            order: head.revision + 1,
+            order: document.revision + 1,
           };
           return { answer: toComposition(tenantId, entry), set: { [compositionPath(name)]: entry } };
         },
@@ -117,8 +117,8 @@ export function mongoCompositions(library: Library): CompositionStore {
       });
     },
     async list(tenantId, page) {
-      const head = await readLibrary(library, tenantId, ['compositions']);
-      const newest = Object.values(head?.compositions ?? {}).sort(
+      const document = await readLibrary(library, tenantId, ['compositions']);
+      const newest = Object.values(document?.compositions ?? {}).sort(
         (a, b) => b.updatedAt - a.updatedAt || b.order - a.order,
       );
       return pageIn(newest, page, (entry) => ({
@@ -133,8 +133,8 @@ export function mongoCompositions(library: Library): CompositionStore {
       }));
     },
     async automatic(tenantId, contractId) {
-      const head = await readLibrary(library, tenantId, ['compositions']);
-      return usersOf(head, contractId)
+      const document = await readLibrary(library, tenantId, ['compositions']);
+      return usersOf(document, contractId)
         .filter((entry) => entry.updateStrategy === 'auto_deploy')
         .map((entry) => entry.name);
     },
@@ -142,8 +142,8 @@ export function mongoCompositions(library: Library): CompositionStore {
       decideLibrary<Composition | null>(
         library,
         tenantId,
-        (head) => {
-          const entry = compositionIn(head, name);
+        (document) => {
+          const entry = compositionIn(document, name);
           if (!entry) return { answer: null };
           return { answer: toComposition(tenantId, entry), unset: [compositionPath(name)] };
         },

@@ -1,4 +1,4 @@
-// Contracts in MongoDB, on the tenant's library head (library.ts, which says what happens when a process dies).
+// Contracts in MongoDB, on the tenant's library document (library.ts, which says what happens when a process dies).
 // Importing is in import.ts.
 import { maxSearchMs } from '../../src/domain/event.ts';
 import type { ContractVersion } from '../../src/domain/library.ts';
@@ -13,7 +13,7 @@ import {
   dropRows,
   keepRows,
   type Library,
-  type LibraryHead,
+  type LibraryDocument,
   readLibrary,
   toContract,
   toContractRow,
@@ -24,9 +24,9 @@ import { pageIn, pageOf } from './page.ts';
 const itemIds = 'compositions';
 
 /** How many compositions name each contract. */
-function usageCounts(head: LibraryHead | null): ReadonlyMap<string, number> {
+function usageCounts(document: LibraryDocument | null): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { items } of Object.values(head?.compositions ?? {})) {
+  for (const { items } of Object.values(document?.compositions ?? {})) {
     for (const id of new Set(items.map((item) => item.contractId))) counts.set(id, (counts.get(id) ?? 0) + 1);
   }
   return counts;
@@ -43,12 +43,12 @@ export function mongoContracts(library: Library): ContractStore {
       decideLibrary(
         library,
         contract.tenantId,
-        async (head) => {
+        async (document) => {
           const { contractId, type } = contract;
-          if (contractIn(head, contractId)) return { answer: 'exists' as const };
+          if (contractIn(document, contractId)) return { answer: 'exists' as const };
           const row = library.newId();
           const version = 1;
-          const place = { _id: row, lineage: row, order: head.revision + 1 };
+          const place = { _id: row, lineage: row, order: document.revision + 1 };
           await library.rows.insertOne(toContractRow({ ...contract, version }, place));
           return {
             answer: 'created' as const,
@@ -63,8 +63,8 @@ export function mongoContracts(library: Library): ContractStore {
       decideLibrary<ContractVersion | null>(
         library,
         tenantId,
-        async (head) => {
-          const entry = contractIn(head, contractId);
+        async (document) => {
+          const entry = contractIn(document, contractId);
           const before = entry && (await library.rows.findOne({ _id: entry.row }));
           if (!entry || !before) return { answer: null };
           const version = entry.version + 1;
@@ -72,7 +72,7 @@ export function mongoContracts(library: Library): ContractStore {
           const row = library.newId();
           await keepRows(library, [entry.row]);
           await library.rows.insertOne(
-            toContractRow(next, { _id: row, lineage: entry.lineage, order: head.revision + 1 }),
+            toContractRow(next, { _id: row, lineage: entry.lineage, order: document.revision + 1 }),
           );
           return {
             answer: next,
@@ -112,8 +112,8 @@ export function mongoContracts(library: Library): ContractStore {
     },
 
     async list(tenantId, { type, tag, search }, page) {
-      const head = await readLibrary(library, tenantId);
-      const latest = Object.values(head?.contracts ?? {}).map((entry) => entry.row);
+      const document = await readLibrary(library, tenantId);
+      const latest = Object.values(document?.contracts ?? {}).map((entry) => entry.row);
       const pattern = search && { $regex: literalPattern(search), $options: 'i' };
       const found = library.rows
         .find<Omit<ContractVersionRow, 'definition'>>(
@@ -128,7 +128,7 @@ export function mongoContracts(library: Library): ContractStore {
           { projection: { definition: 0 }, maxTimeMS: maxSearchMs },
         )
         .sort({ createdAt: -1, order: -1 });
-      const counts = usageCounts(head);
+      const counts = usageCounts(document);
       return pageOf(found, page, (row) => {
         const { definition: _definition, ...contract } = toContract({ ...row, definition: '{}' });
         return { ...contract, usageCount: counts.get(row.contractId) ?? 0 };
@@ -142,10 +142,10 @@ export function mongoContracts(library: Library): ContractStore {
       >(
         library,
         tenantId,
-        (head) => {
-          const entry = contractIn(head, contractId);
+        (document) => {
+          const entry = contractIn(document, contractId);
           if (!entry) return { answer: 'absent' };
-          const users = usersOf(head, contractId);
+          const users = usersOf(document, contractId);
           const usedBy = users.slice(0, maxNamed).map((composition) => composition.name);
           if (users.length > 0) return { answer: { usedBy, count: users.length } };
           return { answer: { lineage: entry.lineage }, unset: [path] };
@@ -153,14 +153,14 @@ export function mongoContracts(library: Library): ContractStore {
         [path, itemIds],
       );
       if (removed === 'absent' || 'usedBy' in removed) return removed;
-      // Rows of a lineage that the head does not name are never read: dying here leaves only dead weight.
+      // Rows of a lineage that the document does not name are never read: dying here leaves only dead weight.
       await library.rows.deleteMany({ lineage: removed.lineage });
       return 'removed';
     },
 
     async usage(tenantId, contractId, page) {
-      const head = await readLibrary(library, tenantId, [itemIds]);
-      return pageIn(usersOf(head, contractId), page, ({ id, name }) => ({ id, name }));
+      const document = await readLibrary(library, tenantId, [itemIds]);
+      return pageIn(usersOf(document, contractId), page, ({ id, name }) => ({ id, name }));
     },
 
     async usageCount(tenantId, contractId) {

@@ -1,7 +1,7 @@
-// Deployments in MongoDB. The tenant's signing head (signing.ts) decides: it holds the current ones and counts all. The
-// history keeps every deployment as a row; it is written after the head, so a process that dies between the two leaves
-// the current one out of the history. That loses nothing: readers lay the head over the history, and nothing leaves the
-// head before it is in the history.
+// Deployments in MongoDB. The tenant's signing document (signing.ts) decides: it holds the current ones and counts all.
+// The history keeps every deployment as a row; it is written after the document, so a process that dies between the two
+// leaves the current one out of the history. That loses nothing: readers lay the document over the history, and nothing
+// leaves the document before it is in the history.
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
@@ -9,14 +9,14 @@ import type { DeploymentStore } from '../../src/ports/bundles.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
 import { pageIn } from './page.ts';
-import type { OrderedDeployment, SigningHead } from './signing.ts';
-import { decide, readHead } from './versioned-document.ts';
+import type { OrderedDeployment, SigningDocument } from './signing.ts';
+import { decide, readVersioned } from './versioned-document.ts';
 
-/** `asOf` is the head's revision that the row was copied from: an older copy never replaces a newer one. */
+/** `asOf` is the document's revision that the row was copied from: an older copy never replaces a newer one. */
 export type DeploymentRow = Row<OrderedDeployment> & { readonly asOf: number };
 
 export interface DeploymentCollections {
-  readonly signing: Collection<SigningHead>;
+  readonly signing: Collection<SigningDocument>;
   readonly deployments: Collection<DeploymentRow>;
 }
 
@@ -38,13 +38,13 @@ const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): OrderedDeplo
 
 /** The tenant's current deployments, by bundle name, then environment. */
 export async function currentOfTenant(
-  heads: Collection<SigningHead>,
+  documents: Collection<SigningDocument>,
   tenantId: string,
 ): Promise<readonly OrderedDeployment[]> {
-  const head = await readHead(heads, tenantId, ['current']);
+  const document = await readVersioned(documents, tenantId, ['current']);
   const byName = (a: OrderedDeployment, b: OrderedDeployment) =>
     a.bundleName < b.bundleName ? -1 : a.bundleName > b.bundleName ? 1 : a.env < b.env ? -1 : 1;
-  return Object.values(head?.current ?? {}).sort(byName);
+  return Object.values(document?.current ?? {}).sort(byName);
 }
 
 /**
@@ -61,8 +61,8 @@ export function overlay(
 }
 
 /** The older of two notes of it is from before sequences were kept apart from what is deployed. */
-const lastSequence = (head: SigningHead, field: string): number =>
-  Math.max(head.sequences?.[field] ?? 0, head.current?.[field]?.sequence ?? 0);
+const lastSequence = (document: SigningDocument, field: string): number =>
+  Math.max(document.sequences?.[field] ?? 0, document.current?.[field]?.sequence ?? 0);
 
 export function mongoDeployments(
   c: DeploymentCollections,
@@ -84,8 +84,8 @@ export function mongoDeployments(
   return {
     async lastSequence(tenantId, env, bundleName) {
       const field = currentField(env, bundleName);
-      const head = await readHead(c.signing, tenantId, [`current.${field}`, `sequences.${field}`]);
-      return head ? lastSequence(head, field) : 0;
+      const document = await readVersioned(c.signing, tenantId, [`current.${field}`, `sequences.${field}`]);
+      return document ? lastSequence(document, field) : 0;
     },
     async add(wanted, fence = 0) {
       if (!(await hasVersion(wanted.tenantId, wanted.bundleName, wanted.version))) return 'no_version';
@@ -98,22 +98,22 @@ export function mongoDeployments(
         | 'no_version'
         | 'stale_key'
         | 'stale_sequence';
-      const answer = await decide<SigningHead, Answer>(
+      const answer = await decide<SigningDocument, Answer>(
         turn,
         c.signing,
         wanted.tenantId,
-        async (head) => {
-          const before = head?.current?.[field];
+        async (document) => {
+          const before = document?.current?.[field];
           if (before?.id === wanted.id) return { answer: { known: before } };
           const row = await c.deployments.findOne({ _id: wanted.id });
           if (row) return { answer: { known: rowToPlaced(row) } };
-          if (head === null || head.active.id !== wanted.signingKeyId) return { answer: 'stale_key' };
-          if ((head.fences?.[wanted.env] ?? 0) > fence) throw stale();
-          if ((head.removed?.[bundleField(wanted.bundleName)] ?? 0) >= wanted.version)
+          if (document === null || document.active.id !== wanted.signingKeyId) return { answer: 'stale_key' };
+          if ((document.fences?.[wanted.env] ?? 0) > fence) throw stale();
+          if ((document.removed?.[bundleField(wanted.bundleName)] ?? 0) >= wanted.version)
             return { answer: 'no_version' };
-          if (wanted.sequence <= lastSequence(head, field)) return { answer: 'stale_sequence' };
-          if (before) await keep(before, head.revision);
-          const deployments = head.deployments + 1;
+          if (wanted.sequence <= lastSequence(document, field)) return { answer: 'stale_sequence' };
+          if (before) await keep(before, document.revision);
+          const deployments = document.deployments + 1;
           const added: OrderedDeployment = { ...wanted, order: deployments };
           const set = {
             deployments,
@@ -121,7 +121,7 @@ export function mongoDeployments(
             [sequencePath]: wanted.sequence,
             [`fences.${wanted.env}`]: fence,
           };
-          return { answer: { added, asOf: head.revision + 1 }, set };
+          return { answer: { added, asOf: document.revision + 1 }, set };
         },
         ['active', 'deployments', path, sequencePath, `removed.${bundleField(wanted.bundleName)}`, 'fences'],
       );
@@ -134,17 +134,17 @@ export function mongoDeployments(
       const field = currentField(env, bundleName);
       const path = `current.${field}`;
       const sequencePath = `sequences.${field}`;
-      return decide<SigningHead, Deployment | null>(
+      return decide<SigningDocument, Deployment | null>(
         turn,
         c.signing,
         tenantId,
-        async (head) => {
-          const before = head?.current?.[field];
-          if (!head || !before) return { answer: null };
-          if ((head.fences?.[env] ?? 0) > fence) throw stale();
-          // Nothing leaves the head before it is in the history.
-          await keep(before, head.revision);
-          const set = { [sequencePath]: lastSequence(head, field), [`fences.${env}`]: fence };
+        async (document) => {
+          const before = document?.current?.[field];
+          if (!document || !before) return { answer: null };
+          if ((document.fences?.[env] ?? 0) > fence) throw stale();
+          // Nothing leaves the document before it is in the history.
+          await keep(before, document.revision);
+          const set = { [sequencePath]: lastSequence(document, field), [`fences.${env}`]: fence };
           return { answer: bare(before), set, unset: [path] };
         },
         [path, sequencePath, 'fences'],
@@ -152,20 +152,20 @@ export function mongoDeployments(
     },
     async wasDeployed(tenantId, env, bundleName, version) {
       const field = currentField(env, bundleName);
-      const head = await readHead(c.signing, tenantId, [`current.${field}`]);
-      if (head?.current?.[field]?.version === version) return true;
+      const document = await readVersioned(c.signing, tenantId, [`current.${field}`]);
+      if (document?.current?.[field]?.version === version) return true;
       const row = { tenantId, bundleName, env, version };
       return (await c.deployments.findOne(row, { projection: { _id: 1 } })) !== null;
     },
     attest({ id, tenantId, env, bundleName, signingKeyId, attestation }) {
       const field = currentField(env, bundleName);
       const path = `current.${field}`;
-      return decide<SigningHead, void>(
+      return decide<SigningDocument, void>(
         turn,
         c.signing,
         tenantId,
-        (head) => {
-          const known = head?.current?.[field];
+        (document) => {
+          const known = document?.current?.[field];
           const lacks = known?.id === id && known.signingKeyId === signingKeyId && !known.attestation;
           return { answer: undefined, ...(lacks ? { set: { [`${path}.attestation`]: attestation } } : {}) };
         },
@@ -177,7 +177,7 @@ export function mongoDeployments(
     },
     async currentOf(tenantId, env, bundleName) {
       const field = currentField(env, bundleName);
-      const found = (await readHead(c.signing, tenantId, [`current.${field}`]))?.current?.[field];
+      const found = (await readVersioned(c.signing, tenantId, [`current.${field}`]))?.current?.[field];
       return found ? bare(found) : null;
     },
     async currentAll(tenantId) {
@@ -190,7 +190,7 @@ export function mongoDeployments(
       return row && bare(rowToPlaced(row));
     },
     async list(tenantId, { env, bundleName }, { limit, offset }) {
-      // The head first: what leaves it after this reading is in the history already.
+      // The document first: what leaves it after this reading is in the history already.
       const current = (await currentOfTenant(c.signing, tenantId)).filter(
         (d) =>
           (env === undefined || d.env === env) && (bundleName === undefined || d.bundleName === bundleName),

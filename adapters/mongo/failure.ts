@@ -115,7 +115,7 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
 
 export interface GuardedStore {
   /** The same methods, each behind the guard. Every method must be asynchronous. */
-  guarded<T extends object>(noun: T): T;
+  guarded<T extends object>(store: T): T;
   /** `full` from a write that found no room until one that did. */
   storage(): Storage;
   /** Refuses further calls and resolves when those under way have ended. */
@@ -175,10 +175,10 @@ export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>)
     }
   };
   return {
-    guarded<T extends object>(noun: T): T {
-      const entries = Object.entries(noun).map(([name, method]) => [
+    guarded<T extends object>(store: T): T {
+      const entries = Object.entries(store).map(([name, method]) => [
         name,
-        (...args: unknown[]) => enter(method, noun, args),
+        (...args: unknown[]) => enter(method, store, args),
       ]);
       return Object.fromEntries(entries) as T;
     },

@@ -1,4 +1,4 @@
-// Importing contracts and their composition: rows first, then one write of the library head that names them all
+// Importing contracts and their composition: rows first, then one write of the library document that names them all
 // (library.ts).
 import { HubError } from '../../src/domain/error.ts';
 import type { Composition, ContractVersion } from '../../src/domain/library.ts';
@@ -14,7 +14,7 @@ import {
   dropRows,
   keepRows,
   type Library,
-  type LibraryHead,
+  type LibraryDocument,
   pinItems,
   toContractRow,
   toEntry,
@@ -31,14 +31,18 @@ interface Plan {
 }
 
 /** What the import makes of the library, or the contract whose type would change. */
-function plan(library: Library, head: LibraryHead, contracts: readonly ContractVersion[]): Plan | string {
+function plan(
+  library: Library,
+  document: LibraryDocument,
+  contracts: readonly ContractVersion[],
+): Plan | string {
   const entries = new Map<string, ContractEntry>();
   const rows: ContractVersionRow[] = [];
   const created: string[] = [];
   const updated = new Set<string>();
   for (const contract of contracts) {
     const { contractId, type } = contract;
-    const before = entries.get(contractId) ?? contractIn(head, contractId);
+    const before = entries.get(contractId) ?? contractIn(document, contractId);
     if (before && before.type !== type) return contractId;
     const row = library.newId();
     const version = (before?.version ?? 0) + 1;
@@ -46,7 +50,10 @@ function plan(library: Library, head: LibraryHead, contracts: readonly ContractV
     if (!before) created.push(contractId);
     else if (!created.includes(contractId)) updated.add(contractId);
     rows.push(
-      toContractRow({ ...contract, version }, { _id: row, lineage: entry.lineage, order: head.revision + 1 }),
+      toContractRow(
+        { ...contract, version },
+        { _id: row, lineage: entry.lineage, order: document.revision + 1 },
+      ),
     );
     entries.set(contractId, entry);
   }
@@ -59,26 +66,26 @@ export const importAll = (
   contracts: readonly ContractVersion[],
   composition: Composition,
 ): Promise<Answer> =>
-  decideLibrary<Answer>(library, tenantId, async (head) => {
-    const planned = plan(library, head, contracts);
+  decideLibrary<Answer>(library, tenantId, async (document) => {
+    const planned = plan(library, document, contracts);
     if (typeof planned === 'string') return { answer: { typeChanged: planned } };
     const { entries, rows, created, updated } = planned;
     const set: { [path: string]: unknown } = {};
     for (const entry of entries.values()) set[contractPath(entry.contractId)] = entry;
-    const taken = compositionIn(head, composition.name) !== undefined;
+    const taken = compositionIn(document, composition.name) !== undefined;
     if (!taken) {
-      const items = pinItems(composition.items, (id) => entries.get(id) ?? contractIn(head, id));
+      const items = pinItems(composition.items, (id) => entries.get(id) ?? contractIn(document, id));
       if ('unknownContract' in items) {
         throw new HubError(
           'unprocessable',
           `The composition names contract '${items.unknownContract}', which does not exist.`,
         );
       }
-      set[compositionPath(composition.name)] = toEntry(composition, items, head.revision + 1);
+      set[compositionPath(composition.name)] = toEntry(composition, items, document.revision + 1);
     }
-    // Of a contract that is imported twice only the last version stays in the head.
+    // Of a contract that is imported twice only the last version stays in the document.
     const last = new Set([...entries.values()].map((entry) => entry.row));
-    const replaced = updated.flatMap((id) => contractIn(head, id)?.row ?? []);
+    const replaced = updated.flatMap((id) => contractIn(document, id)?.row ?? []);
     await keepRows(library, replaced);
     if (rows.length > 0) {
       await library.rows.insertMany(rows.map((row) => (last.has(row._id) ? row : { ...row, kept: true })));

@@ -30,7 +30,7 @@ import { mongoRules } from './rules.ts';
 import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
-import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
+import { finishFounding, mongoTenants, type TenantCollections } from './tenants.ts';
 import { mongoUsage } from './usage.ts';
 import { risingIds } from './uuidv7.ts';
 import { mongoWorkspaces } from './workspaces.ts';
@@ -81,7 +81,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   try {
     await client.connect();
     await createIndexes(db);
-    await settle(founding);
+    await finishFounding(founding);
   } catch (error) {
     await client.close();
     throw asHubError(error, log);
@@ -99,7 +99,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     bundles: db.collection('bundles'),
   };
   const library: Library = {
-    heads: db.collection('libraries'),
+    documents: db.collection('libraries'),
     rows: db.collection('contracts'),
     turn,
     newId: () => nextId(clock.now()),
@@ -115,7 +115,9 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     tenants: guard.guarded(mongoTenants(founding)),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),
-    signing: guard.guarded(mongoSigning(founding.signing, turn, (tenantId) => settle(founding, tenantId))),
+    signing: guard.guarded(
+      mongoSigning(founding.signing, turn, (tenantId) => finishFounding(founding, tenantId)),
+    ),
     contracts: guard.guarded(mongoContracts(library)),
     compositions: guard.guarded(mongoCompositions(library)),
     bundles: guard.guarded(mongoBundles(bundles, turn)),

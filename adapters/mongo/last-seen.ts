@@ -22,7 +22,7 @@ interface Seen {
 type ReportOf = Reported & { readonly tenantId: string; readonly env: Env };
 
 /** Writes that go into one bulk write. */
-const most = 200;
+const maxBatch = 200;
 
 /** The newest of each key, in order of first appearance. */
 function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (item: T) => number): T[] {
@@ -118,7 +118,7 @@ export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<
       if (row === null && item.newId !== null) return unavailable();
       return { row, made: made.has(key) && item.newId === newIds.get(key) };
     });
-  }, most);
+  }, maxBatch);
 }
 
 /**
@@ -179,5 +179,5 @@ export function lastReports(
     if (again.length > 0) await takenAmong(reports.bulkWrite(again, { ordered: false }));
     await Promise.all(latest.filter((_, i) => added.includes(i)).map(trim));
     return items.map(() => true as const);
-  }, most);
+  }, maxBatch);
 }

@@ -1,8 +1,8 @@
-// A tenant's library in MongoDB: one head names the latest version of every contract and holds every composition, so
-// that pinning items, refusing to remove a contract in use, and importing many contracts are each one document's write.
-// The words of a contract version are a row of their own, written before the head names it and never changed after. A
-// process that dies between the two leaves a row that nothing names. A version leaves the head only after its row was
-// marked `kept`: history reads kept rows and what the head names.
+// A tenant's library in MongoDB: one document names the latest version of every contract and holds every composition,
+// so that pinning items, refusing to remove a contract in use, and importing many contracts are each one document's
+// write. The words of a contract version are a row of their own, written before the document names it and never changed
+// after. A process that dies between the two leaves a row that nothing names. A version leaves the document only after
+// its row was marked `kept`: history reads kept rows and what the document names.
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import { HubError } from '../../src/domain/error.ts';
@@ -14,7 +14,7 @@ import type {
 } from '../../src/domain/library.ts';
 import { isTooLarge, unlessTaken } from './failure.ts';
 import { fieldOf, fromText, type Row, toText } from './form.ts';
-import { decide, type Head, readHead, type Step } from './versioned-document.ts';
+import { decide, readVersioned, type Step, type VersionedDocument } from './versioned-document.ts';
 
 export interface ContractEntry {
   readonly contractId: string;
@@ -38,7 +38,7 @@ export type CompositionEntry = Omit<Composition, 'items' | 'toolsConfig' | 'obse
   readonly order: number;
 };
 
-export interface LibraryHead extends Head {
+export interface LibraryDocument extends VersionedDocument {
   readonly contracts?: { readonly [field: string]: ContractEntry };
   readonly compositions?: { readonly [field: string]: CompositionEntry };
 }
@@ -54,7 +54,7 @@ export type ContractVersionRow = Omit<Row<ContractVersion>, 'definition'> & {
 };
 
 export interface Library {
-  readonly heads: Collection<LibraryHead>;
+  readonly documents: Collection<LibraryDocument>;
   readonly rows: Collection<ContractVersionRow>;
   readonly turn: KeyedMutex;
   readonly newId: () => string;
@@ -63,29 +63,29 @@ export interface Library {
 export const contractPath = (contractId: string): string => `contracts.${fieldOf(contractId)}`;
 export const compositionPath = (name: string): string => `compositions.${fieldOf(name)}`;
 
-export const contractIn = (head: LibraryHead | null, contractId: string): ContractEntry | undefined =>
-  head?.contracts?.[fieldOf(contractId)];
-export const compositionIn = (head: LibraryHead | null, name: string): CompositionEntry | undefined =>
-  head?.compositions?.[fieldOf(name)];
+export const contractIn = (document: LibraryDocument | null, contractId: string): ContractEntry | undefined =>
+  document?.contracts?.[fieldOf(contractId)];
+export const compositionIn = (document: LibraryDocument | null, name: string): CompositionEntry | undefined =>
+  document?.compositions?.[fieldOf(name)];
 
 /** The compositions that name a contract, by name. */
-export const usersOf = (head: LibraryHead | null, contractId: string): readonly CompositionEntry[] =>
-  Object.values(head?.compositions ?? {})
+export const usersOf = (document: LibraryDocument | null, contractId: string): readonly CompositionEntry[] =>
+  Object.values(document?.compositions ?? {})
     .filter((composition) => composition.items.some((item) => item.contractId === contractId))
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 
-/** Decides on the tenant's library, making its head when there is none. */
+/** Decides on the tenant's library, making its document when there is none. */
 export const decideLibrary = async <A>(
   library: Library,
   tenantId: string,
-  step: (head: LibraryHead) => Promise<Step<A>> | Step<A>,
+  step: (document: LibraryDocument) => Promise<Step<A>> | Step<A>,
   fields?: readonly string[],
 ): Promise<A> =>
-  decide<LibraryHead, A>(
+  decide<LibraryDocument, A>(
     library.turn,
-    library.heads,
+    library.documents,
     tenantId,
-    async (head) => step(head ?? (await begin(library.heads, tenantId))),
+    async (document) => step(document ?? (await begin(library.documents, tenantId))),
     fields,
   ).catch((error) => {
     if (isTooLarge(error)) throw full();
@@ -100,11 +100,11 @@ const full = (): HubError =>
       'Remove compositions or contracts that nobody uses.',
   );
 
-/** Thrown to start over on the head that was just made. */
+/** Thrown to start over on the document that was just made. */
 const fresh = new Error('The library was just made.');
 
-async function begin(heads: Collection<LibraryHead>, tenantId: string): Promise<never> {
-  await unlessTaken(heads.insertOne({ _id: tenantId, revision: 1, contracts: {}, compositions: {} }));
+async function begin(documents: Collection<LibraryDocument>, tenantId: string): Promise<never> {
+  await unlessTaken(documents.insertOne({ _id: tenantId, revision: 1, contracts: {}, compositions: {} }));
   throw fresh;
 }
 
@@ -112,7 +112,7 @@ export const readLibrary = (
   library: Library,
   tenantId: string,
   fields?: readonly string[],
-): Promise<LibraryHead | null> => readHead(library.heads, tenantId, fields);
+): Promise<LibraryDocument | null> => readVersioned(library.documents, tenantId, fields);
 
 export function toContractRow(
   contract: ContractVersion,
@@ -126,7 +126,7 @@ export function toContract(row: ContractVersionRow): ContractVersion {
   return { ...rest, definition: fromText(definition) ?? {} };
 }
 
-/** Marks a version's row as part of the history: to be done before the head names another. */
+/** Marks a version's row as part of the history: to be done before the document names another. */
 export async function keepRows(library: Library, rows: readonly string[]): Promise<void> {
   if (rows.length > 0) await library.rows.updateMany({ _id: { $in: [...rows] } }, { $set: { kept: true } });
 }

@@ -1,6 +1,6 @@
-// Signing keys in MongoDB. One head per tenant holds the active key and the current deployment of every environment and
-// bundle, with its signature: a deployment (deployments.ts) and a rotation are each one write of this head, so that
-// current deployments are always signed by the active key. A process that dies before or after that write leaves
+// Signing keys in MongoDB. One document per tenant holds the active key and the current deployment of every environment
+// and bundle, with its signature: a deployment (deployments.ts) and a rotation are each one write of this document, so
+// that current deployments are always signed by the active key. A process that dies before or after that write leaves
 // nothing half done. Seeds of retired keys are not kept.
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
@@ -8,12 +8,12 @@ import type { Deployment } from '../../src/domain/deployment.ts';
 import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/domain/tenant.ts';
 import type { SigningStore } from '../../src/ports/identity.ts';
 import { unlessTaken } from './failure.ts';
-import { decide, readHead } from './versioned-document.ts';
+import { decide, readVersioned } from './versioned-document.ts';
 
 /** A deployment and its place among all deployments of its tenant, from 1. */
 export type OrderedDeployment = Deployment & { readonly order: number };
 
-export interface SigningHead {
+export interface SigningDocument {
   readonly _id: string;
   readonly revision: number;
   readonly active: SigningKey;
@@ -34,7 +34,7 @@ export interface SigningHead {
   readonly fences?: { readonly [env: string]: number };
 }
 
-export const newSigningHead = (key: SigningKey): SigningHead => ({
+export const newSigningDocument = (key: SigningKey): SigningDocument => ({
   _id: key.tenantId,
   revision: 1,
   active: key,
@@ -43,40 +43,42 @@ export const newSigningHead = (key: SigningKey): SigningHead => ({
 });
 
 export function mongoSigning(
-  heads: Collection<SigningHead>,
+  documents: Collection<SigningDocument>,
   turn: KeyedMutex,
-  settle: (tenantId: string) => Promise<void>,
+  finishFounding: (tenantId: string) => Promise<void>,
 ): SigningStore {
-  const active = async (tenantId: string) => (await readHead(heads, tenantId, ['active']))?.active ?? null;
+  const active = async (tenantId: string) =>
+    (await readVersioned(documents, tenantId, ['active']))?.active ?? null;
   return {
     async active(tenantId) {
       const key = await active(tenantId);
       if (key !== null) return key;
-      await settle(tenantId);
+      await finishFounding(tenantId);
       return active(tenantId);
     },
     async add(key) {
-      await settle(key.tenantId);
-      return (await unlessTaken(heads.insertOne(newSigningHead(key)))) ? 'created' : 'exists';
+      await finishFounding(key.tenantId);
+      return (await unlessTaken(documents.insertOne(newSigningDocument(key)))) ? 'created' : 'exists';
     },
     async successions(tenantId) {
-      return (await readHead(heads, tenantId, ['successions']))?.successions ?? [];
+      return (await readVersioned(documents, tenantId, ['successions']))?.successions ?? [];
     },
     rotate(tenantId, expectedId, next, signatures, succession) {
-      return decide(turn, heads, tenantId, (head) => {
+      return decide(turn, documents, tenantId, (document) => {
         const signed = new Map(signatures.map((s) => [s.deploymentId, s]));
-        const current = Object.entries(head?.current ?? {});
+        const current = Object.entries(document?.current ?? {});
         const exact =
           signed.size === signatures.length &&
           signed.size === current.length &&
           current.every(([, deployment]) => signed.has(deployment.id));
-        if (head === null || head.active.id !== expectedId || !exact) return { answer: 'changed' as const };
+        if (document === null || document.active.id !== expectedId || !exact)
+          return { answer: 'changed' as const };
         const resigned = current.map(([field, deployment]) => {
           const { deploymentId: _id, ...made } = signed.get(deployment.id) ?? {};
           return [field, { ...deployment, ...made, publicKey: next.publicKey, signingKeyId: next.id }];
         });
         const successions = succession
-          ? [...(head.successions ?? []), succession].slice(-maxSuccessions)
+          ? [...(document.successions ?? []), succession].slice(-maxSuccessions)
           : [];
         const set = { active: next, current: Object.fromEntries(resigned), successions };
         return { answer: 'rotated' as const, set };

@@ -1,15 +1,15 @@
 // Tenants and users in MongoDB. A tenant begins with one document: its admin's, which carries the tenant and its
-// signing key as `founding` until both are copied to where they are read (settle). The unique e-mail decides about it,
-// and the unique field `first`, which only the very first one of all has, decides the bootstrap. If the process dies
-// before the copying, it is done at the next start, or as soon as someone looks for the tenant; every copy is an insert
-// that may be repeated.
+// signing key as `founding` until both are copied to where they are read (finishFounding). The unique e-mail decides
+// about it, and the unique field `first`, which only the very first one of all has, decides the bootstrap. If the
+// process dies before the copying, it is done at the next start, or as soon as someone looks for the tenant; every copy
+// is an insert that may be repeated.
 import type { Collection } from 'mongodb';
 import type { SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
 import type { TenantStore } from '../../src/ports/identity.ts';
 import { unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
-import { newSigningHead, type SigningHead } from './signing.ts';
+import { newSigningDocument, type SigningDocument } from './signing.ts';
 import { type Changed, changeUser, type Numbered } from './user-changes.ts';
 
 export type TenantRow = Row<Tenant> & Numbered;
@@ -23,16 +23,16 @@ export type UserRow = Row<User> &
 export interface TenantCollections {
   readonly users: Collection<UserRow>;
   readonly tenants: Collection<TenantRow>;
-  readonly signing: Collection<SigningHead>;
+  readonly signing: Collection<SigningDocument>;
 }
 
 /** Copies what tenants began with to its places; of one tenant or of all. */
-export async function settle(c: TenantCollections, tenantId?: string): Promise<void> {
+export async function finishFounding(c: TenantCollections, tenantId?: string): Promise<void> {
   const filter = tenantId === undefined ? {} : { 'founding.tenant._id': tenantId };
   const begun = await c.users.find({ founding: { $exists: true }, ...filter }).toArray();
   for (const { _id, founding } of begun) {
     if (!founding) continue;
-    await unlessTaken(c.signing.insertOne(newSigningHead(founding.key)));
+    await unlessTaken(c.signing.insertOne(newSigningDocument(founding.key)));
     await unlessTaken(c.tenants.insertOne(founding.tenant));
     await c.users.updateOne({ _id }, { $unset: { founding: '' } });
   }
@@ -43,7 +43,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
   const found = async (tenant: Tenant, admin: User, key: SigningKey, first: boolean): Promise<boolean> => {
     const row: UserRow = { ...toRow(admin), founding: { tenant: toRow(tenant), key } };
     if (!(await inserted(first ? { ...row, first } : row))) return false;
-    await settle(c, tenant.id);
+    await finishFounding(c, tenant.id);
     return true;
   };
   const userIn = ({ first: _first, founding: _founding, changed: _changed, ...row }: UserRow): User =>
@@ -53,7 +53,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
     (await c.users.findOne({}, { projection: { _id: 1 } })) !== null;
   /** The user as it is after the change. */
   async function change(tenantId: string, userId: string, isAdmin: boolean | null) {
-    await settle(c, tenantId);
+    await finishFounding(c, tenantId);
     const before = await changeUser(c, tenantId, userId, isAdmin);
     if (before === 'last_admin') return before;
     return before ? { ...userIn(before), ...(isAdmin === null ? {} : { isAdmin }) } : ('absent' as const);
@@ -72,13 +72,13 @@ export function mongoTenants(c: TenantCollections): TenantStore {
     },
     async provision(tenant, key) {
       // The key first: who sees the tenant sees its key.
-      await unlessTaken(c.signing.insertOne(newSigningHead(key)));
+      await unlessTaken(c.signing.insertOne(newSigningDocument(key)));
       return (await unlessTaken(c.tenants.insertOne(toRow(tenant)))) ? 'created' : 'exists';
     },
     async addUser(added) {
       const known = async () => (await c.tenants.findOne({ _id: added.tenantId })) !== null;
       if (!(await known())) {
-        await settle(c, added.tenantId);
+        await finishFounding(c, added.tenantId);
         if (!(await known())) return 'no_tenant';
       }
       return (await inserted(toRow(added))) ? 'created' : 'email_taken';
@@ -97,7 +97,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
       return (await c.users.updateOne(filter, { $set: { passwordHash } })).matchedCount === 1;
     },
     async tenantIds() {
-      await settle(c);
+      await finishFounding(c);
       const rows = await c.tenants.find().sort({ createdAt: 1, _id: 1 }).toArray();
       return rows.map((row) => row._id);
     },

@@ -1,11 +1,11 @@
-// Heads: documents that decide. A head holds everything that one decision depends on, and changes only by
+// Versioned documents decide. Each holds everything that one decision depends on, and changes only by
 // compare-and-set on its revision, so that a decision over several records is still one document's write. Knows no
 // noun.
 import type { Collection, Document, Filter, UpdateFilter } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import { unavailable } from './failure.ts';
 
-export interface Head {
+export interface VersionedDocument {
   readonly _id: string;
   readonly revision: number;
 }
@@ -22,28 +22,28 @@ export interface Step<A> {
 const attempts = 100;
 
 /**
- * Reads the head, lets `step` decide on it, and writes the change if the head is still the one that was read; else
- * starts again. What `step` writes elsewhere must mean nothing until the head's write. Repeating a decision is the
- * caller's business.
- * @param fields the head's fields to read; all without it
+ * Reads the document, lets `step` decide on it, and writes the change if the document is still the one that was read;
+ * else starts again. What `step` writes elsewhere must mean nothing until the document's write. Repeating a decision is
+ * the caller's business.
+ * @param fields the document's fields to read; all without it
  */
-export async function decide<D extends Head, A>(
+export async function decide<D extends VersionedDocument, A>(
   turn: KeyedMutex,
-  heads: Collection<D>,
+  documents: Collection<D>,
   id: string,
-  step: (head: D | null) => Promise<Step<A>> | Step<A>,
+  step: (document: D | null) => Promise<Step<A>> | Step<A>,
   fields?: readonly string[],
 ): Promise<A> {
-  return turn(`${heads.collectionName}/${id}`, async () => {
+  return turn(`${documents.collectionName}/${id}`, async () => {
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const head = await readHead(heads, id, fields);
-      const { answer, set, unset, lost } = await step(head);
+      const document = await readVersioned(documents, id, fields);
+      const { answer, set, unset, lost } = await step(document);
       if (set === undefined && unset === undefined) return answer;
-      if (head === null) throw new Error('A head that is not there cannot change.');
-      const filter = { _id: id, revision: head.revision } as unknown as Filter<D>;
-      const change: Document = { $set: { ...set, revision: head.revision + 1 } };
+      if (document === null) throw new Error('A document that is not there cannot change.');
+      const filter = { _id: id, revision: document.revision } as unknown as Filter<D>;
+      const change: Document = { $set: { ...set, revision: document.revision + 1 } };
       if (unset) change.$unset = Object.fromEntries(unset.map((path) => [path, '']));
-      const { matchedCount } = await heads.updateOne(filter, change as UpdateFilter<D>);
+      const { matchedCount } = await documents.updateOne(filter, change as UpdateFilter<D>);
       if (matchedCount === 1) return answer;
       await lost?.();
     }
@@ -51,12 +51,12 @@ export async function decide<D extends Head, A>(
   });
 }
 
-export async function readHead<D extends Head>(
-  heads: Collection<D>,
+export async function readVersioned<D extends VersionedDocument>(
+  documents: Collection<D>,
   id: string,
   fields?: readonly string[],
 ): Promise<D | null> {
   const projection = fields && Object.fromEntries([...fields, 'revision'].map((field) => [field, 1]));
   const filter = { _id: id } as unknown as Filter<D>;
-  return heads.findOne<D>(filter, projection ? { projection } : {});
+  return documents.findOne<D>(filter, projection ? { projection } : {});
 }

@@ -97,7 +97,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
       clock,
       log,
       ...(options.busTurned ? { turned: options.busTurned } : {}),
-      ...(options.maxEnvelopes ? { most: options.maxEnvelopes } : {}),
+      ...(options.maxEnvelopes ? { maxEnvelopes: options.maxEnvelopes } : {}),
     });
     return {
       limits: redisLimits(link, prefix, options.limitTime),

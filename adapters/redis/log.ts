@@ -47,7 +47,7 @@ end
  * then, and what it lacks is looked up in the entries.
  */
 const appendScript = script(`${begin}
-local keep, most, bytes, idle, keysMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local keep, max, bytes, idle, keysMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local function read(item)
   local position, upTo = string.match(item, '^(%S*) (%d+)$')
   return position, tonumber(upTo)
@@ -98,7 +98,7 @@ for i = 1, #KEYS, 3 do
     look()
     local known = floor
     local since = string.format('%.0f-0', now - keep)
-    if length > most then redis.call('XTRIM', log, 'MAXLEN', '=', most) end
+    if length > max then redis.call('XTRIM', log, 'MAXLEN', '=', max) end
     if tonumber(string.match(first, '^%d+')) < now - keep then redis.call('XTRIM', log, 'MINID', '=', since) end
     look()
     while total[i] - before > bytes and length > 1 do

@@ -12,7 +12,7 @@ import { type Link, script } from './link.ts';
 import { isList } from './log.ts';
 
 /** KEYS: members. ARGV: node, note, how long one lasts in ms. Answers node and note of each that lives. */
-const beatScript = script(`
+const heartbeatScript = script(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f ', now) .. ARGV[2])
@@ -67,7 +67,7 @@ export function redisMembers(
     async heartbeat(note) {
       const { buffer, byteOffset, byteLength } = encode(note);
       const answer = await link.run(
-        beatScript,
+        heartbeatScript,
         [key],
         [node, Buffer.from(buffer, byteOffset, byteLength), String(lifeMs)],
       );

@@ -13,12 +13,12 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
  * and its bytes. Answers positions; '' where full.
  */
 export const sendScript = script(`
-local most, idle = tonumber(ARGV[1]), ARGV[2]
+local max, idle = tonumber(ARGV[1]), ARGV[2]
 local lengths, places = {}, {}
 for i, key in ipairs(KEYS) do lengths[i] = redis.call('XLEN', key) end
 for i = 3, #ARGV, 2 do
   local n = tonumber(ARGV[i])
-  if lengths[n] >= most then
+  if lengths[n] >= max then
     places[#places + 1] = ''
   else
     lengths[n] = lengths[n] + 1

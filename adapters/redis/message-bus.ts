@@ -25,7 +25,7 @@ export interface MessageBusOptions {
   /** Called after every turn of the reader that Redis answered. */
   readonly turned?: () => void;
   /** How many envelopes a shard's stream may hold; 50,000 by default. */
-  readonly most?: number;
+  readonly maxEnvelopes?: number;
 }
 
 export const group = 'owners';
@@ -62,7 +62,7 @@ function numbered<T>(items: readonly T[], keyOf: (item: T) => string): Map<strin
 }
 
 export function openMessageBus(options: MessageBusOptions): MessageBus {
-  const { link, prefix, node, log, most = 50_000 } = options;
+  const { link, prefix, node, log, maxEnvelopes = 50_000 } = options;
   const streamOf = (shard: number): string => `${prefix}bus:${shard}`;
   const repliesOf = (name: string): string => `${prefix}replies:${name}`;
   const shards = new Map<string, number>();
@@ -103,7 +103,7 @@ export function openMessageBus(options: MessageBusOptions): MessageBus {
     const keys = [...new Set(envelopes.map(({ key }) => key))];
     const numbers = new Map(keys.map((key, i) => [key, String(i + 1)]));
     const words = envelopes.flatMap(({ key, bytes }) => [numbers.get(key) ?? '', bytes]);
-    const places = await link.run(sendScript, keys, [String(most), String(streamIdleMs), ...words]);
+    const places = await link.run(sendScript, keys, [String(maxEnvelopes), String(streamIdleMs), ...words]);
     return envelopes.map((_, i) => {
       const place = isList(places) ? String(places[i]) : '';
       return place === ''

@@ -38,8 +38,8 @@ const columns = {
 };
 
 export const approvals = table<Approval>('approvals', columns);
-/** With the mark: since when it is not announced. */
-const marked = table<Approval & { readonly unannouncedAt: number }>('approvals', {
+/** With the time since when it waits to be announced. */
+const announceable = table<Approval & { readonly unannouncedAt: number }>('approvals', {
   ...columns,
   unannouncedAt: number('unannounced_at'),
 });
@@ -61,7 +61,7 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
     insert(approval) {
       const known = get(approval.tenantId, approval.id);
       if (known) return known;
-      db.run(marked.insert, marked.values({ ...approval, unannouncedAt: approval.createdAt }));
+      db.run(announceable.insert, announceable.values({ ...approval, unannouncedAt: approval.createdAt }));
       return approval;
     },
     get,

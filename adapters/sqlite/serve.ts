@@ -64,19 +64,19 @@ const isIngest = ([, store, method]: Call): boolean => store === 'events' && met
 const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
 
 /** Makes many calls of one method (adapters/sqlite/gather.ts); a write that fails undoes itself alone. */
-function many(line: Connection, args: readonly unknown[]): readonly CallResult[] {
+function many(connection: Connection, args: readonly unknown[]): readonly CallResult[] {
   const [store, method, all] = args as [StoreName, string, readonly (readonly unknown[])[]];
   const writes = (kinds[store] as { readonly [method: string]: Kind })[method] === 'write';
   return all.map((of) => {
-    const make = (): unknown => run(line, [0, store, method, of]);
-    const [, ...outcome] = attempt(0, () => (writes ? line.db.atomically(make) : make()));
+    const make = (): unknown => run(connection, [0, store, method, of]);
+    const [, ...outcome] = attempt(0, () => (writes ? connection.db.atomically(make) : make()));
     return outcome as CallResult;
   });
 }
 
-function run(line: Connection, [, store, method, args]: Call): unknown {
-  const { db, stores } = line;
-  if (store === 'store' && method === 'many') return many(line, args);
+function run(connection: Connection, [, store, method, args]: Call): unknown {
+  const { db, stores } = connection;
+  if (store === 'store' && method === 'many') return many(connection, args);
   if (store === 'store') return ofConnection[method]?.(db);
   if (store === 'noting') return notedWrite({ db, stores }, args as NotedWrite);
   return writeOrRead(stores, store, method, args);
@@ -109,10 +109,14 @@ function attempt(id: number, task: () => unknown): ThreadReply {
  * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk
  * had no room for: then each call has a commit of its own, so that a large batch does not take a decision with it.
  * @param maintain runs first in each commit that stores events
- * @param settle runs last in each commit
+ * @param beforeEnd runs last in each commit
  */
-export function serveWrites(line: Connection, maintain: () => void, settle: () => void): ThreadServer {
-  const { db, answer, later } = line;
+export function serveWrites(
+  connection: Connection,
+  maintain: () => void,
+  beforeEnd: () => void,
+): ThreadServer {
+  const { db, answer, later } = connection;
   let queue: Call[] = [];
   let scheduled = false;
   let idle: (() => void) | null = null;
@@ -125,9 +129,9 @@ export function serveWrites(line: Connection, maintain: () => void, settle: () =
         // Its own transaction undoes a call that is alone.
         const replies: ThreadReply[] =
           only && group.length === 1
-            ? [[only[0], true, run(line, only)]]
-            : group.map((call) => attempt(call[0], () => db.atomically(() => run(line, call))));
-        settle();
+            ? [[only[0], true, run(connection, only)]]
+            : group.map((call) => attempt(call[0], () => db.atomically(() => run(connection, call))));
+        beforeEnd();
         return replies;
       });
     } catch (error) {
@@ -175,8 +179,8 @@ interface LongRead {
 const fairTurns = 4;
 
 /** @param now milliseconds of a clock that never jumps */
-export function serveReads(line: Connection, now = () => performance.now()): ThreadServer {
-  const { answer, later } = line;
+export function serveReads(connection: Connection, now = () => performance.now()): ThreadServer {
+  const { answer, later } = connection;
   const running: LongRead[] = [];
   let scheduled = false;
   let idle: (() => void) | null = null;
@@ -216,7 +220,7 @@ export function serveReads(line: Connection, now = () => performance.now()): Thr
     accept(calls) {
       const replies: ThreadReply[] = [];
       for (const call of calls) {
-        const reply = attempt(call[0], () => run(line, call));
+        const reply = attempt(call[0], () => run(connection, call));
         if (reply[1] && isSteps(reply[2])) {
           running.push({ id: call[0], steps: reply[2], began: now(), spent: 0 });
         } else replies.push(reply);

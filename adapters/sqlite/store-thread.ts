@@ -68,7 +68,7 @@ export class StoreThread {
 
   /** @param bytes roughly what the arguments hold */
   async call(
-    noun: string,
+    store: string,
     method: string,
     args: readonly unknown[],
     bytes: number,
@@ -77,7 +77,7 @@ export class StoreThread {
     this.check(bytes);
     const id = this.#nextId++;
     // What is sent in one turn of the loop goes as one message.
-    if (this.#outbox.push([id, noun, method, args]) === 1) setImmediate(() => this.#flush());
+    if (this.#outbox.push([id, store, method, args]) === 1) setImmediate(() => this.#flush());
     this.#transfer.push(...transfer);
     this.#bytes += bytes;
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, bytes }));

@@ -18,10 +18,10 @@ export interface ThreadStart {
   readonly callLimits?: CallLimits;
 }
 
-export type Call = readonly [id: number, noun: string, method: string, args: readonly unknown[]];
+export type Call = readonly [id: number, store: string, method: string, args: readonly unknown[]];
 
 /** A write that takes a note along: the arguments of the call `noting`, `write`. */
-export type NotedWrite = readonly [noun: string, method: string, args: readonly unknown[], noting: Noting];
+export type NotedWrite = readonly [store: string, method: string, args: readonly unknown[], noting: Noting];
 
 export type ThreadReply =
   | readonly [id: number, ok: true, value: unknown]

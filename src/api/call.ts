@@ -80,7 +80,7 @@ export interface Request {
   readonly local: boolean;
   /** A request header, lower-case name. */
   header(name: string): string | null;
-  /** Those that the route declares as told by its handler. */
+  /** Those that the route declares, for what its handler counts. */
   readonly limits: OwnLimits;
   /** The id that what the request makes must get: that of the first of its Idempotency-Key; null without a key. */
   readonly newId: string | null;

@@ -16,9 +16,9 @@ export const sentences: z.core.ParseContext<z.core.$ZodIssue> = {
   error(issue) {
     if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`;
     if (issue.code === 'too_small' || issue.code === 'too_big') {
-      const [limit, most] =
+      const [limit, bound] =
         issue.code === 'too_big' ? [issue.maximum, 'at most'] : [issue.minimum, 'at least'];
-      if (issue.inclusive !== false) return bounds[issue.origin]?.(`${most} ${limit}`);
+      if (issue.inclusive !== false) return bounds[issue.origin]?.(`${bound} ${limit}`);
     }
     if (issue.code === 'invalid_format' && issue.format === 'uuid') return 'must be a UUID';
     if (issue.code !== 'invalid_type') return undefined;

@@ -115,7 +115,7 @@ export function createApprovals({
    * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a
    * decision that is being written at this moment would otherwise still win after its approval was read as timed out.
    */
-  async function settle(approval: Approval, now: number): Promise<Approval> {
+  async function timeOutIfDue(approval: Approval, now: number): Promise<Approval> {
     if (!isDue(approval, now)) return approval;
     const { tenantId, env, id } = approval;
     const note = timeoutNote(approval, secrets.uuid());
@@ -132,7 +132,7 @@ export function createApprovals({
    * The same for a list, whose store shows what is due as timed out already: those that are not written yet are found
    * with one query.
    */
-  async function settleAll(
+  async function timeOutDue(
     tenantId: string,
     list: readonly Approval[],
     now: number,
@@ -142,7 +142,7 @@ export function createApprovals({
     const due = new Set((await approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
     return Promise.all(
       list.map((approval) =>
-        due.has(approval.id) ? settle({ ...approval, status: 'pending' }, now) : approval,
+        due.has(approval.id) ? timeOutIfDue({ ...approval, status: 'pending' }, now) : approval,
       ),
     );
   }
@@ -257,7 +257,7 @@ export function createApprovals({
       const approval = await approvals.getWhole(principal.tenantId, id);
       if (!approval || !isSeen(principal, approval)) throw unknown();
       if (principal.actor.kind === 'key') await noteRead(approval);
-      return { ...(await settle(approval, clock.now())), toolArgs: approval.toolArgs };
+      return { ...(await timeOutIfDue(approval, clock.now())), toolArgs: approval.toolArgs };
     },
 
     async decide(principal, id, decision) {
@@ -278,10 +278,10 @@ export function createApprovals({
       const now = clock.now();
       const { tenantId } = principal;
       const { items, more } = await approvals.list(tenantId, within(principal, filter), page, now);
-      const settled = await settleAll(tenantId, items, now);
+      const current = await timeOutDue(tenantId, items, now);
       const { status } = filter;
-      const places = settled.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
-      return { items, more, places, shown: places.flatMap((place) => settled[place] ?? []) };
+      const places = current.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
+      return { items, more, places, shown: places.flatMap((place) => current[place] ?? []) };
     },
 
     async count(principal, filter) {

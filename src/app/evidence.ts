@@ -222,7 +222,7 @@ export function createEvidence({
             events: kept.map(({ written }) => written),
             firstAt: kept[0]?.at ?? null,
             lastAt: kept.at(-1)?.at ?? null,
-            lastSeq: kept.reduce((most, { seq }) => Math.max(most, seq), 0),
+            lastSeq: kept.reduce((last, { seq }) => Math.max(last, seq), 0),
             runIds: [...runIds].sort(),
             rulesets: await used(tenantId, view, versions),
             approvals: asked.approvals,

@@ -4,13 +4,13 @@ import type { AgentScope } from '../domain/agent-scope.ts';
 import { HubError } from '../domain/error.ts';
 import { isEnv } from '../domain/ids.ts';
 import {
+  type CountedFor,
   type Limit,
   type LimitClass,
   type LimitSubject,
   limits,
   type OwnLimits,
   subjectOf,
-  type Told,
 } from '../domain/limit.ts';
 import { requireAgent } from './acting-agent.ts';
 import type { LimitState, RateLimits } from './rate-limit.ts';
@@ -61,13 +61,13 @@ export function createRouteLimits(
   }
 
   /** For whom the handler counts one of the route's limits. */
-  function told(limit: Limit, { cost: _cost, ...known }: Told = {}): LimitSubject {
+  function subjectFor(limit: Limit, { cost: _cost, ...known }: CountedFor = {}): LimitSubject {
     if (declared.includes(limit)) return withEnv({ ...subject, ...known });
     throw new Error(`${route.path} counts the limit '${limit.name}' and does not declare it`);
   }
 
   const own: OwnLimits = {
-    count: async (limit, known) => count(limit, told(limit, known), known?.cost),
+    count: async (limit, known) => count(limit, subjectFor(limit, known), known?.cost),
     async tryCount(limit, known) {
       try {
         await own.count(limit, known);
@@ -77,8 +77,8 @@ export function createRouteLimits(
         throw error;
       }
     },
-    check: async (limit, known) => rateLimits.check(limit, told(limit, known)),
-    takeBack: async (limit, known) => rateLimits.takeBack(limit, told(limit, known)),
+    check: async (limit, known) => rateLimits.check(limit, subjectFor(limit, known)),
+    takeBack: async (limit, known) => rateLimits.takeBack(limit, subjectFor(limit, known)),
   };
 
   return {
@@ -100,7 +100,7 @@ export function createRouteLimits(
         agentId,
         channelId: textOf(fieldsOf(params).channel_id),
       };
-      for (const limit of declared) if (!limit.told) await count(limit, withEnv(subject));
+      for (const limit of declared) if (!limit.byHandler) await count(limit, withEnv(subject));
     },
 
     own,

@@ -1,5 +1,6 @@
 // Deployments that are due to streams which catch up, with the bytes of their bundles: read once per deployment and
-// signature, and the same object for every stream, so that its frame is made once too. Holds at most 64 MiB, encodings included.
+// signature, and the same object for every stream, so that its frame is made once too. Holds at most 64 MiB, encodings
+// included.
 import type { AnnouncementOf } from '../domain/announcement.ts';
 import type { Deployment } from '../domain/deployment.ts';
 import type { Store } from '../ports/store.ts';

@@ -8,7 +8,7 @@
  */
 export function createBatcher<T, R>(
   flush: (items: readonly T[]) => Promise<readonly (R | Error)[]>,
-  most = 500,
+  max = 500,
   gather?: () => Promise<void>,
 ): (item: T) => Promise<R> {
   interface Waiting {
@@ -21,9 +21,9 @@ export function createBatcher<T, R>(
 
   async function run(): Promise<void> {
     while (waiting.length > 0) {
-      if (waiting.length < most) await gather?.();
-      const batch = waiting.slice(0, most);
-      waiting = waiting.slice(most);
+      if (waiting.length < max) await gather?.();
+      const batch = waiting.slice(0, max);
+      waiting = waiting.slice(max);
       try {
         const results = await flush(batch.map(({ item }) => item));
         for (const [i, one] of batch.entries()) {

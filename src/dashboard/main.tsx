@@ -9,8 +9,8 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { Gate, NotFound, PageFailed } from './frame/gate.tsx';
 import { pageCode } from './frame/page-code.tsx';
+import { NotFound, PageFailed, RequireSignIn } from './frame/require-sign-in.tsx';
 import { takeLoginLink } from './lib/login-link.ts';
 import { askWho } from './lib/me.ts';
 import { queries } from './lib/query.ts';
@@ -23,7 +23,7 @@ askAhead(location);
 const link = takeLoginLink();
 
 const root = createRootRoute({
-  component: () => <Gate link={link} />,
+  component: () => <RequireSignIn link={link} />,
   notFoundComponent: NotFound,
   errorComponent: ({ error }) => <PageFailed error={error as Error} />,
 });

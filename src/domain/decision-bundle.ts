@@ -76,8 +76,8 @@ export function bundleBytes(fields: Fields, events: readonly EventPieces[], sha2
   // The head stands in front of the events, and its length is known before it is.
   const [place, after] = framed(fields, events.length === 0 ? prevHead : '0'.repeat(digestLength));
   const start = Buffer.byteLength(place);
-  const most = events.reduce((sum, { bytes }) => sum + bytes + 1, start + Buffer.byteLength(after));
-  const payload = Buffer.allocUnsafeSlow(most);
+  const maxBytes = events.reduce((sum, { bytes }) => sum + bytes + 1, start + Buffer.byteLength(after));
+  const payload = Buffer.allocUnsafeSlow(maxBytes);
   let end = start;
   const chain = chained(events, sha256, prevHead);
   let link = chain.next();

@@ -108,9 +108,9 @@ function shrink(payload: JsonObject, truncated: string[]): JsonObject {
     if (!truncated.includes(`payload.${key}`)) truncated.push(`payload.${key}`);
   };
   let fields = Object.entries(payload);
-  for (const most of keptOfText) {
+  for (const maxChars of keptOfText) {
     fields = fields.map(([key, value]) => {
-      const cut = cutTexts(value, most);
+      const cut = cutTexts(value, maxChars);
       if (cut !== value) mark(key);
       return [key, cut];
     });
@@ -137,16 +137,18 @@ function shrink(payload: JsonObject, truncated: string[]): JsonObject {
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');
 
 /** The value with longer texts cut; the same object when there is none. */
-function cutTexts(value: unknown, most: number): unknown {
+function cutTexts(value: unknown, maxChars: number): unknown {
   if (typeof value === 'string') {
-    return value.length <= most ? value : `${value.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+    return value.length <= maxChars
+      ? value
+      : `${value.slice(0, maxChars - 1).replace(/[\ud800-\udbff]$/, '')}…`;
   }
   if (Array.isArray(value)) {
-    const cut = value.map((item) => cutTexts(item, most));
+    const cut = value.map((item) => cutTexts(item, maxChars));
     return cut.some((item, i) => item !== value[i]) ? cut : value;
   }
   if (!isMapping(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, cutTexts(item, most)] as const);
+  const entries = Object.entries(value).map(([key, item]) => [key, cutTexts(item, maxChars)] as const);
   return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
 }
 

@@ -46,7 +46,7 @@ export interface Limit {
   /** Milliseconds; default a minute. */
   readonly windowMs?: Setting;
   /** True: the handler says when it counts, and how much. Default: every valid request counts 1, before the handler. */
-  readonly told?: true;
+  readonly byHandler?: true;
   /** True: every node counts by itself. */
   readonly perNode?: true;
   /** What the caller is told. */
@@ -88,23 +88,23 @@ export const subjectOf = (
 });
 
 /** What a handler knows better than the request. */
-export interface Told extends Partial<LimitSubject> {
+export interface CountedFor extends Partial<LimitSubject> {
   /** Default 1. */
   readonly cost?: number;
 }
 
 /** Counts a limit that the route of the request declares. @throws HubError rate_limited */
-export type CountLimit = (limit: Limit, told?: Told) => Promise<void>;
+export type CountLimit = (limit: Limit, whom?: CountedFor) => Promise<void>;
 
 /** The limits that the route of the request declares, for its handler. Each throws an Error for another one. */
 export interface OwnLimits {
   readonly count: CountLimit;
   /** As `count`, but gives the refusal, null when there is none, to whoever may let the request through after all. */
-  tryCount(limit: Limit, told?: Told): Promise<HubError | null>;
+  tryCount(limit: Limit, whom?: CountedFor): Promise<HubError | null>;
   /** Counts nothing. @throws HubError rate_limited when one more would be too many */
-  check(limit: Limit, told?: Told): Promise<void>;
+  check(limit: Limit, whom?: CountedFor): Promise<void>;
   /** Takes back what was counted last: a failure that turned out to be none. */
-  takeBack(limit: Limit, told?: Told): Promise<void>;
+  takeBack(limit: Limit, whom?: CountedFor): Promise<void>;
 }
 
 export const minuteMs = 60_000;
@@ -153,7 +153,7 @@ const guesses = {
   windowMs: ({ loginWindowMs }: LimitSettings) => loginWindowMs,
 } as const;
 /** Wrong passwords for an account. */
-const failures = { max: 20, windowMs: 15 * minuteMs, told: true } as const;
+const failures = { max: 20, windowMs: 15 * minuteMs, byHandler: true } as const;
 const tooManyLogins = 'Too many login attempts. Please try again later.';
 
 export const limits = {
@@ -174,14 +174,14 @@ export const limits = {
   /** Streams opened. Replicas of an agent may all reconnect at once. */
   streams: { name: 'streams', per: 'caller', max: 60_000, perNode: true },
   /** Every attempt counts, also one that succeeds. */
-  logins: { ...guesses, name: 'login', told: true, message: tooManyLogins },
+  logins: { ...guesses, name: 'login', byHandler: true, message: tooManyLogins },
   loginsOfEmail: { ...failures, name: 'login-email', per: 'email', message: tooManyLogins },
   loginsOfDevice: { ...failures, name: 'login-device', per: 'device', message: tooManyLogins },
   /** Wrong tokens alone count. */
   setupTokens: {
     ...guesses,
     name: 'setup',
-    told: true,
+    byHandler: true,
     message: 'Too many attempts. Please try again later.',
   },
   oldPasswords: {
@@ -212,7 +212,7 @@ export const limits = {
     name: 'event-posts',
     per: 'sender',
     max: 600,
-    told: true,
+    byHandler: true,
     perNode: true,
     message: `Too many posts of fewer than ${fewEvents} events. Send events in batches.`,
   },
@@ -220,24 +220,24 @@ export const limits = {
     name: 'events',
     per: 'environment',
     max: ({ ingestEventsPerMinute }) => ingestEventsPerMinute,
-    told: true,
+    byHandler: true,
     message: 'Too many events. Please slow down.',
   },
   replays: {
     name: 'replays',
     per: 'tenant',
     max: 10,
-    told: true,
+    byHandler: true,
     message: 'Too many replays: a workspace may ask for 10 a minute.',
   },
-  sampleRuns: { name: 'sample-runs', per: 'tenant', max: 10, told: true },
+  sampleRuns: { name: 'sample-runs', per: 'tenant', max: 10, byHandler: true },
   channelTests: { name: 'channel-tests', per: 'channel', max: 5, message: tooManyTests },
   consoleChannelTests: { name: 'channel-tests', per: 'channel', max: 20, message: tooManyTests },
   /** Counted where a callback has proved where it comes from: others must not use up its room. */
-  callbacks: { name: 'callbacks', per: 'channel', max: 60, told: true },
-  consoleCallbacks: { name: 'callbacks', per: 'channel', max: 600, told: true },
+  callbacks: { name: 'callbacks', per: 'channel', max: 60, byHandler: true },
+  consoleCallbacks: { name: 'callbacks', per: 'channel', max: 600, byHandler: true },
   /** A test costs money, as a question does. */
-  aiTests: { name: 'ai-tests', per: 'tenant', max: 10, told: true },
+  aiTests: { name: 'ai-tests', per: 'tenant', max: 10, byHandler: true },
   aiQuestions: {
     name: 'ai-questions',
     per: 'caller',

@@ -51,7 +51,7 @@ export interface KnownCounters {
   readonly attempts: number;
   /** At least so many calls had run, and at most so many as far as the agent counted them. */
   readonly executions: number;
-  readonly mostExecutions: number;
+  readonly maxExecutions: number;
   /** Calls of the same tool that had run. */
   readonly toolExecutions: number;
   /** False: there may have been more than were seen. */
@@ -198,11 +198,11 @@ export class ReplayCalls {
         attempts++;
         const toolExecutions = ofTool.get(call.tool) ?? 0;
         const { reported } = call;
-        const most = reported?.executions ?? executions;
+        const max = reported?.executions ?? executions;
         counters[place] = {
           attempts: Math.max(attempts, reported?.attempts ?? 0),
-          executions: reported ? Math.max(0, call.ran ? most - 1 : most) : executions,
-          mostExecutions: most,
+          executions: reported ? Math.max(0, call.ran ? max - 1 : max) : executions,
+          maxExecutions: max,
           toolExecutions,
           exact: reported !== null || isKnown,
           exactOfTool: isKnown,

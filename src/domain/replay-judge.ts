@@ -113,7 +113,7 @@ export function createJudge(bundle: CompiledBundle, words: OwnWords): Judge {
         return { judgement: judgementOf(least), first: least.source === 'attempt_limit', uncertain: false };
       }
       const isUnsure = (declared && !counters.exact) || (ofTool && !counters.exactOfTool);
-      return { ...nothing, uncertain: isUnsure || at(counters.mostExecutions) !== null };
+      return { ...nothing, uncertain: isUnsure || at(counters.maxExecutions) !== null };
     },
   };
 }

@@ -1,5 +1,5 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no
-// socket and no noun.
+// socket and none of the routes.
 import { type Caller, Reply, type Request, Streamed, WrittenJson } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';

@@ -40,7 +40,7 @@ export interface ApprovalPageRequest extends PageRequest {
   readonly after?: Pick<Approval, 'createdAt' | 'id'>;
 }
 
-/** Inserting, deciding and timing out leave a mark in the same write: not announced yet. It stays until `announced`. */
+/** Inserting, deciding and timing out note in the same write that it is not announced yet, until `announced`. */
 export interface ApprovalStore {
   /**
    * Keeps the arguments of an approval that will be inserted. `full` (nothing is kept) for large ones (over
@@ -95,7 +95,7 @@ export interface ApprovalStore {
   /** The same of one tenant. */
   dueOf(tenantId: string, now: number, limit: number): Promise<readonly ApprovalPlace[]>;
   /**
-   * Takes the mark off those that are still in this status: what happened to the others since is still to be announced.
+   * Notes those as announced that are still in this status: what happened to the others since is still to be announced.
    * Safe to repeat.
    */
   announced(tenantId: string, status: ApprovalStatus, ids: readonly string[]): Promise<void>;

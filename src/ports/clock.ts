@@ -1,4 +1,4 @@
-// Time and timers, and waiting by them. The only door to them: tests bring a manual clock.
+// Time and timers, and waiting by them. The only way to them: tests bring a manual clock.
 
 export interface Timer {
   /** Stops the timer; harmless when it has fired or was stopped. */

@@ -57,7 +57,10 @@ export interface Facets {
 export type EventOrder = 'newest' | 'oldest';
 
 export interface EventPage {
-  /** In the order asked for (timestamp, then order of arrival), newest first by default. Fewer than the limit once they hold `maxPageBytes` of JSON. */
+  /**
+   * In the order asked for (timestamp, then order of arrival), newest first by default. Fewer than the limit once they
+   * hold `maxPageBytes` of JSON.
+   */
   readonly events: readonly StoredEvent[];
   /** Opaque; null at the end. Events that arrive later do not shift the pages after it. */
   readonly next: string | null;

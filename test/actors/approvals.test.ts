@@ -6,7 +6,7 @@ import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { BoundedMap } from '../../src/concurrency/bounded-map.ts';
 import { settled } from '../clock.ts';
 import { uuid } from '../contract/fixtures.ts';
-import { aHub, allStreams, heads } from './hub.ts';
+import { aHub, allStreams, headersOf } from './hub.ts';
 
 let decisions = 0;
 const aDecision = () => ({
@@ -32,7 +32,7 @@ describe('requesting', () => {
     expect(await request(hub, approval)).toEqual(approval);
     expect(await hub.store.approvals.get(hub.tenantId, approval.id)).toEqual(approval);
     const frames = await hub.announced();
-    expect(heads(frames)).toEqual(['dashboards approval_created']);
+    expect(headersOf(frames)).toEqual(['dashboards approval_created']);
     expect(frames[0]?.data).toEqual({
       type: 'approval_created',
       approval_id: approval.id,
@@ -46,7 +46,7 @@ describe('requesting', () => {
     const hub = await aHub();
     const approval = hub.approval(300);
     await Promise.all([request(hub, approval), request(hub, approval)]);
-    expect(heads(await hub.announced())).toEqual(['dashboards approval_created']);
+    expect(headersOf(await hub.announced())).toEqual(['dashboards approval_created']);
     const decided = await decide(hub, approval.id);
     await hub.announced();
     expect(await request(hub, approval)).toEqual(decided);
@@ -80,7 +80,7 @@ describe('deciding', () => {
     await hub.announced();
     expect(await decide(hub, approval.id)).toMatchObject({ status: 'approved', decidedAt: hub.clock.now() });
     const frames = await hub.announced();
-    expect(heads(frames)).toEqual(['agents/production approval_decided', 'dashboards approval_decided']);
+    expect(headersOf(frames)).toEqual(['agents/production approval_decided', 'dashboards approval_decided']);
     expect(frames.map((f) => f.agent)).toEqual([approval.agentId, undefined]);
     expect(frames[0]?.data).toEqual({
       type: 'approval_decided',
@@ -113,7 +113,7 @@ it('a decision that comes again, its answer lost with its owner, is told that it
   hub.clock.advance(11_000);
   expect(await decide(hub, approval.id, hub.start(), decision)).toEqual(decided);
   const frames = await hub.announced();
-  expect(heads(frames)).toEqual(['agents/production approval_decided', 'dashboards approval_decided']);
+  expect(headersOf(frames)).toEqual(['agents/production approval_decided', 'dashboards approval_decided']);
   await expect(decide(hub, approval.id)).rejects.toMatchObject({ code: 'conflict' });
 });
 
@@ -128,7 +128,7 @@ describe('timing out', () => {
     expect(await hub.announced()).toEqual([]);
     await hub.clock.advanceAsync(1);
     const frames = await hub.announced();
-    expect(heads(frames)).toEqual(['dashboards approval_timeout']);
+    expect(headersOf(frames)).toEqual(['dashboards approval_timeout']);
     expect(frames[0]?.data).toEqual({
       type: 'approval_timeout',
       approval_id: approval.id,
@@ -166,7 +166,7 @@ describe('timing out', () => {
     expect(await hub.announced()).toEqual([]);
     await other.ask('environment', hub.keyOf(), 'status', allStreams);
     await hub.clock.advanceAsync(1);
-    expect(heads(await hub.announced())).toEqual(['dashboards approval_timeout']);
+    expect(headersOf(await hub.announced())).toEqual(['dashboards approval_timeout']);
     await other.stop();
   });
 
@@ -182,9 +182,9 @@ describe('timing out', () => {
     });
     await hub.clock.advanceAsync(29_900, 100);
     // Nobody had told of the request either.
-    expect(heads(await hub.announced())).toEqual(['dashboards approval_created']);
+    expect(headersOf(await hub.announced())).toEqual(['dashboards approval_created']);
     await hub.clock.advanceAsync(2100, 100);
-    expect(heads(await hub.announced())).toEqual(['dashboards approval_timeout']);
+    expect(headersOf(await hub.announced())).toEqual(['dashboards approval_timeout']);
     await sweep.stop();
   });
 
@@ -211,7 +211,7 @@ describe('timing out', () => {
       tell: (tell) => other.receive(tell),
     });
     await hub.clock.advanceAsync(5000, 100);
-    expect(heads(await hub.announced()).sort()).toEqual([
+    expect(headersOf(await hub.announced()).sort()).toEqual([
       'agents/production approval_decided',
       'dashboards approval_decided',
       'dashboards approval_timeout',
@@ -237,7 +237,7 @@ describe('timing out', () => {
         tell.key.startsWith(stuck) ? Promise.reject(new Error('stuck')) : hub.actors.send(tell),
     });
     await hub.clock.advanceAsync(20_000, 100);
-    expect(heads(await hub.announced())).toEqual([
+    expect(headersOf(await hub.announced())).toEqual([
       'dashboards approval_created',
       'dashboards approval_timeout',
     ]);
@@ -268,7 +268,7 @@ describe('timing out', () => {
     await hub.clock.advanceAsync(20_000, 100);
     broken = false;
     await hub.clock.advanceAsync(5000, 100);
-    expect(heads(await hub.announced())).toEqual([
+    expect(headersOf(await hub.announced())).toEqual([
       'dashboards approval_created',
       'dashboards approval_timeout',
     ]);
@@ -300,7 +300,7 @@ describe('timing out', () => {
     expect(await hub.announced()).toEqual([]);
     broken = false;
     await hub.clock.advanceAsync(1000);
-    expect(heads(await hub.announced())).toEqual(['dashboards approval_timeout']);
+    expect(headersOf(await hub.announced())).toEqual(['dashboards approval_timeout']);
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RuleChange } from '../../actors/protocol.ts';
 import { settled } from '../clock.ts';
 import { aNote, aRule, t0 } from '../contract/fixtures.ts';
-import { aHub, allStreams, heads } from './hub.ts';
+import { aHub, allStreams, headersOf } from './hub.ts';
 
 type Hub = Awaited<ReturnType<typeof aHub>>;
 const yaml = 'kind: ContractBundle\n';
@@ -107,7 +107,7 @@ describe('an explicit assignment', () => {
     await stream(hub, 'a1');
     expect(await assign(hub, ['a1', 'stranger'], 'base')).toEqual(['a1']);
     const frames = (await hub.announced()).filter((f) => !f.audience.match(/staging|development/));
-    expect(heads(frames)).toEqual([
+    expect(headersOf(frames)).toEqual([
       'dashboards assignment_changed',
       'agents/production assignment_changed',
       'agents/production contract_update',
@@ -218,7 +218,7 @@ describe('resolving', () => {
     await change(hub, { action: 'create', rule: rule(hub) });
     await hub.announced();
     await resolve(hub, 'a1');
-    expect(heads(await hub.announced())).toEqual(['agents/production assignment_changed']);
+    expect(headersOf(await hub.announced())).toEqual(['agents/production assignment_changed']);
     await resolve(hub, 'a1');
     expect(await hub.announced()).toEqual([]);
   });
@@ -232,7 +232,10 @@ describe('a change of rules', () => {
     const given = rule(hub);
     expect(await change(hub, { action: 'create', rule: given })).toEqual(given);
     const frames = await hub.announced();
-    expect(heads(frames)).toEqual(['dashboards assignment_changed', 'agents/production assignment_changed']);
+    expect(headersOf(frames)).toEqual([
+      'dashboards assignment_changed',
+      'agents/production assignment_changed',
+    ]);
     expect(frames[0]?.data).toEqual({ type: 'assignment_changed', rule_id: given.id, action: 'created' });
     expect(frames[1]?.data).toEqual({
       type: 'assignment_changed',
@@ -258,7 +261,7 @@ describe('a change of rules', () => {
     await stream(hub, 'a1', 'mine');
     await hub.announced();
     await change(hub, { action: 'create', rule: rule(hub) });
-    expect(heads(await hub.announced())).toEqual(['dashboards assignment_changed']);
+    expect(headersOf(await hub.announced())).toEqual(['dashboards assignment_changed']);
   });
 
   it('refuses a priority that is taken and an unknown rule; a repeated creation is harmless', async () => {
@@ -301,7 +304,7 @@ describe('a change of rules', () => {
     await hub.join({ agentId: 'a1', bundleName, connectedAt });
     await settled();
     expect(await hub.status('base')).toMatchObject([{ agentId: 'a1' }]);
-    expect(heads(await hub.announced())).toContain('agents/production assignment_changed');
+    expect(headersOf(await hub.announced())).toContain('agents/production assignment_changed');
   });
 });
 
@@ -339,7 +342,7 @@ describe('what an agent is to follow', () => {
     await hub.store.agents.assign(hub.tenantId, ['a1'], 'base');
     await other.ask('agent', hub.agentKeyOf('a1'), 'resolve', null);
     const frames = await hub.announced();
-    expect(heads(frames)).toEqual([
+    expect(headersOf(frames)).toEqual([
       'agents/production assignment_changed',
       'agents/production contract_update',
     ]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
 import { aDeployment, uuid } from '../contract/fixtures.ts';
-import { aHub, allStreams, heads } from './hub.ts';
+import { aHub, allStreams, headersOf } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';
 
@@ -19,7 +19,7 @@ describe('deploying', () => {
     });
     expect(await hub.store.deployments.currentOf(hub.tenantId, 'production', 'base')).toEqual(deployment);
     const frames = await hub.announced();
-    expect(heads(frames)).toEqual([
+    expect(headersOf(frames)).toEqual([
       'agents/production contract_update',
       'dashboards contract_update',
       'dashboards bundle_deployed',
@@ -139,13 +139,13 @@ describe('deploying', () => {
     const key = environmentKey(hub.tenantId, 'production');
     const body = { bundleName: 'base', undeployedBy: 'ann@example.org' };
     expect(await hub.actors.ask('environment', key, 'undeploy', body)).toEqual(deployment);
-    expect(heads(await hub.announced())).toEqual(['dashboards bundle_deployed']);
+    expect(headersOf(await hub.announced())).toEqual(['dashboards bundle_deployed']);
     expect(await hub.actors.ask('environment', key, 'undeploy', body)).toBeNull();
     const { entries } = await hub.actors.ask('environment', key, 'status', allStreams);
     expect(entries).toMatchObject([{ agentId: 'a', status: 'unknown' }]);
     expect(await hub.deploy('base', 1, 'production', id)).toEqual(deployment);
     expect((await hub.join({ agentId: 'b', bundleName: 'base' })).catchUp).toEqual([]);
-    expect(heads(await hub.announced())).toEqual([]);
+    expect(headersOf(await hub.announced())).toEqual([]);
     expect((await hub.deploy('base', 1)).sequence).toBe(deployment.sequence + 1);
     expect((await hub.join({ agentId: 'c', bundleName: 'base' })).catchUp).toHaveLength(1);
   });
@@ -247,7 +247,7 @@ describe('rotating the signing key', () => {
     });
     expect(reply.publicKey).not.toBe(hub.signingKey.publicKey);
     const frames = (await hub.announced()).filter(({ fleet }) => fleet === undefined);
-    expect(heads(frames).sort()).toEqual([
+    expect(headersOf(frames).sort()).toEqual([
       'agents/production contract_update',
       'agents/staging contract_update',
       'agents/staging contract_update',

@@ -172,5 +172,5 @@ export async function aHub(options: HubOptions = {}) {
 }
 
 /** `audience type` of each frame: who was told what. */
-export const heads = (frames: readonly ReadFrame[]): string[] =>
+export const headersOf = (frames: readonly ReadFrame[]): string[] =>
   frames.map(({ audience, type }) => `${audience.replace(/:[^/]*/, '')} ${type}`);

@@ -16,7 +16,7 @@ postContract('redis', async () => {
   const prefix = newPrefix();
   const nodes: Awaited<ReturnType<typeof open>>[] = [];
   return {
-    most: 2000,
+    maxEnvelopes: 2000,
     async node(name) {
       const parts = await open(prefix, name, { maxEnvelopes: 2000 });
       nodes.push(parts);

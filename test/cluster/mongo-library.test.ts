@@ -1,7 +1,7 @@
 // A large library in MongoDB: one document decides about it, so that document's size is the library's bound.
 import { MongoClient } from 'mongodb';
 import { afterAll, expect, inject, it } from 'vitest';
-import { compositionPath, type LibraryHead } from '../../adapters/mongo/library.ts';
+import { compositionPath, type LibraryDocument } from '../../adapters/mongo/library.ts';
 import { aComposition, aContract, anItem, firstPage, uuid } from '../contract/fixtures.ts';
 import { mongoDatabases } from './stage.ts';
 
@@ -26,23 +26,23 @@ it('takes 2,000 contracts and 500 compositions of 50 items, and changes them lik
     composition: 'imported',
   });
   // All but the last are written at once: one after the other they would take minutes on a busy machine.
-  const heads = client.db(name).collection<LibraryHead>('libraries');
-  const made = (await heads.findOne({ _id: tenantId }))?.compositions?.kimported;
+  const documents = client.db(name).collection<LibraryDocument>('libraries');
+  const made = (await documents.findOne({ _id: tenantId }))?.compositions?.kimported;
   if (!made) throw new Error('The import made no composition.');
   const more = Array.from({ length: 498 }, (_, i) => ({ ...made, id: uuid(), name: `copy-${i}` }));
   const $set = Object.fromEntries(more.map((entry) => [compositionPath(entry.name), entry]));
-  await heads.updateOne({ _id: tenantId }, { $set });
+  await documents.updateOne({ _id: tenantId }, { $set });
   const last = aComposition({ tenantId, name: 'last', items: itemsAt(1_990) });
   expect(await store.compositions.create(last)).toMatchObject({ name: 'last' });
 
-  const [head] = await client
+  const [document] = await client
     .db(name)
     .collection('libraries')
     .aggregate([{ $project: { bytes: { $bsonSize: '$$ROOT' } } }])
     .toArray();
   // MongoDB keeps documents of 16 MiB: there is room for three times as much.
-  expect(head?.bytes).toBeGreaterThan(1024 * 1024);
-  expect(head?.bytes).toBeLessThan((16 / 3) * 1024 * 1024);
+  expect(document?.bytes).toBeGreaterThan(1024 * 1024);
+  expect(document?.bytes).toBeLessThan((16 / 3) * 1024 * 1024);
 
   const changed = contractIds[7] ?? '';
   const place = { id: uuid(), createdBy: 'ada@example.org', createdAt: 1 };
@@ -63,12 +63,12 @@ it('refuses what would make the library larger than its document may be, says so
   const contract = aContract({ tenantId });
   const { contractId } = contract;
   await store.contracts.create(contract);
-  const heads = client.db(name).collection<{ _id: string }>('libraries');
+  const documents = client.db(name).collection<{ _id: string }>('libraries');
   // A library that is nearly full; nothing reads this field.
   const left = 2_000;
-  const [head] = await heads.aggregate([{ $project: { bytes: { $bsonSize: '$$ROOT' } } }]).toArray();
-  const filler = 'x'.repeat(16 * 1024 * 1024 - (head?.bytes ?? 0) - left);
-  await heads.updateOne({ _id: tenantId }, { $set: { filler } });
+  const [document] = await documents.aggregate([{ $project: { bytes: { $bsonSize: '$$ROOT' } } }]).toArray();
+  const filler = 'x'.repeat(16 * 1024 * 1024 - (document?.bytes ?? 0) - left);
+  await documents.updateOne({ _id: tenantId }, { $set: { filler } });
 
   const items = Array.from({ length: perComposition }, (_, i) => anItem({ contractId, position: i }));
   const composition = aComposition({ tenantId, items });

@@ -240,11 +240,11 @@ describe('redis: a log that is trimmed', () => {
         openLink({ url: inject('redisUrl'), log: noLog, clock: systemClock, timeoutMs: 2000, name });
       const [link, real] = [await linked('commands'), await linked('reader')];
       let wait: Promise<void> | null = null;
-      let stands = () => {};
+      let blocked = () => {};
       const blocking: Link = {
         ...real,
         async send(args, ms) {
-          if (wait) stands();
+          if (wait) blocked();
           await wait;
           return real.send(args, ms);
         },
@@ -260,7 +260,7 @@ describe('redis: a log that is trimmed', () => {
       await reached(1);
       let goOn = () => {};
       wait = new Promise((resolve) => (goOn = resolve));
-      const standing = new Promise<void>((resolve) => (stands = resolve));
+      const standing = new Promise<void>((resolve) => (blocked = resolve));
       await link.send(['XADD', `${prefix}wake`, '*', 'w', '']);
       await standing;
       await other.broadcast.publish(Array.from({ length: 500 }, (_, n) => large(audience, n + 1)));

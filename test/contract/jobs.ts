@@ -246,7 +246,7 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
     it('runs as many at a time as it may, and no more', () =>
       using(async (jobs, queue) => {
         let atWork = 0;
-        let most = 0;
+        let highest = 0;
         const seen = collector<string>();
         let open = () => {};
         const gate = new Promise<void>((resolve) => {
@@ -255,8 +255,8 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
         jobs.work(
           queue,
           async ({ id }) => {
-            most = Math.max(most, ++atWork);
-            if (most === 3) open();
+            highest = Math.max(highest, ++atWork);
+            if (highest === 3) open();
             await gate;
             atWork--;
             seen.add(id);
@@ -269,7 +269,7 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
           return job.id;
         });
         expect([...(await seen.reached(12))].sort()).toEqual(all.sort());
-        expect(most).toBe(3);
+        expect(highest).toBe(3);
       }));
 
     it('of two processes one runs a job, and each job runs', () =>

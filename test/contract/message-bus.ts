@@ -7,7 +7,7 @@ export interface PostStage {
   /** A node's end of the bus. */
   node(name: string): Promise<MessageBus>;
   /** How many envelopes a shard may hold. */
-  readonly most: number;
+  readonly maxEnvelopes: number;
   close(): Promise<void>;
 }
 
@@ -156,14 +156,14 @@ export function postContract(name: string, open: () => Promise<PostStage>): void
     });
 
     it('refuses what a full shard cannot hold, and loses nothing that it took', async () => {
-      const all = Array.from({ length: stage.most + 5 }, (_, i) => a.bus.send(3, envelope(`${i}`)));
+      const all = Array.from({ length: stage.maxEnvelopes + 5 }, (_, i) => a.bus.send(3, envelope(`${i}`)));
       const results = await Promise.allSettled(all);
       const refused = results.flatMap((r) => (r.status === 'rejected' ? [r.reason] : []));
       expect(refused).toHaveLength(5);
       expect(refused[0]).toMatchObject({ code: 'overloaded' });
       await b.bus.open(3);
-      await b.until(() => b.deliveries.length === stage.most);
-      expect(ids(b)).toEqual(Array.from({ length: stage.most }, (_, i) => `${i}`));
+      await b.until(() => b.deliveries.length === stage.maxEnvelopes);
+      expect(ids(b)).toEqual(Array.from({ length: stage.maxEnvelopes }, (_, i) => `${i}`));
     });
   });
 }

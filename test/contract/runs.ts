@@ -1,4 +1,5 @@
-// What every store promises of runs (ports/runs): they follow from events and approvals, whatever the order and the repeats.
+// What every store promises of runs (ports/runs): they follow from events and approvals, whatever the order and the
+// repeats.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/domain/event.ts';

@@ -152,8 +152,8 @@ export function valuesContract(name: string, open: OpenValues, sweeps = true): v
       const tenantId = uuid();
       for (const key of ['a', 'b', 'c']) await values.set(writerOf(tenantId), key, 'é'.repeat(50), t0);
       await values.set(writerOf(tenantId), 'old', 'x'.repeat(500), t0 - 1);
-      const read = (keys: readonly string[], now: number, most: number) =>
-        values.getMany(tenantId, keys, now, most);
+      const read = (keys: readonly string[], now: number, limit: number) =>
+        values.getMany(tenantId, keys, now, limit);
       expect(await read(['a', 'b', 'gone'], t0, 200)).toHaveProperty('size', 2);
       expect(await read(['a', 'b', 'c'], t0, 299)).toBe('too_large');
       expect(await read(['a', 'b', 'c'], t0, 300)).toHaveProperty('size', 3);

@@ -1,4 +1,4 @@
-// The house rules that a compiler does not check: import directions (a table), files with exclusive rights, and file
+// The conventions that a compiler does not check: import directions (a table), files with exclusive rights, and file
 // sizes.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';

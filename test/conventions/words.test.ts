@@ -1,5 +1,6 @@
-// The words of the code: one name per concept, and none of the names that were given up for the field's own.
-import { readdirSync, readFileSync } from 'node:fs';
+// The words of code and documents: one name per concept, none of the names that were given up for the field's own, and
+// lines of prose that a window holds.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -10,13 +11,32 @@ interface Source {
   readonly text: string;
 }
 
-const sources = (folders: readonly string[]): readonly Source[] =>
-  folders.flatMap((folder) =>
-    readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.tsx?$/.test(name))
-      .map((name) => `${folder}/${name}`)
-      .map((file) => ({ file, text: readFileSync(`${root}${file}`, 'utf8') })),
-  );
+/** The files below these folders, and these files, whose names fit. */
+const sources = (places: readonly string[], named = /\.tsx?$/): readonly Source[] =>
+  places
+    .filter((place) => existsSync(`${root}${place}`))
+    .flatMap((place) =>
+      statSync(`${root}${place}`).isFile()
+        ? [place]
+        : readdirSync(`${root}${place}`, { recursive: true, encoding: 'utf8' }).map(
+            (name) => `${place}/${name}`,
+          ),
+    )
+    .filter((file) => named.test(file) && !/\/(?:node_modules|dist|generated)\//.test(file))
+    .filter((file) => !file.startsWith('test/conventions/words.test.ts'))
+    .map((file) => ({ file, text: readFileSync(`${root}${file}`, 'utf8') }));
+
+const code = ['src', 'actors', 'adapters', 'packages/agent/src'];
+const programs = ['bench', 'demo', 'scripts', 'test', 'packages/agent/test'];
+const pages = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'packages/agent/README.md',
+  'docs',
+];
+const deployment = ['deploy', 'Dockerfile', 'docker-compose.yml', '.ci'];
 
 /** The types, interfaces and classes that a file exports. */
 const exportedTypes = ({ text }: Source): readonly string[] =>
@@ -25,20 +45,35 @@ const exportedTypes = ({ text }: Source): readonly string[] =>
 /** The same thing twice on purpose: the two HTTP servers, and the two stores, have their own of each. */
 const twins = new Set(['Exchange', 'Handshake', 'SendOptions', 'Row']);
 
-/** Names of an earlier vocabulary, as whole words, with what each is called now. */
-const givenUp: { readonly [name: string]: string } = {
-  Letter: 'Envelope',
-  inTurn: 'KeyedMutex',
-  Surroundings: 'ActorEnvironment',
-  sightings: 'lastSeen',
-  ranMany: 'reportVersions',
-  born: 'onActivate',
-  unlessTold: 'default',
-  'unless told': 'default',
-  mongoSeals: 'mongoKeyCheck',
-  nouns: 'stores',
-  'callers.stands': 'isStillValid',
-};
+/** Words of an earlier vocabulary, with what each is called now. Some have another meaning, which stays. */
+const givenUp: readonly (readonly [was: RegExp, now: string])[] = [
+  [/\bports\/post\b|\b(?:create|redis|open)Post\b|\bPost(?:Reader|Reply|Position)\b/, 'MessageBus'],
+  [/\bLetters?\b(?! [a-z])|\bunsettled\b/, 'Envelope, acknowledge'],
+  [/\bhandlers\/turns\b|\bcreateTurns\b/, 'EventLoopBudget'],
+  [/\bmongo\/turns\b|\binTurn\b/, 'KeyedMutex'],
+  [/\bports\/rounds\b/, 'SingleFlight'],
+  [/\bports\/batches\b/, 'Batcher'],
+  [/\bports\/members\b|\bbeat(?:Script|\()|\broll\./, 'Membership, heartbeat'],
+  [/\bports\/seals\b|\bSealStore\b|\bmongoSeals\b/, 'KeyCheck'],
+  [/\bsightings?\b/i, 'lastSeen'],
+  [/\bgiven\(/, 'omitUndefined'],
+  [/\bsrc\/wire\b|\bdomain\/wire\b/, 'bootstrap, vendorNames'],
+  [/\bborn\b/, 'onActivate'],
+  [/\beffects\.left\b/, 'onSent'],
+  [/\bActorHost\b|\b[Ss]urroundings\b/, 'ActorRuntime, ActorEnvironment'],
+  [/\b#?strays?\b|\bstray[A-Z]/, 'forward'],
+  [/\bcallers\.stands\b|\bstands\(/, 'isStillValid'],
+  [/\bun?marked[A-Z]|\bunmark\b/, 'unannouncedAt'],
+  [/\branMany\b/, 'reportVersions'],
+  [/\bnouns\b/, 'stores'],
+  [/\bline: Connection\b/, 'connection'],
+  [/\b[Dd]oors?\b/, 'guarded store'],
+  [/\b(?:Signing|Library)Head\b|\breadHead\(heads\b/, 'versioned document'],
+  [/\bhouse\b/, 'conventions'],
+  [/\bkit\b/, 'fixtures'],
+  [/(?:\b(?:const|let|readonly) |[{(,] ?|#)most\b(?! [a-z])/, 'max'],
+  [/\bunless ?[tT]old\b/, 'default'],
+];
 
 describe('words', () => {
   it('gives no name to two concepts of the hub', () => {
@@ -58,14 +93,38 @@ describe('words', () => {
   });
 
   it('has given up the words that newcomers did not know', () => {
-    const code = sources(['src', 'actors', 'adapters', 'packages/agent/src', 'bench', 'test']).filter(
-      ({ file }) => !file.startsWith('test/conventions/'),
+    const all = sources(
+      [...code, ...programs, ...pages, ...deployment],
+      /\.(?:tsx?|mjs|md|css|yml|conf)$|run$/,
     );
-    const found = code.flatMap(({ file, text }) =>
-      Object.entries(givenUp)
-        .filter(([name]) => new RegExp(`\\b${name}\\b`).test(text))
-        .map(([name, now]) => `${file}: ${name} is ${now}`),
+    expect(all.length).toBeGreaterThan(1_000);
+    const found = all.flatMap(({ file, text }) =>
+      givenUp.flatMap(([was, now]) => {
+        const word = was.exec(text)?.[0];
+        return word === undefined ? [] : [`${file}: '${word}' is ${now}`];
+      }),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('writes comments in lines of 120 columns', () => {
+    const found = sources([...code, ...programs], /\.(?:tsx?|mjs)$/).flatMap(({ file, text }) =>
+      text.split('\n').flatMap((line, at) => (isLongComment(line) ? [`${file}:${at + 1}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('writes pages in lines of 120 columns, where they are neither code nor tables', () => {
+    const found = sources(pages, /\.md$/).flatMap(({ file, text }) =>
+      text
+        .replace(/^ *```[\s\S]*?^ *```/gm, (block) => block.replace(/[^\n]/g, ''))
+        .split('\n')
+        .flatMap((line, at) => (line.length > 120 && !line.startsWith('|') ? [`${file}:${at + 1}`] : [])),
     );
     expect(found).toEqual([]);
   });
 });
+
+/** Biome's own words must stand in one line. */
+const isLongComment = (line: string): boolean =>
+  line.length > 120 && /^\s*(?:\/\/|\/?\*)/.test(line) && !line.includes('biome-ignore');

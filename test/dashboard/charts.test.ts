@@ -1,5 +1,5 @@
-// Charts over time: drawn in the colours of the theme, read moment by moment, a range chosen by pointer and by keys, and
-// the same numbers as a table.
+// Charts over time: drawn in the colours of the theme, read moment by moment, a range chosen by pointer and by keys,
+// and the same numbers as a table.
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';

@@ -1,5 +1,5 @@
-// Every frame type, from the call that causes it to the client that gets it: over SSE and over WebSocket in both subprotocols, against
-// the real process. The same frames everywhere, with the same ids.
+// Every frame type, from the call that causes it to the client that gets it: over SSE and over WebSocket in both
+// subprotocols, against the real process. The same frames everywhere, with the same ids.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames.ts';
 import { HubProcess } from './process.ts';

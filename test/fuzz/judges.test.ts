@@ -287,7 +287,7 @@ describe('a player', () => {
     for (const { what } of found) expect(what).toContain('of null: text of acme');
   });
 
-  it('finds doors that let in whom they should not', async () => {
+  it('finds routes that let in whom they should refuse', async () => {
     expect(strangers.length).toBeGreaterThan(3);
     expect(kinds(await play(answering(200, '{}'), null, 20))).toContain('let in');
   });

@@ -13,7 +13,7 @@ import {
   type Operation,
   operations,
   requestOf,
-  strayRequest,
+  requestWithoutRoute,
   type Wrongness,
 } from './requests.ts';
 import type { Writer } from './schema.ts';
@@ -65,7 +65,7 @@ export class Player {
   #connection: HttpConnection | null = null;
   #streams = 0;
   #attacks = 0;
-  /** A noun on which the next steps heap things, mostly large ones, as fast as they can. */
+  /** A resource on which the next steps heap things, mostly large ones, as fast as they can. */
   #heap: { readonly tag: string; left: number } | null = null;
   /** Steps begun. */
   steps = 0;
@@ -88,7 +88,7 @@ export class Player {
     const kind = random.next();
     if (kind < 0.05 && this.#streams < maxStreams) this.#beside(() => this.#stream(writer));
     else if (kind < 0.1 && this.#attacks < maxAttacks) this.#beside(() => this.#attack(writer));
-    else if (kind < 0.16) await this.#stray(writer);
+    else if (kind < 0.16) await this.#withoutRoute(writer);
     else if (kind < 0.17) await this.#burst(writer);
     else await this.#declared(writer);
   }
@@ -146,9 +146,9 @@ export class Player {
     await this.#ask({ place: operation.name, operation, credential }, request);
   }
 
-  async #stray(open: Writer): Promise<void> {
+  async #withoutRoute(open: Writer): Promise<void> {
     const { operation, credential, writer } = this.#choice(open);
-    const request = strayRequest(operation, writer, credential);
+    const request = requestWithoutRoute(operation, writer, credential);
     await this.#ask({ place: `${request.method} without a route`, operation: null, credential }, request);
   }
 

@@ -56,7 +56,7 @@ const weights: { readonly [operation: string]: number } = {
 
 const plainOperations = operations.filter((operation) => !isStream(operation));
 
-/** An operation by weight. @param tag of this noun alone; null: of all */
+/** An operation by weight. @param tag of this resource alone; null: of all */
 export function chooseOperation({ random }: Writer, tag: string | null): Operation {
   const open = tag === null ? plainOperations : plainOperations.filter(({ route }) => route.tag === tag);
   let left = random.next() * open.reduce((sum, { name }) => sum + (weights[name] ?? 1), 0);
@@ -210,7 +210,11 @@ export const headerText = (value: string): string => value.replace(/[^ -~]/g, '?
 const escaped = (value: string): string => encodeURIComponent(value.replace(/\p{Surrogate}/gu, '?'));
 
 /** Requests that no route declares: other methods, HEAD, OPTIONS, paths that are none. */
-export function strayRequest(operation: Operation, writer: Writer, credential: Credential): OutgoingRequest {
+export function requestWithoutRoute(
+  operation: Operation,
+  writer: Writer,
+  credential: Credential,
+): OutgoingRequest {
   const { random } = writer;
   const request = requestOf(operation, writer, credential, 'valid');
   const bare = { ...request, body: null, chunkBytes: null };

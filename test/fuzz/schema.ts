@@ -39,7 +39,7 @@ export interface Writer extends Pen {
    * A value that fits a field of this name: of things that exist, credentials and the like. Undefined: none is known.
    */
   known(field: string): unknown;
-  /** Path parameters that fit together, of one thing of this noun that exists. */
+  /** Path parameters that fit together, of one thing of this resource that exists. */
   thing(tag: string): { readonly [param: string]: string };
 }
 

@@ -63,7 +63,7 @@ export class Seen {
   readonly #tenants: readonly Tenant[];
   readonly #foreign: ForeignIds;
   readonly #values = new Pools<string>();
-  /** What exists, by noun: the path parameters that its routes take. */
+  /** What exists, by resource: the path parameters that its routes take. */
   readonly #things = new Pools<{ readonly [param: string]: string }>();
   /** Positions of streams, for Last-Event-ID. */
   readonly positions: string[] = [];
@@ -91,7 +91,7 @@ export class Seen {
     return ['name', 'contract_id', 'key'].includes(pool) ? name(pen) : undefined;
   }
 
-  /** Path parameters of one thing of this noun; none now and then. */
+  /** Path parameters of one thing of this resource; none now and then. */
   thing(random: Random, tag: string): { readonly [param: string]: string } {
     const things = this.#things.of(tag);
     return things.length > 0 && random.next() < 0.6 ? random.pick(things) : {};

@@ -1,4 +1,5 @@
-// Chats: what is written on each platform, edited when an approval ends, and decided by buttons whose callbacks are proven.
+// Chats: what is written on each platform, edited when an approval ends, and decided by buttons whose callbacks are
+// proven.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Operation, TestHub, UserCaller } from '../harness.ts';
 import { makeHub } from '../harness.ts';

@@ -37,7 +37,7 @@ export const wire = {
 
 export const hostedTestLimits = {
   ofAgent: { name: 'test-agent', per: 'agent', max: 2 },
-  told: { name: 'test-told', per: 'tenant', max: 7, told: true },
+  told: { name: 'test-told', per: 'tenant', max: 7, byHandler: true },
 } as const satisfies { readonly [name: string]: Limit };
 
 /** Routes of an API whose errors are problem documents. */

@@ -18,8 +18,8 @@ describe('a body', () => {
       const sent: Buffer[] = [];
       const count = 1 + chance.int(40);
       for (let i = 0; i < count; i++) {
-        const most = [1, 50, 4_095, 4_096, 20_000][chance.int(5)] ?? 1;
-        const chunk = Buffer.alloc(chance.int(most + 1), 65 + (i % 26));
+        const max = [1, 50, 4_095, 4_096, 20_000][chance.int(5)] ?? 1;
+        const chunk = Buffer.alloc(chance.int(max + 1), 65 + (i % 26));
         sent.push(chunk);
         // Lent memory is overwritten once the server has handed it over.
         const lent = new Uint8Array(chunk).buffer;

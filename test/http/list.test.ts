@@ -110,9 +110,9 @@ it('any other answer over 4 MiB is refused with what to do, none of it is sent',
   const answer = (length: number) => edge({ serve: { batch: async () => ({ text: 'é'.repeat(length) }) } });
   const ask = (length: number) =>
     answer(length).pipeline.handle(raw('POST', '/api/v1/sessions/batch', asKey, '{"keys":[]}'));
-  const most = (maxAnswer - '{"text":""}'.length - 1) / 2;
-  expect((await ask(most)).status).toBe(200);
-  const refused = await ask(most + 1);
+  const max = (maxAnswer - '{"text":""}'.length - 1) / 2;
+  expect((await ask(max)).status).toBe(200);
+  const refused = await ask(max + 1);
   expect([refused.status, jsonOf(refused).code]).toEqual([413, 'response_too_large']);
   expect(jsonOf(refused).detail).toContain('4 MiB');
 });

@@ -17,11 +17,11 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 it('opens 512 of a tenant at once, the others in turn, and those of another tenant beside them', async () => {
   const openings = createOpenings(new ManualClock());
   let opening = 0;
-  let most = 0;
+  let highest = 0;
   const done: (() => void)[] = [];
   const open = () =>
     new Promise<void>((resolve) => {
-      most = Math.max(most, ++opening);
+      highest = Math.max(highest, ++opening);
       done.push(() => {
         opening--;
         resolve();
@@ -37,7 +37,7 @@ it('opens 512 of a tenant at once, the others in turn, and those of another tena
     await turn();
   }
   expect((await storm).length).toBe(3000);
-  expect(most).toBe(512);
+  expect(highest).toBe(512);
 });
 
 it('refuses one that waited for 30 s, with a time to come again', async () => {

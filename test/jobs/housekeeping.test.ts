@@ -17,7 +17,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 let clock: ManualClock;
 let store: SqliteStore;
-const running: { house: { stop(): void }; jobs: Jobs }[] = [];
+const running: { housekeeping: { stop(): void }; jobs: Jobs }[] = [];
 
 beforeEach(async () => {
   clock = new ManualClock();
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 function start(over: Partial<HousekeepingParts['store']> = {}, largeArgsDays = 90) {
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
-  const house = startHousekeeping(jobs, {
+  const housekeeping = startHousekeeping(jobs, {
     store: { ...store, ...over },
     clock,
     log,
@@ -38,13 +38,13 @@ function start(over: Partial<HousekeepingParts['store']> = {}, largeArgsDays = 9
     retainAudit: async () => 0,
     largeArgsDays,
   });
-  const one = { house, jobs };
+  const one = { housekeeping, jobs };
   running.push(one);
   return one;
 }
 
-async function end({ house, jobs }: { house: { stop(): void }; jobs: Jobs }): Promise<void> {
-  house.stop();
+async function end({ housekeeping, jobs }: { housekeeping: { stop(): void }; jobs: Jobs }): Promise<void> {
+  housekeeping.stop();
   let closed = false;
   const closing = jobs.close(0).then(() => {
     closed = true;

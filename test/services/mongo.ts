@@ -5,7 +5,7 @@ import { MongoClient } from 'mongodb';
 import { dockerWorks, onPath, pipVenv } from './command.ts';
 import { runContainer } from './container.ts';
 import type { Reaper } from './reaper.ts';
-import { given, run, type Service, say } from './service.ts';
+import { external, run, type Service, say } from './service.ts';
 
 const url = (port: number): string => `mongodb://127.0.0.1:${port}/?directConnection=true`;
 
@@ -39,7 +39,7 @@ export async function startMongo(
   const address = process.env.MONGODB_URL;
   if (address && !own) {
     say('MongoDB: the server of MONGODB_URL');
-    return given(address);
+    return external(address);
   }
   const data = join(reaper.folder, `mongo-${Math.random().toString(36).slice(2)}`);
   await mkdir(data);

@@ -7,7 +7,7 @@ import { dockerWorks, onPath, output, pipVenv } from './command.ts';
 import { runContainer } from './container.ts';
 import { exists, installed } from './debian.ts';
 import type { Reaper } from './reaper.ts';
-import { given, run, type Service, say } from './service.ts';
+import { external, run, type Service, say } from './service.ts';
 
 export interface RedisWishes {
   /** One that may be killed, so not the given one. */
@@ -61,7 +61,7 @@ export async function startRedis(
   const address = process.env.REDIS_URL;
   if (address && wishes.own !== true) {
     say('Redis: the server of REDIS_URL');
-    return given(address);
+    return external(address);
   }
   const data = join(reaper.folder, `redis-${Math.random().toString(36).slice(2)}`);
   await mkdir(data);

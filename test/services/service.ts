@@ -163,7 +163,7 @@ class ProcessService implements Service {
 }
 
 /** A server that someone else runs, known by its address. */
-export function given(url: string): Service {
+export function external(url: string): Service {
   const refuse = async () => {
     throw new Error('This server was given by its address, so that it cannot be killed or paused from here.');
   };

@@ -1,4 +1,5 @@
-// The stream follower and the live bundle against a loopback hub: parsing, reconnecting, checking, swapping, remembering, reporting.
+// The stream follower and the live bundle against a loopback hub: parsing, reconnecting, checking, swapping,
+// remembering, reporting.
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 // The code of a page, loaded when somebody goes there. While the hub is gone it cannot be: the frame stays as it is,
-// says so, and the page comes by itself when the hub is back. Browsers remember that a module could not be loaded, so the
-// console is loaded anew then: nothing of the page that is missing can have been typed yet.
+// says so, and the page comes by itself when the hub is back. Browsers remember that a module could not be loaded, so
+// the console is loaded anew then: nothing of the page that is missing can have been typed yet.
 import { type ComponentType, type JSX, useEffect, useState } from 'react';
 import { useStore } from '../lib/store.ts';
 import { liveStatus } from '../live/live.ts';

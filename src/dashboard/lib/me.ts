@@ -45,7 +45,7 @@ export function askWho(): void {
 
 export const useMe = () => useQuery<Me, ApiError>(options);
 
-/** For what stands inside the gate. */
+/** For what stands behind the sign-in. */
 export function useSignedIn(): Me {
   const { data } = useMe();
   if (!data) throw new Error('This part of the console needs somebody signed in.');

@@ -22,7 +22,7 @@ export interface TailListener {
 }
 
 const batchMs = 100;
-/** From so many rows a second on nobody reads them one by one: they come in larger batches, and the page stays smooth. */
+/** From so many rows a second on nobody reads them one by one: they come in larger batches. */
 const fast = { perSecond: 500, batchMs: 400 };
 const firstWaitMs = 500;
 const maxWaitMs = 20_000;

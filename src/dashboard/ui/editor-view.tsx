@@ -111,7 +111,7 @@ export default function EditorViewOf({ label, value, onValue, problems }: Editor
   const view = useRef<EditorView | null>(null);
   const change = useRef(onValue);
   change.current = onValue;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the text is kept up below; a new editor would lose the caret
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new editor would lose the caret
   useEffect(() => {
     if (!host.current) return;
     const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });

@@ -36,14 +36,14 @@ export function aCluster() {
     await actors.turn();
     return { actors, log, moved, name };
   };
-  const gate = (name: string) => {
+  const latch = (name: string) => {
     let open = () => {};
     ports.gates.set(name, new Promise<void>((resolve) => (open = resolve)));
     return () => open();
   };
   /** Lets the nodes' loops run for so long. */
   const pass = (ms: number) => clock.advanceAsync(ms, 100);
-  return { clock, bus, ports, announced, node, gate, pass };
+  return { clock, bus, ports, announced, node, latch, pass };
 }
 
 /** A key whose shard this node owns. */

@@ -12,7 +12,7 @@ import { ManualClock } from '../../clock.ts';
 import { memoryLog } from '../../log.ts';
 
 export type CounterMessages = {
-  /** Adds to the stored count and answers it; `hold` waits for that gate first. */
+  /** Adds to the stored count and answers it; `hold` waits for that latch first. */
   add: { body: { readonly n: number; readonly hold?: string }; reply: number };
   read: { body: null; reply: number };
   fail: { body: { readonly how: 'conflict' | 'bug'; readonly effects?: Effects }; reply: null };
@@ -111,12 +111,12 @@ export function aSystem(options: Partial<ActorsOptions<CounterKinds, CounterPort
     jobs: { add: async (job) => void left.push(job) },
     ...options,
   });
-  const gate = (name: string) => {
+  const latch = (name: string) => {
     let open = () => {};
     ports.gates.set(name, new Promise<void>((resolve) => (open = resolve)));
     return () => open();
   };
-  return { actors, clock, log, ports, left, gate };
+  return { actors, clock, log, ports, left, latch };
 }
 
 export const anAnnouncement = (n: number): Announcement => ({

@@ -10,9 +10,9 @@ const keys = (n: number): readonly string[] => Array.from({ length: n }, (_, i) 
 
 describe('a shard that goes to another node', () => {
   it('goes after its mailboxes are empty: who waits there is answered', async () => {
-    const { a, b, gate, pass, ports } = await two();
+    const { a, b, latch, pass, ports } = await two();
     const key = keyOf(a.actors);
-    const open = gate('g');
+    const open = latch('g');
     const held = a.actors.ask('counter', key, 'add', { n: 1, hold: 'g' });
     const waiting = a.actors.ask('counter', key, 'add', { n: 2 });
     await settled();
@@ -31,9 +31,9 @@ describe('a shard that goes to another node', () => {
   });
 
   it('goes after 2 s all the same: what was not begun is handled by the next owner, once', async () => {
-    const { a, b, gate, pass, ports } = await two();
+    const { a, b, latch, pass, ports } = await two();
     const key = keyOf(a.actors);
-    const open = gate('g');
+    const open = latch('g');
     const held = a.actors.ask('counter', key, 'add', { n: 1, hold: 'g' }).catch((error: unknown) => error);
     const waiting = a.actors.ask('counter', key, 'add', { n: 2 });
     await a.actors.tell('counter', key, 'add', { n: 4 });

@@ -37,11 +37,11 @@ export class MemoryBus {
   #count = 0;
   #epochs = 0;
 
-  readonly #most: number;
+  readonly #maxEnvelopes: number;
 
-  constructor(clock: Clock, most = 50_000) {
+  constructor(clock: Clock, maxEnvelopes = 50_000) {
     this.clock = clock;
-    this.#most = most;
+    this.#maxEnvelopes = maxEnvelopes;
   }
 
   stream(shard: number): Stream {
@@ -80,7 +80,8 @@ export class MemoryBus {
     return {
       send: async (shard, envelope) => {
         reach();
-        if (this.stream(shard).entries.length >= this.#most) throw new HubError('overloaded', 'Full.');
+        if (this.stream(shard).entries.length >= this.#maxEnvelopes)
+          throw new HubError('overloaded', 'Full.');
         const position = this.put(shard, structuredClone(envelope));
         queueMicrotask(() => this.#hand(shard));
         return position;

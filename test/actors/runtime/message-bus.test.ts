@@ -5,5 +5,5 @@ import { MemoryBus } from './memory-bus.ts';
 
 postContract('memory', async () => {
   const bus = new MemoryBus(new ManualClock(), 2000);
-  return { most: 2000, node: async (name) => bus.bus(name), close: async () => {} };
+  return { maxEnvelopes: 2000, node: async (name) => bus.bus(name), close: async () => {} };
 });

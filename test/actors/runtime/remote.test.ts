@@ -96,8 +96,8 @@ describe('an envelope', () => {
   });
 
   it('is settled after its handler has ended, not before', async () => {
-    const { a, b, bus, gate } = await two();
-    const open = gate('g');
+    const { a, b, bus, latch } = await two();
+    const open = latch('g');
     const key = keyOf(b.actors);
     const reply = a.actors.ask('counter', key, 'add', { n: 1, hold: 'g' });
     await settled();
@@ -120,8 +120,8 @@ describe('an envelope', () => {
   });
 
   it('that a dead owner had taken and not settled is handled by the next one, in the same order', async () => {
-    const { a, b, bus, ports, gate, pass } = await two();
-    gate('g');
+    const { a, b, bus, ports, latch, pass } = await two();
+    latch('g');
     const key = keyOf(b.actors);
     await a.actors.tell('counter', key, 'add', { n: 1, hold: 'g' });
     await a.actors.tell('counter', key, 'add', { n: 10 });
@@ -129,7 +129,7 @@ describe('an envelope', () => {
     expect(ports.steps).toEqual([`${key}+1 begins`]);
     bus.cut.add('b');
     // The dead one never ends; the next one is not held.
-    gate('g')();
+    latch('g')();
     await pass(9000);
     expect(a.actors.shards).toContain(shardOfKey(key));
     expect(ports.steps.slice(1)).toEqual([1, 10].flatMap((n) => [`${key}+${n} begins`, `${key}+${n} ends`]));
@@ -138,8 +138,8 @@ describe('an envelope', () => {
   });
 
   it('without an answer in 5 s ends as unavailable', async () => {
-    const { a, b, gate, pass } = await two();
-    gate('never');
+    const { a, b, latch, pass } = await two();
+    latch('never');
     const asked = a.actors
       .ask('counter', keyOf(b.actors), 'add', { n: 1, hold: 'never' })
       .catch((error: unknown) => error);
@@ -187,9 +187,9 @@ describe('an owner that was paused', () => {
   });
 
   it('lets no effect leave of a handler that it began before, and has the new owner build its state again', async () => {
-    const { a, b, clock, ports, announced, gate, pass, bus } = await two();
+    const { a, b, clock, ports, announced, latch, pass, bus } = await two();
     const key = keyOf(a.actors);
-    const open = gate('g');
+    const open = latch('g');
     const asked = a.actors.ask('counter', key, 'add', { n: 1, hold: 'g' }).catch((error: unknown) => error);
     await settled();
     bus.cut.add('a');
@@ -210,7 +210,7 @@ describe('an owner that was paused', () => {
     const cluster = aCluster();
     const { actors } = await cluster.node('a');
     const key = keyOf(actors);
-    const open = cluster.gate('g');
+    const open = cluster.latch('g');
     const asked = actors.ask('counter', key, 'add', { n: 1, hold: 'g' }).catch((error: unknown) => error);
     await settled();
     cluster.bus.cut.add('a');
@@ -230,7 +230,7 @@ describe('an owner that was paused', () => {
     const cluster = aCluster();
     const { actors } = await cluster.node('a');
     const key = keyOf(actors);
-    const open = cluster.gate('activate');
+    const open = cluster.latch('activate');
     await actors.tell('counter', key, 'add', { n: 1 });
     await settled();
     cluster.bus.cut.add('a');

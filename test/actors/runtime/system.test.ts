@@ -5,8 +5,8 @@ import { anAnnouncement, aSystem, aTell } from './counter.ts';
 
 describe('one message at a time', () => {
   it('handles the messages of a key in order of arrival, each after the one before has ended', async () => {
-    const { actors, ports, gate } = aSystem();
-    const open = gate('g');
+    const { actors, ports, latch } = aSystem();
+    const open = latch('g');
     const first = actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' });
     const second = actors.ask('counter', 'a', 'add', { n: 2 });
     await settled();
@@ -17,8 +17,8 @@ describe('one message at a time', () => {
   });
 
   it('lets another key go on meanwhile', async () => {
-    const { actors, gate } = aSystem();
-    const open = gate('g');
+    const { actors, latch } = aSystem();
+    const open = latch('g');
     const held = actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' });
     expect(await actors.ask('counter', 'b', 'add', { n: 5 })).toBe(5);
     open();
@@ -86,8 +86,8 @@ describe('effects', () => {
   });
 
   it('do not leave before the handler has resolved, and never when it throws', async () => {
-    const { actors, left, gate } = aSystem();
-    const open = gate('g');
+    const { actors, left, latch } = aSystem();
+    const open = latch('g');
     const held = actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' });
     const emitted = actors.ask('counter', 'a', 'emit', { announcements: [anAnnouncement(1)] });
     await settled();
@@ -112,8 +112,8 @@ describe('effects', () => {
   });
 
   it('tells never make the teller wait, not even for itself', async () => {
-    const { actors, gate, ports } = aSystem();
-    const open = gate('g');
+    const { actors, latch, ports } = aSystem();
+    const open = latch('g');
     const held = actors.ask('counter', 'b', 'add', { n: 1, hold: 'g' });
     await actors.ask('counter', 'a', 'emit', { tells: [aTell('b', 1), aTell('a', 5)] });
     expect(await actors.ask('counter', 'a', 'read', null)).toBe(5);
@@ -124,8 +124,8 @@ describe('effects', () => {
   });
 
   it('a tell that finds a full mailbox is tried again', async () => {
-    const { actors, clock, gate } = aSystem({ mailboxCap: 1 });
-    const open = gate('g');
+    const { actors, clock, latch } = aSystem({ mailboxCap: 1 });
+    const open = latch('g');
     const held = actors.ask('counter', 'b', 'add', { n: 1, hold: 'g' });
     await settled();
     const queued = actors.ask('counter', 'b', 'add', { n: 1 });
@@ -138,8 +138,8 @@ describe('effects', () => {
   });
 
   it('a tell that finds a full mailbox for 5 s is given up, and logged', async () => {
-    const { actors, clock, gate, log } = aSystem({ mailboxCap: 1 });
-    const open = gate('g');
+    const { actors, clock, latch, log } = aSystem({ mailboxCap: 1 });
+    const open = latch('g');
     const held = actors.ask('counter', 'b', 'add', { n: 1, hold: 'g' }).catch(() => null);
     await settled();
     const queued = actors.ask('counter', 'b', 'add', { n: 1 }).catch(() => null);
@@ -194,8 +194,8 @@ describe('failures', () => {
 
 describe('bounds', () => {
   it('a full mailbox answers overloaded at once', async () => {
-    const { actors, gate } = aSystem();
-    const open = gate('g');
+    const { actors, latch } = aSystem();
+    const open = latch('g');
     const held = actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' });
     await settled();
     const waiting = Array.from({ length: 1000 }, () => actors.ask('counter', 'a', 'add', { n: 1 }));
@@ -208,8 +208,8 @@ describe('bounds', () => {
   });
 
   it('an asker is told unavailable after 5 s; an envelope not begun by then is not handled any more', async () => {
-    const { actors, clock, gate, ports } = aSystem();
-    const open = gate('g');
+    const { actors, clock, latch, ports } = aSystem();
+    const open = latch('g');
     const asked = Promise.allSettled([
       actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' }),
       actors.ask('counter', 'a', 'add', { n: 10 }),
@@ -238,9 +238,9 @@ describe('timers', () => {
   });
 
   it('wait for the message being handled, and are forgotten when it clears or moves them', async () => {
-    const { actors, clock, ports, gate } = aSystem();
+    const { actors, clock, ports, latch } = aSystem();
     for (const name of ['x', 'y', 'z']) await actors.ask('counter', 'a', 'timer', { name, at: 100 });
-    const open = gate('g');
+    const open = latch('g');
     const held = actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' });
     const moved = [
       actors.ask('counter', 'a', 'timer', { name: 'x', at: null }),
@@ -301,8 +301,8 @@ describe('passivation', () => {
 });
 
 it('an actor at work is not forgotten, however long it works: the next message still waits its turn', async () => {
-  const { actors, clock, gate, ports } = aSystem();
-  const open = gate('g');
+  const { actors, clock, latch, ports } = aSystem();
+  const open = latch('g');
   await actors.tell('counter', 'a', 'add', { n: 1, hold: 'g' });
   await settled();
   await clock.advanceAsync(300_000, 10_000);
@@ -316,8 +316,8 @@ it('an actor at work is not forgotten, however long it works: the next message s
 
 describe('leaving', () => {
   it('stop finishes what is in the mailboxes and what that tells, refuses what comes, and leaves no timer', async () => {
-    const { actors, clock, gate, ports } = aSystem();
-    const open = gate('g');
+    const { actors, clock, latch, ports } = aSystem();
+    const open = latch('g');
     const held = actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' });
     const emitted = actors.ask('counter', 'a', 'emit', { tells: [aTell('b', 3)] });
     await actors.ask('counter', 'c', 'timer', { name: 'x', at: 1000 });
@@ -336,8 +336,8 @@ describe('leaving', () => {
   });
 
   it('stop does not wait longer than its grace', async () => {
-    const { actors, clock, gate } = aSystem();
-    gate('never');
+    const { actors, clock, latch } = aSystem();
+    latch('never');
     const held = actors.ask('counter', 'a', 'add', { n: 1, hold: 'never' });
     const waiting = actors.ask('counter', 'a', 'read', null);
     await settled();
@@ -350,8 +350,8 @@ describe('leaving', () => {
   });
 
   it('a handler that outlives its activation leaves no timer behind', async () => {
-    const { actors, gate, clock, ports } = aSystem();
-    const open = gate('g');
+    const { actors, latch, clock, ports } = aSystem();
+    const open = latch('g');
     const held = actors.ask('counter', 'a', 'timer', { name: 'x', at: 1000, hold: 'g' });
     await settled();
     actors.release(() => false);
@@ -365,8 +365,8 @@ describe('leaving', () => {
 
   it('release forgets the keys that went elsewhere', async () => {
     const lost: string[] = [];
-    const { actors, gate, clock, ports } = aSystem({ lost: (_kind, key) => lost.push(key) });
-    const open = gate('g');
+    const { actors, latch, clock, ports } = aSystem({ lost: (_kind, key) => lost.push(key) });
+    const open = latch('g');
     await actors.ask('counter', 'a', 'timer', { name: 'x', at: 1000 });
     const held = actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' });
     const waiting = actors.ask('counter', 'a', 'read', null);

@@ -33,8 +33,8 @@ it('a command that the server refuses is an error of the hub, and what it cannot
 
 it('the log says that the store is away at once, and then now and then with how often it was not said', async () => {
   const [clock, log] = [new ManualClock(), memoryLog()];
-  const door = guardStore(log, clock, async () => {});
-  const { read } = door.guarded({
+  const guard = guardStore(log, clock, async () => {});
+  const { read } = guard.guarded({
     read: async () => {
       throw new MongoNetworkError('connection 24 to 127.0.0.1:27017 closed');
     },

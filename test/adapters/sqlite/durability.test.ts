@@ -64,7 +64,7 @@ async function openInline(): Promise<Store> {
   return store;
 }
 
-/** Writes something of every noun; returns how to read all of it again. */
+/** Writes something into every store; returns how to read all of it again. */
 async function fill(store: Store) {
   const tenant = aTenant();
   const tenantId = tenant.id;

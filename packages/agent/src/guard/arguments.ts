@@ -36,7 +36,7 @@ export function judgedArguments(args: object): Judged {
   return { args: {}, doubt: copier.doubt ?? 'args has no fields' };
 }
 
-/** The copy alone. @throws TypeError as `judgedArguments`, and for arguments that the tool may find something else in */
+/** The copy alone. @throws TypeError as `judgedArguments`, and where the tool may find something else in them */
 export function judgedCopy(args: object): Plain {
   const judged = judgedArguments(args);
   if (judged.doubt !== null) throw new TypeError(`the arguments cannot be judged: ${judged.doubt}`);

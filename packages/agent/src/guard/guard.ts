@@ -141,9 +141,9 @@ export class Guard implements Governs {
 
   /**
    * Puts one call of a tool through the contracts and, when they allow it, calls `fn` with the arguments. They may hold
-   * bytes, signals, streams and functions, which reach `fn` as they are. A call is denied when `fn` could find something
-   * else in the arguments than was judged (`arguments_in_doubt`: getters, proxies, promises, hidden fields, objects that
-   * turn into texts), or when they were changed since (`arguments_changed`).
+   * bytes, signals, streams and functions, which reach `fn` as they are. A call is denied when `fn` could find
+   * something else in the arguments than was judged (`arguments_in_doubt`: getters, proxies, promises, hidden fields,
+   * objects that turn into texts), or when they were changed since (`arguments_changed`).
    * @returns what `fn` returned, as post contracts left it
    * @throws DeniedError when the call is denied; whatever `fn` throws; ResultReplacedError when post contracts left
    *   only text of a result that was none; TypeError for a tool name, arguments or options that cannot be; storage

@@ -1,4 +1,5 @@
-// The MCP proxy as people run it: a real client in front, real servers from npm behind, over standard input and output and over HTTP.
+// The MCP proxy as people run it: a real client in front, real servers from npm behind, over standard input and output
+// and over HTTP.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

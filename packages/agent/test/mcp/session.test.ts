@@ -1,4 +1,5 @@
-// A session of the MCP proxy: what is judged, hidden, handed on, cancelled and asked about, with a scripted client and server.
+// A session of the MCP proxy: what is judged, hidden, handed on, cancelled and asked about, with a scripted client and
+// server.
 import { describe, expect, it } from 'vitest';
 import type { ApprovalRequest } from '../../src/index.ts';
 import { until } from '../manual-clock.ts';

@@ -28,7 +28,7 @@ const pattern = fc.constantFrom(
   ...['a', '^a', 'b$', '(?i)prod', '\\.env$', 'rm\\s+-rf', '^(a|b)+$', '[^a-z]', '^$', 'x{10,}'],
 );
 const number = fc.constantFrom(-1, 0, 1, 2.5, 99);
-const few = <T>(item: fc.Arbitrary<T>, most = 3) => fc.array(item, { minLength: 1, maxLength: most });
+const few = <T>(item: fc.Arbitrary<T>, max = 3) => fc.array(item, { minLength: 1, maxLength: max });
 const operation = fc.oneof(
   fc.record({ exists: fc.boolean() }),
   fc.record({ equals: same }),

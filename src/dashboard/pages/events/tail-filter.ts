@@ -1,5 +1,5 @@
-// What the page is narrowed to, for the live tail: the stream narrows by some of it, the browser by the rest, as a search
-// in the hub would. A time range does not narrow what happens now.
+// What the page is narrowed to, for the live tail: the stream narrows by some of it, the browser by the rest, as a
+// search in the hub would. A time range does not narrow what happens now.
 import { actionOf, decisionActions } from '../../../domain/decision-event.ts';
 import type { Search } from '../../lib/search.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';

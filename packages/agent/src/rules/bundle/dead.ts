@@ -132,10 +132,10 @@ function operators(name: string, all: JsonObject, at: YamlPath, add: Add): void 
     return given.length === 0 ? null : tightest(...given);
   };
   const least = bound(floors, Math.max);
-  const most = bound(ceilings, Math.min);
-  if (least !== null && most !== null) {
-    const strict = all.gt === least || all.lt === most;
-    if (least > most || (least === most && strict))
+  const greatest = bound(ceilings, Math.min);
+  if (least !== null && greatest !== null) {
+    const strict = all.gt === least || all.lt === greatest;
+    if (least > greatest || (least === greatest && strict))
       add(at, 'No number is both: the bounds exclude each other.');
   }
   if (all.exists === false && Object.keys(all).length > 1)

@@ -11,8 +11,9 @@ import { isMapping, pathText } from './reader.ts';
 import { contractWords, rulesetWords, spellEffect, type Vocabulary } from './vocabulary.ts';
 
 /**
- * Something a careful reader would ask about. An `error` stops a deploy unless an admin forces it; a `warning` goes away
- * when the document is written otherwise; a `notice` tells how released clients differ, and no other writing helps.
+ * Something a careful reader would ask about. An `error` stops a deploy unless an admin forces it; a `warning` goes
+ * away when the document is written otherwise; a `notice` tells how released clients differ, and no other writing
+ * helps.
  */
 export interface LintFinding {
   readonly severity: 'error' | 'warning' | 'notice';

@@ -1,5 +1,5 @@
-// Words of well-known programs that are text and never a file: patterns, scripts, messages, what is only told. In doubt a word is not
-// among them.
+// Words of well-known programs that are text and never a file: patterns, scripts, messages, what is only told. In doubt
+// a word is not among them.
 
 interface TextProgram {
   /** Short options that take no value. */

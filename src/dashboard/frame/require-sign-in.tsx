@@ -10,7 +10,7 @@ import { Button, Empty, Failed, Field, FormFailed, Late } from '../ui/parts.tsx'
 import { Shell } from './shell.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
 
-export function Gate({ link }: { readonly link: string | null }): JSX.Element {
+export function RequireSignIn({ link }: { readonly link: string | null }): JSX.Element {
   const [pending, setPending] = useState(link);
   const me = useMe();
   const health = useCall('health', {}, { enabled: me.data === undefined });
@@ -33,7 +33,7 @@ export function Gate({ link }: { readonly link: string | null }): JSX.Element {
     );
   }
   if (!me.error || !health.data)
-    return <Late>{<p className="gate muted">Asking the hub who you are…</p>}</Late>;
+    return <Late>{<p className="sign-in-page muted">Asking the hub who you are…</p>}</Late>;
   return health.data.bootstrap_complete ? <SignIn /> : <SetUp />;
 }
 
@@ -50,8 +50,8 @@ function Sheet({
     document.title = `${title} · Reeve`;
   }, [title]);
   return (
-    <main className="gate">
-      <div className="gate-card">
+    <main className="sign-in-page">
+      <div className="sign-in-page-card">
         <Mark />
         <h1>{title}</h1>
         {says && <p className="page-says">{says}</p>}
