@@ -58,9 +58,9 @@ export interface Live {
   revocationSequence(): number;
   /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many messages that were wrong */
   admit(caller: LimitedCaller): void;
-  /** @throws HubError shutting_down, and what the broadcast throws */
   /** @throws HubError rate_limited for an agent that opens streams and loses them at once */
   checkReopening(caller: LimitedCaller): void;
+  /** @throws HubError shutting_down, and what the broadcast throws */
   open(opening: Opening): Promise<Session>;
   /**
    * Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the
@@ -278,8 +278,8 @@ export function createLive(options: LiveOptions): Live {
         }
         return stream;
       } catch (error) {
-        // The next one follows anew.
-        if (feeds.get(feed.audience) === feed) feeds.delete(feed.audience);
+        // The next one follows anew. A feed that others have streams of stays where revocations find them.
+        if (feed.streams.length === 0 && feeds.get(feed.audience) === feed) feeds.delete(feed.audience);
         stream.end('failed');
         throw error;
       }

@@ -383,6 +383,17 @@ describe('endings', () => {
     expect(live.counts().streams).toBe(0);
   });
 
+  it('reach a stream whose audience refused another while it drains', async () => {
+    const { open, live, broadcast } = hub();
+    const { socket } = await open({ keyHash: 'gone' });
+    const draining = live.drain(10_000);
+    await expect(open()).rejects.toMatchObject({ code: 'shutting_down' });
+    expect(live.counts().streams).toBe(1);
+    await broadcast.control({ kind: 'key_revoked', tenantId: 't1', keyId: 'k', keyHash: 'gone' });
+    expect(socket.over).toBe('ended');
+    await draining;
+  });
+
   it('let the audience go when its last stream left, and follow it anew', async () => {
     const { open, broadcast, live } = hub();
     const first = await open({ dashboard: true });
