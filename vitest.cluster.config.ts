@@ -1,16 +1,53 @@
 import { defineConfig } from 'vitest/config';
 import { alias } from './vitest.alias.ts';
 
+const shared = {
+  globalSetup: ['test/services/setup.ts'],
+  testTimeout: 30_000,
+  // Of a busy machine; the default is one second.
+  expect: { poll: { timeout: 20_000 } },
+  hookTimeout: 60_000,
+  // Files of a group share a process: no test mocks a module or leaves anything behind.
+  isolate: false,
+};
+
+/** Suites of one adapter each, on databases and prefixes, or on servers, of their own: two files at a time. */
+const adapters = [
+  'mongo-contract-*',
+  'mongo-{audit,library,outage}',
+  'redis',
+  'redis-outage',
+  'jobs',
+  'jobs-outage',
+  'message-bus',
+].map((name) => `test/cluster/${name}.test.ts`);
+
 export default defineConfig({
-  resolve: { alias },
   test: {
     reporters: ['default', './test/slowest.ts'],
-    include: ['test/cluster/**/*.test.ts'],
-    globalSetup: ['test/services/setup.ts'],
-    fileParallelism: false,
-    testTimeout: 30_000,
-    // Of a busy machine; the default is one second.
-    expect: { poll: { timeout: 20_000 } },
-    hookTimeout: 60_000,
+    projects: [
+      {
+        resolve: { alias },
+        test: {
+          ...shared,
+          name: 'adapters',
+          include: adapters,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          ...shared,
+          // Whole fleets, and stores that contend: their promises are times, so one file after another.
+          name: 'nodes',
+          include: ['test/cluster/**/*.test.ts'],
+          exclude: adapters,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

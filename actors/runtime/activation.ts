@@ -200,10 +200,15 @@ export class Activation<Ports> implements TimerSink {
   /** At once where nothing is to be read: each agent of a fleet that comes back wakes an actor. */
   #wake(): Promise<Incarnation<Ports>> | Incarnation<Ports> {
     const context = new Context(this.key, this.#runtime, this);
-    const live = this.#kind.wake(context);
-    if (live instanceof Promise) return this.#wakeLater(context, live);
-    const effects = live.onActivate();
-    return leaves(effects) ? this.#wakeLater(context, live, effects) : this.#awake(context, live);
+    try {
+      const live = this.#kind.wake(context);
+      if (live instanceof Promise) return this.#wakeLater(context, live);
+      const effects = live.onActivate();
+      return leaves(effects) ? this.#wakeLater(context, live, effects) : this.#awake(context, live);
+    } catch (error) {
+      context.close();
+      throw error;
+    }
   }
 
   async #wakeLater(

@@ -30,7 +30,12 @@ export interface PinnedItem extends CompositionItem {
   readonly row: string;
 }
 
-export type CompositionEntry = Omit<Composition, 'items' | 'toolsConfig' | 'observability' | 'tenantId'> & {
+export type CompositionEntry = Omit<
+  Composition,
+  'items' | 'documentKind' | 'toolsConfig' | 'observability' | 'tenantId'
+> & {
+  /** Absent in entries of before it was known. */
+  readonly documentKind?: Composition['documentKind'];
   readonly items: readonly PinnedItem[];
   readonly toolsConfig: string | null;
   readonly observability: string | null;
@@ -162,9 +167,10 @@ export function toEntry(
 }
 
 export function toComposition(tenantId: string, entry: CompositionEntry): Composition {
-  const { order: _order, toolsConfig, observability, items, ...rest } = entry;
+  const { order: _order, documentKind = null, toolsConfig, observability, items, ...rest } = entry;
   return {
     ...rest,
+    documentKind,
     tenantId,
     items: items.map(({ row: _row, ...item }) => item),
     toolsConfig: fromText(toolsConfig),

@@ -58,7 +58,9 @@ export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions
       RESP: 2,
       // A command that waited for Redis to come back would be carried out long after its caller gave up.
       disableOfflineQueue: true,
-      commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+      // Each command has its time here: the client's own timeout costs an AbortSignal a command, a third of the
+      // processor's time of a small message.
+      commandOptions: { timeout: 0, typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
       socket: {
         connectTimeout: connectMs,
         reconnectStrategy: (retries: number) =>

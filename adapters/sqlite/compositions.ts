@@ -1,5 +1,11 @@
 // Compositions in SQLite. Items are one JSON list; which contracts they name stands in a table of its own, for usage.
-import type { Composition, CompositionItem, ContractType, JsonObject } from '../../src/domain/library.ts';
+import type {
+  Composition,
+  CompositionItem,
+  ContractType,
+  DocumentKind,
+  JsonObject,
+} from '../../src/domain/library.ts';
 import {
   type CompositionStore,
   type CompositionSummary,
@@ -18,6 +24,7 @@ const compositions = table<Composition>('compositions', {
   description: text('description'),
   defaultsMode: text('defaults_mode'),
   updateStrategy: text('update_strategy'),
+  documentKind: text<DocumentKind | null>('document_kind'),
   items: json('items'),
   toolsConfig: json('tools_config'),
   observability: json('observability'),
@@ -127,6 +134,7 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
         description: patch.description === undefined ? old.description : patch.description,
         defaultsMode: patch.defaultsMode ?? old.defaultsMode,
         updateStrategy: patch.updateStrategy ?? old.updateStrategy,
+        documentKind: patch.documentKind === undefined ? old.documentKind : patch.documentKind,
         toolsConfig: patch.toolsConfig === undefined ? old.toolsConfig : patch.toolsConfig,
         observability: patch.observability === undefined ? old.observability : patch.observability,
         items: items.items,

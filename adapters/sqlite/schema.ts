@@ -273,6 +273,8 @@ ALTER TABLE approvals ADD COLUMN ruleset_name TEXT;
 ALTER TABLE approvals ADD COLUMN decided_by_subject TEXT;
 `;
 
+const documentKind = 'ALTER TABLE compositions ADD COLUMN document_kind TEXT;';
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -303,6 +305,7 @@ const migrations: readonly string[] = [
   runStandings,
   idempotencyTable,
   approvalNames,
+  documentKind,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

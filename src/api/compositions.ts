@@ -1,7 +1,7 @@
 // Routes of compositions.
 import { z } from 'zod';
 import { reservedBundleNames } from '../domain/ids.ts';
-import { updateStrategies } from '../domain/library.ts';
+import { documentKinds, updateStrategies } from '../domain/library.ts';
 import { deployReason, forceQuery, warnings } from './bundles.ts';
 import {
   anyObject,
@@ -62,8 +62,11 @@ const summary = z.object({
   created_by: z.string(),
 });
 
+const documentKind = z.enum(documentKinds);
+
 export const detail = summary.extend({
   id: uuid,
+  document_kind: documentKind.nullable(),
   tenant_id: uuid,
   contracts: z.array(
     z.object({
@@ -107,6 +110,8 @@ export const compositionRoutes = routes({
       description: text(2000).nullable().default(null),
       defaults_mode: mode.default('enforce'),
       update_strategy: updateStrategy.default('manual'),
+      /** In whose words its documents are written: bundles of contracts, or rulesets. Null: those of bundles. */
+      document_kind: documentKind.nullable().default(null),
       contracts: contracts.default([]),
       tools_config: smallObject.nullable().default(null),
       observability: smallObject.nullable().default(null),
@@ -133,7 +138,7 @@ export const compositionRoutes = routes({
     auth: ['cookie'],
     tag: 'compositions',
     summary:
-      'Change a composition: absent keeps; null clears description, tools_config and observability, and keeps the rest. ' +
+      'Change a composition: absent keeps; null clears description, document_kind, tools_config and observability, and keeps the rest. ' +
       'A list of contracts replaces the whole list, each pinned to its latest version. ' +
       'With if_updated_at a change made since that state was read answers 409',
     params,
@@ -141,6 +146,7 @@ export const compositionRoutes = routes({
       description: text(2000).nullish(),
       defaults_mode: mode.nullish(),
       update_strategy: updateStrategy.nullish(),
+      document_kind: documentKind.nullish(),
       contracts: contracts.nullish(),
       tools_config: smallObject.nullish(),
       observability: smallObject.nullish(),

@@ -1,6 +1,8 @@
 // Routes of replays: what a document would have decided on the calls that agents reported, against what is deployed.
+
 import { z } from 'zod';
 import { limits } from '../domain/limit.ts';
+import { doubts } from '../domain/replay-judge.ts';
 import { env, instant, instantInput, line, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';
 
@@ -21,16 +23,7 @@ export const replayErrors = [
 ] as const;
 
 /** Why a result is not certain; see docs/hosted-api.md. */
-export const replayDoubt = z.enum([
-  'tool',
-  'arguments',
-  'principal',
-  'metadata',
-  'env',
-  'custom',
-  'session',
-  'approval',
-]);
+export const replayDoubt = z.enum(doubts);
 
 /** A document of the replay; its version is null where it is not a saved one. */
 export const replaySide = z.object({ version: count.nullable(), revision_hash: z.string() });

@@ -57,8 +57,8 @@ export function createAssembler({
       const outdated = views.filter((view) => view.latestVersion > view.version);
       const newer = updateStrategy === 'observe_first' ? await latestOf(tenantId, outdated) : [];
       if (newer === 'too_large') return tooLargeAssembly;
-      const { name, description, defaultsMode, toolsConfig, observability } = composition;
-      const { apiVersions, bundleKinds } = settings.wire;
+      const { name, description, defaultsMode, documentKind, toolsConfig, observability } = composition;
+      const { apiVersions, bundleKinds, rulesetKinds } = settings.wire;
       return evaluator.assemble(tenantId, {
         name,
         description,
@@ -67,7 +67,8 @@ export function createAssembler({
         observability,
         words: await customWords(store, tenantId),
         apiVersion: apiVersions[0] ?? 'service/v1',
-        kind: bundleKinds[0] ?? 'ContractBundle',
+        kind:
+          documentKind === 'ruleset' ? (rulesetKinds[0] ?? 'Ruleset') : (bundleKinds[0] ?? 'ContractBundle'),
         items: views.flatMap((view) => [
           itemOf(view),
           ...newer.filter(({ contractId }) => contractId === view.contractId).map(shadowOf),

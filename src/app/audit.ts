@@ -1,6 +1,8 @@
 // Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key
 // and the entry, or neither.
+
 import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from '../domain/audit.ts';
+import { uuidOfDigest } from '../domain/ids.ts';
 import type { JsonObject } from '../domain/library.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { NotingStores } from '../ports/store.ts';
@@ -27,14 +29,7 @@ type Ports = Pick<AppPorts, 'clock' | 'secrets'>;
 
 /** A UUID (version 8) of a text: the same for the same text. */
 function uuidOf(text: string, { secrets }: Pick<Ports, 'secrets'>): string {
-  const hex = secrets.sha256(text);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-');
+  return uuidOfDigest(secrets.sha256(text));
 }
 
 /** A note of a tenant; at the present time. */

@@ -17,7 +17,13 @@ import type { Release, Releases } from './releases.ts';
 
 export type NewComposition = Pick<
   Composition,
-  'name' | 'description' | 'defaultsMode' | 'updateStrategy' | 'toolsConfig' | 'observability'
+  | 'name'
+  | 'description'
+  | 'defaultsMode'
+  | 'updateStrategy'
+  | 'documentKind'
+  | 'toolsConfig'
+  | 'observability'
 > & { readonly items: readonly Omit<CompositionItem, 'version'>[] };
 
 /** A composition with what the library knows of its contracts. */

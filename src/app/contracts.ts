@@ -226,6 +226,7 @@ function recordsOf(
     description: parts.description ?? `Created from an import of '${parts.name}'`,
     defaultsMode: parts.defaultsMode,
     updateStrategy: 'manual',
+    documentKind: null,
     items: parts.contracts.map(({ contractId }, i) => ({
       contractId,
       version: 1,

@@ -1,5 +1,6 @@
 // What follows an approval: which channels hear of it, one attempt after another, and the log of it. The store knows
 // what is on its way; the jobs only say when to look. Every step may be repeated: a process may die between any two.
+
 import { Lanes } from '../concurrency/lanes.ts';
 import { type Approval, isDue } from '../domain/approval.ts';
 import { type Channel, isInteractive, wants } from '../domain/channel.ts';
@@ -14,6 +15,7 @@ import {
   giveUpMs,
 } from '../domain/delivery.ts';
 import { HubError, notFound } from '../domain/error.ts';
+import { uuidOfDigest } from '../domain/ids.ts';
 import type { Notice } from '../domain/notice.ts';
 import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../domain/notification-jobs.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
@@ -77,14 +79,7 @@ export function createNotifications(ports: Ports): Notifications {
 
   /** The same for a repeat, so that nothing is put on its way twice. */
   function idOf(channelId: string, approvalId: string, event: DeliveryEvent): string {
-    const hex = secrets.sha256(`${channelId}/${approvalId}/${event}`);
-    return [
-      hex.slice(0, 8),
-      hex.slice(8, 12),
-      `8${hex.slice(13, 16)}`,
-      `8${hex.slice(17, 20)}`,
-      hex.slice(20, 32),
-    ].join('-');
+    return uuidOfDigest(secrets.sha256(`${channelId}/${approvalId}/${event}`));
   }
 
   async function send(

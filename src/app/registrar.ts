@@ -2,8 +2,8 @@
 // inventing agents. Above them nothing is refused: the agent is served, it is only not registered.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Registration } from '../domain/agent.ts';
+import { callerNames } from '../domain/caller-name.ts';
 import { type Env, hash32 } from '../domain/ids.ts';
-import { limitNames } from '../domain/limit-names.ts';
 import type { AgentStore } from '../ports/agents.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Limits } from '../ports/limits.ts';
@@ -207,7 +207,7 @@ export class Registrar {
 
   async #refill(portion: Portion, keyId: string): Promise<void> {
     const { clock, limits, newPerMinute } = this.#parts;
-    const name = limitNames.newAgents(keyId);
+    const name = callerNames.newAgents(keyId);
     for (let size = Math.max(1, Math.floor(newPerMinute / 200)); size >= 1; size = Math.floor(size / 2)) {
       if (!(await limits.hit(name, newPerMinute, minuteMs, size)).ok) continue;
       portion.left = size;

@@ -8,9 +8,9 @@ import {
   type Limit,
   type LimitClass,
   type LimitSubject,
+  limitSubjectOf,
   limits,
   type OwnLimits,
-  subjectOf,
 } from '../domain/limit.ts';
 import { requireAgent } from './acting-agent.ts';
 import type { LimitState, RateLimits } from './rate-limit.ts';
@@ -47,12 +47,12 @@ export interface RouteLimits {
 export function createRouteLimits(
   rateLimits: RateLimits,
   route: LimitedRoute,
-  caller: Parameters<typeof subjectOf>[0] & Partial<AgentScope>,
+  caller: Parameters<typeof limitSubjectOf>[0] & Partial<AgentScope>,
   network: string,
 ): RouteLimits {
   const declared = route.limits ?? [];
   const counted = new Map<Limit, LimitState>();
-  let subject = subjectOf(caller, network);
+  let subject = limitSubjectOf(caller, network);
 
   async function count(limit: Limit, whom: LimitSubject, cost?: number): Promise<void> {
     const state = await rateLimits.count(limit, whom, cost);
@@ -121,11 +121,11 @@ export function createRouteLimits(
 export async function countArrival(
   rateLimits: Pick<RateLimits, 'count'>,
   route: LimitedRoute,
-  caller: Parameters<typeof subjectOf>[0],
+  caller: Parameters<typeof limitSubjectOf>[0],
   network: string,
 ): Promise<LimitState | null> {
   const limit = limitOfClass(route, caller.kind);
-  return limit && rateLimits.count(limit, subjectOf(caller, network));
+  return limit && rateLimits.count(limit, limitSubjectOf(caller, network));
 }
 
 /** Null where a class has no limit of its own. */

@@ -5,7 +5,7 @@ import { apiFamilies } from '../api/families.ts';
 import { createAgentStreams } from '../app/agent-streams.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { isHosted } from '../domain/frame.ts';
-import { limits, subjectOf } from '../domain/limit.ts';
+import { limitSubjectOf, limits } from '../domain/limit.ts';
 import type { Hub } from '../handlers/common/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
@@ -49,7 +49,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const { config, clock, log, secrets, workers, streamApis } = materials;
   const { store, broadcast } = parts;
   const { rateLimits } = hub.app;
-  const anyoneAt = (network: string) => subjectOf({ kind: 'none' }, network);
+  const anyoneAt = (network: string) => limitSubjectOf({ kind: 'none' }, network);
   const { events, admitEvents } = eventStreams(hub);
   const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
   const callers = createCallers({

@@ -33,3 +33,13 @@ export const shardCount = 256;
 
 /** The shard of a tenant or tenant/env key. */
 export const shardOf = (key: string): number => hash32(key) % shardCount;
+
+/** A UUID of version 8 (RFC 9562) made of a SHA-256 in hex: the same for the same digest. */
+export const uuidOfDigest = (hex: string): string =>
+  [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');

@@ -35,6 +35,10 @@ export interface CompositionItem {
   readonly enabled: boolean;
 }
 
+/** In which words of the rule language a document is written. */
+export const documentKinds = ['bundle', 'ruleset'] as const;
+export type DocumentKind = (typeof documentKinds)[number];
+
 export interface Composition {
   readonly id: string;
   readonly tenantId: string;
@@ -42,6 +46,8 @@ export interface Composition {
   readonly description: string | null;
   readonly defaultsMode: Mode;
   readonly updateStrategy: UpdateStrategy;
+  /** Of the documents that it becomes; null: what the hub writes by default. */
+  readonly documentKind: DocumentKind | null;
   readonly items: readonly CompositionItem[];
   readonly toolsConfig: JsonObject | null;
   readonly observability: JsonObject | null;

@@ -1,8 +1,9 @@
 // Limits: what may be done how often, counted for whom. Route declarations name them, app/rate-limit.ts counts them.
 // Browser-safe.
+
+import { callerName, type LimitedCaller } from './caller-name.ts';
 import type { HubError } from './error.ts';
 import type { Env } from './ids.ts';
-import { callerName, type LimitedCaller } from './limit-names.ts';
 
 /** What a setting decides. */
 export interface LimitSettings {
@@ -71,7 +72,7 @@ export interface LimitSubject {
 }
 
 /** What a caller alone says of whom limits are counted for. */
-export const subjectOf = (
+export const limitSubjectOf = (
   caller: LimitedCaller & Partial<Pick<LimitSubject, 'tenantId' | 'env' | 'agentId'>>,
   network: string,
 ): LimitSubject => ({

@@ -1,8 +1,8 @@
 // Who acts, as use cases see it: whose data, which environment, which rights, which name in records. Not how it was
 // proved.
 import type { AgentScope } from './agent-scope.ts';
+import type { KeyHolder } from './caller-name.ts';
 import type { Env } from './ids.ts';
-import type { KeyHolder } from './limit-names.ts';
 
 /** What a principal may do. `agent`: what an API key may. An admin is an operator and a viewer as well. */
 export type Role = 'agent' | 'viewer' | 'operator' | 'admin';

@@ -25,7 +25,7 @@ import {
   type WireNames,
 } from './credentials.ts';
 import { createHostedSchemes } from './hosted-callers.ts';
-import { createKeyRing } from './keys.ts';
+import { createKeyRing } from './key-ring.ts';
 import { createLoginSessions } from './login-sessions.ts';
 
 export interface CallersOptions {

@@ -3,7 +3,7 @@
 import type { Caller } from '../api/call.ts';
 import type { LimitState } from '../app/rate-limit.ts';
 import type { RouteLimits } from '../app/route-limits.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { callerNames } from '../domain/caller-name.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
@@ -35,7 +35,7 @@ export async function limitHeaders({ arrival, limits }: Seen): Promise<HeaderLis
 
 /** Who waits for an answer. */
 export const nameOf = (caller: Caller, network: string): string =>
-  limitNames.requestsOf(caller) ?? limitNames.requestsOfNetwork(network);
+  callerNames.requestsOf(caller) ?? callerNames.requestsOfNetwork(network);
 
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {

@@ -17,7 +17,7 @@ import {
   type Scheme,
   type WireNames,
 } from './credentials.ts';
-import type { KeyRing } from './keys.ts';
+import type { KeyRing } from './key-ring.ts';
 
 export interface HostedCallersOptions {
   readonly ring: Pick<KeyRing, 'find' | 'remembered' | 'wasRevoked'>;

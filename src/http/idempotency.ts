@@ -3,8 +3,8 @@
 import { type Caller, Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { validationFailed } from '../api/validation.ts';
+import { callerNames } from '../domain/caller-name.ts';
 import { refused } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../ports/idempotency.ts';
 import type { Log } from '../ports/log.ts';
@@ -51,7 +51,7 @@ export interface Idempotency {
 
 export function createIdempotency({ store, secrets, clock, log }: IdempotencyOptions): Idempotency {
   function requestOf({ operation, caller }: RoutedCall, key: string, input: unknown): KeyedRequest {
-    const who = 'keyId' in caller ? caller.keyId : limitNames.requestsOf(caller);
+    const who = 'keyId' in caller ? caller.keyId : callerNames.requestsOf(caller);
     // Agents that share an API key are told apart by their header.
     const agentId = 'agentId' in caller ? caller.agentId : null;
     return {

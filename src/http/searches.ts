@@ -2,8 +2,8 @@
 // meanwhile.
 import type { Caller } from '../api/call.ts';
 import { createSemaphores, type SemaphoreOptions } from '../concurrency/semaphore.ts';
+import { callerNames } from '../domain/caller-name.ts';
 import { HubError } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
 
 const maxWaitMs = 2000;
@@ -31,7 +31,7 @@ export function createSearches(clock: Clock): Searches {
     if (!('tenantId' in caller)) return search();
     const together = () => ofTenant(caller.tenantId, search);
     return caller.kind === 'key' || caller.kind === 'hostedKey'
-      ? ofAgent(limitNames.searchesOfAgent(caller), together)
-      : ofUser(limitNames.requestsOf(caller) ?? '', together);
+      ? ofAgent(callerNames.searchesOfAgent(caller), together)
+      : ofUser(callerNames.requestsOf(caller) ?? '', together);
   };
 }

@@ -4,6 +4,7 @@ import type {
   CompositionItem,
   ContractType,
   ContractVersion,
+  DocumentKind,
   JsonObject,
   Mode,
   UpdateStrategy,
@@ -92,6 +93,7 @@ export interface CompositionPatch {
   readonly description?: string | null;
   readonly defaultsMode?: Mode;
   readonly updateStrategy?: UpdateStrategy;
+  readonly documentKind?: DocumentKind | null;
   readonly toolsConfig?: JsonObject | null;
   readonly observability?: JsonObject | null;
   /** Full replacement; each is pinned to the contract's latest version in the same step. */
@@ -113,7 +115,7 @@ export interface ItemView extends ItemSummary {
 /** A composition as lists show it. */
 export type CompositionSummary = Omit<
   Composition,
-  'tenantId' | 'items' | 'toolsConfig' | 'observability' | 'createdAt'
+  'tenantId' | 'items' | 'documentKind' | 'toolsConfig' | 'observability' | 'createdAt'
 > & { readonly contractCount: number };
 
 export interface CompositionStore {

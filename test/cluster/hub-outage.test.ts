@@ -40,7 +40,7 @@ describe('two nodes', () => {
     });
 
   beforeAll(async () => {
-    services = await startServices(true);
+    services = await startServices({ own: true });
     nodes = await startNodes({ count: 2, mongoUrl: services.mongoUrl, redisUrl: services.redisUrl });
     cookie = await nodes.at(0).admin();
     ({ key } = await nodes.at(0).key(cookie));

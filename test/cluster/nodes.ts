@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { inject } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
+import { mustDrop } from './stage.ts';
 
 export interface ClusterWishes {
   /** How many nodes; 3 by default. */
@@ -98,9 +99,13 @@ export class Nodes {
     return this.nodes.flatMap((_, i) => (this.running(i) && !this.#paused.has(i) ? [i] : []));
   }
 
-  /** Kills what still runs and removes data folders and the database. Keys in Redis end by themselves. */
+  /**
+   * Kills what still runs and removes data folders and, on a server that was given, the database. Keys in Redis end by
+   * themselves.
+   */
   async remove(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.remove()));
+    if (!mustDrop()) return;
     const client = new MongoClient(this.mongoUrl, { serverSelectionTimeoutMS: 2000 });
     await client
       .db()

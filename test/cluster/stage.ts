@@ -1,4 +1,4 @@
-// What the cluster suites run on: a log that keeps quiet, and databases of their own that are dropped at the end.
+// What the cluster suites run on: a log that keeps quiet, and databases of their own.
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { afterAll, inject } from 'vitest';
@@ -10,7 +10,10 @@ import type { DocumentStore } from '../../src/ports/store.ts';
 const quiet = () => {};
 export const noLog: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-/** Opens stores on new databases (or on the one named) and drops them all after the file's tests. */
+/** Servers that the tests start go with their data; of one that somebody gave, databases are dropped. */
+export const mustDrop = (): boolean => Boolean(process.env.MONGODB_URL);
+
+/** Opens stores on new databases (or on the one named). */
 export function mongoDatabases(url = () => inject('mongoUrl')): {
   newName(): string;
   open(database?: string): Promise<DocumentStore>;
@@ -22,6 +25,7 @@ export function mongoDatabases(url = () => inject('mongoUrl')): {
     return name;
   };
   afterAll(async () => {
+    if (!mustDrop()) return;
     const client = new MongoClient(url());
     try {
       for (const name of used) await client.db(name).dropDatabase();

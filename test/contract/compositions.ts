@@ -16,7 +16,15 @@ import {
 } from './fixtures.ts';
 
 const summaryOf = (composition: Composition) => {
-  const { tenantId: _t, items, toolsConfig: _c, observability: _o, createdAt: _at, ...summary } = composition;
+  const {
+    tenantId: _t,
+    items,
+    documentKind: _k,
+    toolsConfig: _c,
+    observability: _o,
+    createdAt: _at,
+    ...summary
+  } = composition;
   return { ...summary, contractCount: items.length };
 };
 
@@ -155,6 +163,11 @@ export function compositionsContract(name: string, open: Open): void {
         updatedAt: t0 + 20,
       });
       expect(await compositions.get(tenantId, 'base')).toEqual(second);
+      const kind = await compositions.update(tenantId, 'base', { documentKind: 'ruleset' }, t0 + 30);
+      expect(kind).toEqual({ ...(second as object), documentKind: 'ruleset', updatedAt: t0 + 30 });
+      expect(await compositions.get(tenantId, 'base')).toEqual(kind);
+      await compositions.update(tenantId, 'base', { documentKind: null }, t0 + 40);
+      expect(await compositions.get(tenantId, 'base')).toMatchObject({ documentKind: null });
     });
 
     it('an update tied to a state writes only in that state, and every update makes a new one', async () => {

@@ -170,6 +170,7 @@ export const aComposition = (over: Partial<Composition> = {}): Composition => ({
   description: 'What every agent obeys',
   defaultsMode: 'enforce',
   updateStrategy: 'manual',
+  documentKind: null,
   items: [],
   toolsConfig: { read_file: { side_effect: 'read' } },
   observability: null,

@@ -47,6 +47,22 @@ describe('documents', () => {
     expect(JSON.parse(read('package.json')).version).toBe(version);
   });
 
+  it('says in docs/adr why each dependency is there', () => {
+    const folder = new URL('../../docs/adr/', import.meta.url);
+    const reasons = readdirSync(folder)
+      .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+      .join('\n');
+    const said = [...reasons.matchAll(/`(@?[\w./-]+(?:\/\*)?)`/g)].map((match) => match[1] ?? '');
+    const isSaid = (name: string): boolean =>
+      said.some((one) => one === name || (one.endsWith('/*') && name.startsWith(one.slice(0, -1))));
+    const needed = ['package.json', 'packages/agent/package.json'].flatMap((file) => {
+      const { dependencies, devDependencies } = JSON.parse(read(file));
+      return Object.keys({ ...dependencies, ...devDependencies });
+    });
+    // The library is this repository's own.
+    expect(needed.filter((name) => name !== 'reeve-agent' && !isSaid(name))).toEqual([]);
+  });
+
   it('names only tests and pages that exist', () => {
     const files = readdirSync(new URL('../../docs/', import.meta.url)).filter((name) => name.endsWith('.md'));
     const documents = [

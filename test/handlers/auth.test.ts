@@ -105,7 +105,7 @@ describe('guesses at the password of one e-mail, each from another address', () 
     expect(known.at(-1)).toEqual({
       code: 'rate_limited',
       message: 'Too many login attempts. Please try again later.',
-      detail: { retryAfter: 900 },
+      detail: { max: 20, retryAfter: 900 },
     });
     expect((await attempt(network(), right)).error?.code).toBe('rate_limited');
     expect(await guess('nobody@example.com', 23)).toEqual(known);

@@ -286,6 +286,24 @@ describe('assembly', () => {
     expect(frames()).toEqual([]);
   });
 
+  it('writes rulesets for agents that know their words alone, and bundles for others', async () => {
+    await addComposition(t, user, 'team', [], { ...full, document_kind: 'ruleset' });
+    const { yaml_content: yaml, validation_errors: problems } = await preview();
+    expect(problems).toEqual([]);
+    expect(yaml).toMatch(/^apiVersion: service\/v1\nkind: Ruleset\n/);
+    expect(yaml).toMatch(/\nrules:\n/);
+    expect(yaml).not.toMatch(/\b(contracts|effect|deny|approve):?\b/);
+    await deploy('staging');
+    const by = { params: { name: 'team' }, query: { env: 'staging' } };
+    expect((await t.call('hostedCurrentRuleset', by, t.operator(user))).body.yaml).toBe(yaml);
+    const change = async (document_kind: 'bundle' | null) =>
+      (await t.call('updateComposition', { params: { name: 'team' }, body: { document_kind } }, user)).body;
+    for (const document_kind of ['bundle', null] as const) {
+      expect(await change(document_kind)).toMatchObject({ document_kind });
+      expect((await preview()).yaml_content).toBe(golden);
+    }
+  });
+
   it('deploys exactly what it previews, signed', async () => {
     await addComposition(t, user, 'team', [], full);
     const deployed = await deploy('staging');

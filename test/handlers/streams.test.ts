@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
 import { createAgentStreams } from '../../src/app/agent-streams.ts';
+import { callerNames } from '../../src/domain/caller-name.ts';
 import { environments } from '../../src/domain/ids.ts';
-import { limitNames } from '../../src/domain/limit-names.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { settled } from '../clock.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -95,7 +95,7 @@ it('get nothing when nothing is deployed, or when they run what is', async () =>
 
 it('share the limit of the HTTP routes for reports and approvals; events are counted by their number', async () => {
   const report = () => streams.message(key, { type: 'report', body: { policy_version: 'v1' } });
-  await t.hub.requestLimits.hit(limitNames.requestsOf(key) ?? '', 6_000, 60_000, 5_999);
+  await t.hub.requestLimits.hit(callerNames.requestsOf(key) ?? '', 6_000, 60_000, 5_999);
   await report();
   await expect(report()).rejects.toMatchObject({ code: 'rate_limited', detail: { retryAfter: 60 } });
   await expect(

@@ -13,7 +13,7 @@ import type { Announcement } from '../../src/domain/announcement.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
 import type { Limit } from '../../src/domain/limit.ts';
-import { limits as limitTable, subjectOf } from '../../src/domain/limit.ts';
+import { limitSubjectOf, limits as limitTable } from '../../src/domain/limit.ts';
 import { isOperatorRole } from '../../src/domain/principal.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
 import { type Budgets, createBudgets } from '../../src/http/budgets.ts';
@@ -408,10 +408,10 @@ export function edge(
       },
     },
     async failedSignIn(network) {
-      await rateLimits.count(limitTable.wrongCredentials, subjectOf({ kind: 'none' }, network));
+      await rateLimits.count(limitTable.wrongCredentials, limitSubjectOf({ kind: 'none' }, network));
     },
     async operatorGuess(network) {
-      await rateLimits.count(limitTable.operatorTokens, subjectOf({ kind: 'none' }, network));
+      await rateLimits.count(limitTable.operatorTokens, limitSubjectOf({ kind: 'none' }, network));
     },
   });
   const streams = recordingStreams();

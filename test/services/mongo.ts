@@ -31,10 +31,17 @@ const answers =
     }
   };
 
-/** Starts or finds the server. `own`: one that may be killed, so not the given one. */
+export interface MongoWishes {
+  /** One that may be killed, so not the given one. */
+  readonly own?: boolean;
+  /** False for one that nobody kills: what it acknowledges need not be on disk. */
+  readonly forced?: boolean;
+}
+
+/** Starts or finds the server. */
 export async function startMongo(
   reaper: Reaper,
-  own = false,
+  { own = false, forced = true }: MongoWishes = {},
 ): Promise<Service & { remove?(): Promise<void> }> {
   const address = process.env.MONGODB_URL;
   if (address && !own) {
@@ -74,9 +81,8 @@ export async function startMongo(
   say('MongoDB: SecantusDB');
   const args = (port: number) =>
     ['--host', '127.0.0.1', '--port', String(port), '--storage-path', data].concat(
-      '--sync-on-commit',
-      '--log-level',
-      'WARNING',
+      ...(forced ? ['--sync-on-commit'] : []),
+      ...['--log-level', 'WARNING'],
     );
   return run(
     { name: 'SecantusDB', command: join(bin, 'secantusd-py'), args, url, answers: answers() },

@@ -12,7 +12,8 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const services = await startServices();
+  // Tests that kill a server start one of their own.
+  const services = await startServices({ forced: false });
   project.provide('mongoUrl', services.mongoUrl);
   project.provide('redisUrl', services.redisUrl);
   return () => services.stop();

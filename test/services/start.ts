@@ -1,6 +1,6 @@
 // The real servers that the cluster's tests need, found or installed, started and stopped. Never skips: throws what to
 // install.
-import { startMongo } from './mongo.ts';
+import { type MongoWishes, startMongo } from './mongo.ts';
 import { openReaper, type Reaper } from './reaper.ts';
 import { type RedisWishes, startRedis } from './redis.ts';
 import type { Service } from './service.ts';
@@ -39,10 +39,10 @@ async function withReaper<T extends object>(
 }
 
 /** Both servers. `own`: servers that may be killed even when MONGODB_URL or REDIS_URL names others. */
-export const startServices = (own = false): Promise<Services> =>
+export const startServices = (wishes: MongoWishes = {}): Promise<Services> =>
   withReaper(async (reaper) => {
-    const mongo = await startMongo(reaper, own);
-    const redis = await startRedis(reaper, { own }).catch(async (error) => {
+    const mongo = await startMongo(reaper, wishes);
+    const redis = await startRedis(reaper, { own: wishes.own === true }).catch(async (error) => {
       await (mongo as Removable).remove?.();
       throw error;
     });
@@ -62,6 +62,6 @@ export const startOwnRedis = (
 /** A MongoDB server alone, which may be killed. */
 export const startOwnMongo = (): Promise<{ readonly mongo: Service; stop(): Promise<void> }> =>
   withReaper(async (reaper) => {
-    const mongo = await startMongo(reaper, true);
+    const mongo = await startMongo(reaper, { own: true });
     return [{ mongo }, [mongo]] as const;
   });

@@ -21,6 +21,7 @@ const renderSummary = (composition: Omit<CompositionSummary, 'id'>) => ({
 const renderDetail = ({ composition, items }: CompositionView) => ({
   ...renderSummary({ ...composition, contractCount: composition.items.length }),
   id: composition.id,
+  document_kind: composition.documentKind,
   tenant_id: composition.tenantId,
   contracts: items.map((view) => ({
     contract_id: view.contractId,
@@ -60,6 +61,7 @@ export const compositions: Handlers<typeof compositionRoutes> = {
       description: body.description,
       defaultsMode: body.defaults_mode,
       updateStrategy: body.update_strategy,
+      documentKind: body.document_kind,
       items: body.contracts.map(itemOf),
       toolsConfig: body.tools_config,
       observability: body.observability,
@@ -76,6 +78,7 @@ export const compositions: Handlers<typeof compositionRoutes> = {
       ...(body.description === undefined ? {} : { description: body.description }),
       ...(body.defaults_mode == null ? {} : { defaultsMode: body.defaults_mode }),
       ...(body.update_strategy == null ? {} : { updateStrategy: body.update_strategy }),
+      ...(body.document_kind === undefined ? {} : { documentKind: body.document_kind }),
       ...(body.tools_config === undefined ? {} : { toolsConfig: body.tools_config }),
       ...(body.observability === undefined ? {} : { observability: body.observability }),
       ...(body.contracts == null ? {} : { items: body.contracts.map(itemOf) }),

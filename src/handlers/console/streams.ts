@@ -16,10 +16,10 @@ import type { AgentStreams } from '../../app/agent-streams.ts';
 import type { Fetcher } from '../../app/fetched-rulesets.ts';
 import { createRouteLimits, type LimitedRoute } from '../../app/route-limits.ts';
 import type { Tags } from '../../domain/agent.ts';
+import { callerNames } from '../../domain/caller-name.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
 import { type Env, environments, isEnv } from '../../domain/ids.ts';
-import { limitNames } from '../../domain/limit-names.ts';
 import { decisionsOf, isElsewhere } from '../common/decisions.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
@@ -136,7 +136,7 @@ function admitAgent(
     requested,
     policyVersion,
     tags,
-    client: limitNames.streamsOf(caller) ?? '',
+    client: callerNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
     skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : null,

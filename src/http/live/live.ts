@@ -2,6 +2,7 @@
 // socket.
 import type { EventSource, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
+import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';
 import { HubError } from '../../domain/error.ts';
 import {
   type Audience,
@@ -12,16 +13,16 @@ import {
   isHosted,
   tenantOfEvents,
 } from '../../domain/frame.ts';
-import { type LimitedCaller, limitNames } from '../../domain/limit-names.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Budgets, createBudgets } from '../budgets.ts';
-import { createReannouncer } from './announce.ts';
 import type { StreamFrames } from './announcer.ts';
-import { Feed } from './feed.ts';
+import { Endings, endReason } from './endings.ts';
+import { Feeds } from './feeds.ts';
 import { createJoin, joinByHistory } from './join.ts';
 import { createMissed, resumedMs } from './missed-events.ts';
+import { createReannouncer } from './reannouncer.ts';
 import { createRecheck } from './recheck.ts';
 import { Reopenings } from './reopenings.ts';
 import type { Session } from './session.ts';
@@ -36,7 +37,6 @@ const maxAgeMs = 3_600_000;
 const ageJitter = 0.1;
 const joinMs = 30_000;
 const maxBlockedMs = 30_000;
-const rememberedEndings = 1_000;
 const keepaliveComment = Buffer.from(': keepalive\n\n');
 /** Clients of the hosted API look for this very comment. */
 const hostedKeepalive = Buffer.from(':keepalive\n\n');
@@ -100,7 +100,7 @@ export interface LiveOptions {
 export function createLive(options: LiveOptions): Live {
   const { broadcast, api, handlers, clock, log, isStillValid, turned } = options;
   const { received } = options.budgets ?? createBudgets();
-  const feeds = new Map<Audience, Feed<Stream>>();
+  const feeds = new Feeds((audience) => api.resync(audience));
   const join = createJoin({ broadcast, api });
   const reannounce = createReannouncer(clock, log);
   const messages = createSocketMessages({ handlers, received, turns, clock, log });
@@ -109,19 +109,16 @@ export function createLive(options: LiveOptions): Live {
   const reopenings = new Reopenings();
   const missed = createMissed(options);
   const endedBy: { [R in EndReason]?: number } = {};
-  /** The newest endings, so that a stream whose caller was identified before one of them does not slip through. */
-  const endings: { readonly at: number; readonly control: Control }[] = [];
-  let endingCount = 0;
+  const endings = new Endings();
   let open = 0;
   let draining: { left: number; readonly done: (() => void)[] } | null = null;
 
   const home: StreamHome = {
     attached(stream) {
-      const missedEnding = endings.find(
-        (e) => e.at > stream.revocationSequence && endReason(e.control, stream) !== null,
-      );
-      if (missedEnding || draining) {
-        stream.end(missedEnding ? (endReason(missedEnding.control, stream) ?? 'revoked') : 'draining');
+      // Its caller was identified before: a revocation since then must not let it through.
+      const reason = endings.missedBy(stream.caller, stream.revocationSequence);
+      if (reason || draining) {
+        stream.end(reason ?? 'draining');
         return;
       }
       if (stream.codec === 'sse') greet(stream, clock);
@@ -145,7 +142,7 @@ export function createLive(options: LiveOptions): Live {
       const name = nameOf(stream.caller);
       if (name !== null) reopenings.ended(name, stream.openedAt, clock.monotonic());
       endedBy[reason] = (endedBy[reason] ?? 0) + 1;
-      release(stream.feed);
+      feeds.release(stream.feed);
       stream.prepared?.();
       try {
         stream.admitted.closed();
@@ -196,26 +193,10 @@ export function createLive(options: LiveOptions): Live {
     stream.resumedUntil = clock.monotonic() + resumedMs;
   }
 
-  function release(feed: Feed<Stream>): void {
-    if (--feed.holders > 0) return;
-    if (feeds.get(feed.audience) === feed) feeds.delete(feed.audience);
-    feed.stop();
-  }
-
   function sourceOf(audience: Audience): EventSource {
     if (tenantOfEvents(audience) === null) return broadcast;
     if (!options.events) throw new HubError('unavailable', 'Decision events cannot be followed here.');
     return options.events;
-  }
-
-  function feedOf(audience: Audience): Feed<Stream> {
-    let feed = feeds.get(audience);
-    if (!feed) {
-      feed = new Feed(audience, () => api.resync(audience));
-      feeds.set(audience, feed);
-    }
-    feed.holders++;
-    return feed;
   }
 
   function tick(): void {
@@ -234,25 +215,18 @@ export function createLive(options: LiveOptions): Live {
   }
 
   function endAll(control: Control): void {
-    endings.push({ at: ++endingCount, control });
-    if (endings.length > rememberedEndings) endings.shift();
-    for (const feed of [...feeds.values()]) {
-      for (let i = feed.streams.length - 1; i >= 0; i--) {
-        const stream = feed.streams[i];
-        const reason = stream ? endReason(control, stream) : null;
-        if (stream && reason) stream.end(reason);
-      }
-    }
+    endings.add(control);
+    feeds.end(({ caller }) => endReason(control, caller));
   }
 
   function* callers(): Iterable<LiveCaller> {
-    for (const feed of feeds.values()) for (const stream of feed.streams) yield stream.caller;
+    for (const { caller } of feeds.streams()) yield caller;
   }
 
   const recheck = createRecheck({ callers, isStillValid, ended: endAll, clock, log });
   const timer = clock.every(slotMs, tick);
   return {
-    revocationSequence: () => endingCount,
+    revocationSequence: () => endings.sequence,
     admit: messages.admit,
     checkReopening(caller) {
       const name = nameOf(caller);
@@ -260,7 +234,7 @@ export function createLive(options: LiveOptions): Live {
     },
     async open(opening) {
       const { admitted } = opening;
-      const feed = feedOf(admitted.audience);
+      const feed = feeds.hold(admitted.audience);
       open++;
       const stream = new Stream(home, feed, opening, clock.monotonic());
       try {
@@ -279,7 +253,7 @@ export function createLive(options: LiveOptions): Live {
         return stream;
       } catch (error) {
         // The next one follows anew. A feed that others have streams of stays where revocations find them.
-        if (feed.streams.length === 0 && feeds.get(feed.audience) === feed) feeds.delete(feed.audience);
+        if (feed.streams.length === 0) feeds.forget(feed);
         stream.end('failed');
         throw error;
       }
@@ -293,22 +267,15 @@ export function createLive(options: LiveOptions): Live {
       } else if (message.kind === 'missed') {
         recheck.now();
         // A request for a roster may be among what was missed.
-        void reannounce.each([...feeds.values()].filter(({ audience }) => environmentIn(audience) !== null));
+        void reannounce.each(feeds.all().filter(({ audience }) => environmentIn(audience) !== null));
       } else if (message.kind !== 'shards_moved') endAll(message);
     },
-    audiences: () => [...feeds.keys()],
+    audiences: () => feeds.all().map(({ audience }) => audience),
     connectedAgents() {
-      let count = 0;
-      for (const feed of feeds.values()) count += feed.agentCount;
-      return count;
+      return feeds.all().reduce((sum, { agentCount }) => sum + agentCount, 0);
     },
     counts() {
-      let agentStreams = 0;
-      let dashboardStreams = 0;
-      for (const feed of feeds.values()) {
-        if (environmentIn(feed.audience) !== null) agentStreams += feed.streams.length;
-        else dashboardStreams += feed.streams.length;
-      }
+      const { agentStreams, dashboardStreams } = feeds.counts();
       const streams = agentStreams + dashboardStreams;
       return {
         streams,
@@ -334,7 +301,7 @@ export function createLive(options: LiveOptions): Live {
       recheck.close();
     },
     inspect: () =>
-      [...feeds.values()].map((feed) => ({
+      feeds.all().map((feed) => ({
         audience: feed.audience,
         streams: feed.streams.length,
         indexed: feed.indexed(),
@@ -344,32 +311,11 @@ export function createLive(options: LiveOptions): Live {
 
 /** Dashboards wait before they reconnect. */
 const nameOf = (caller: LimitedCaller): string | null =>
-  caller.kind === 'key' || caller.kind === 'hostedKey' ? limitNames.streamsOf(caller) : null;
+  caller.kind === 'key' || caller.kind === 'hostedKey' ? callerNames.streamsOf(caller) : null;
 
 /** How long the caller's API key or token still lives. */
 const keyLifeMs = (caller: LiveCaller, now: number): number =>
   caller.kind === 'user' || caller.expiresAt === null ? Number.POSITIVE_INFINITY : caller.expiresAt - now;
-
-/** The login by which a caller came, by cookie or by a token that was given to it; null: none. */
-function loginOf(caller: LiveCaller): { readonly userId: string; readonly tokenHash: string } | null {
-  if (caller.kind === 'user') return caller;
-  if (caller.kind === 'key' || caller.loginHash === null) return null;
-  return { userId: caller.subject, tokenHash: caller.loginHash };
-}
-
-/** Why a control message ends a stream; null when it does not concern it. */
-function endReason(control: Control, { caller }: Stream): EndReason | null {
-  if (control.kind === 'key_revoked') {
-    return caller.kind === 'key' && caller.keyHash === control.keyHash ? 'revoked' : null;
-  }
-  const login = loginOf(caller);
-  if (login === null) return null;
-  if (control.kind === 'login_ended') return login.tokenHash === control.tokenHash ? 'signed_out' : null;
-  if (control.kind === 'user_logins_ended') {
-    return login.userId === control.userId && login.tokenHash !== control.except ? 'signed_out' : null;
-  }
-  return null;
-}
 
 /** The start of an SSE stream: a comment, so that proxies pass the headers on, and a reconnection time with jitter. */
 function greet(stream: Stream, clock: Clock): void {

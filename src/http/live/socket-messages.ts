@@ -3,9 +3,9 @@
 import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
 import type { ByteBudget } from '../../concurrency/byte-budget.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
+import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';
 import { HubError } from '../../domain/error.ts';
 import { measureJson, readLooseJson } from '../../domain/json.ts';
-import { type LimitedCaller, limitNames } from '../../domain/limit-names.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { problemOf } from '../problem.ts';
@@ -150,7 +150,7 @@ const mistakes: ReadonlySet<number> = new Set([400, 403, 413, 415, 422]);
 
 type Ref = string | number | null;
 
-const nameOf = (caller: LimitedCaller): string => limitNames.requestsOf(caller) ?? '';
+const nameOf = (caller: LimitedCaller): string => callerNames.requestsOf(caller) ?? '';
 
 /** Whose the bytes are that wait: a key's by where they come from. */
 const networkOf = (caller: LiveCaller): string => (caller.kind === 'key' ? caller.network : nameOf(caller));

@@ -10,6 +10,7 @@ export interface Composition {
   readonly updated_at: Instant;
   readonly created_by: string;
   readonly id: Uuid;
+  readonly document_kind: "bundle" | "ruleset" | null;
   readonly tenant_id: Uuid;
   readonly contracts: readonly ({
     readonly contract_id: string;
@@ -37,6 +38,7 @@ export interface CreateCompositionRequest {
   readonly description?: string | null | undefined;
   readonly defaults_mode?: Mode | undefined;
   readonly update_strategy?: UpdateStrategy | undefined;
+  readonly document_kind?: "bundle" | "ruleset" | null | undefined;
   readonly contracts?: readonly CompositionItem[] | undefined;
   readonly tools_config?: JsonObject | null | undefined;
   readonly observability?: JsonObject | null | undefined;
@@ -93,6 +95,7 @@ export interface UpdateCompositionRequest {
   readonly description?: string | null | undefined;
   readonly defaults_mode?: Mode | null | undefined;
   readonly update_strategy?: UpdateStrategy | null | undefined;
+  readonly document_kind?: "bundle" | "ruleset" | null | undefined;
   readonly contracts?: readonly CompositionItem[] | null | undefined;
   readonly tools_config?: JsonObject | null | undefined;
   readonly observability?: JsonObject | null | undefined;
@@ -123,7 +126,7 @@ export interface CompositionsOperations {
     };
     readonly reply: Composition;
   };
-  /** Change a composition: absent keeps; null clears description, tools_config and observability, and keeps the rest. A list of contracts replaces the whole list, each pinned to its latest version. With if_updated_at a change made since that state was read answers 409. A signed-in user. */
+  /** Change a composition: absent keeps; null clears description, document_kind, tools_config and observability, and keeps the rest. A list of contracts replaces the whole list, each pinned to its latest version. With if_updated_at a change made since that state was read answers 409. A signed-in user. */
   readonly updateComposition: {
     readonly input: {
       readonly params: { readonly name: string | number; };

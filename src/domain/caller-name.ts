@@ -45,7 +45,7 @@ export function callerName(prefix: string, caller: LimitedCaller): string | null
   }
 }
 
-export const limitNames = {
+export const callerNames = {
   requestsOf: (caller: LimitedCaller) => callerName('requests', caller),
   streamsOf: (caller: LimitedCaller) => callerName('streams', caller),
   searchesOfAgent: ({ keyId, agentId }: KeyHolder) => `searches-agent:${keyId}/${agentId ?? ''}`,

@@ -1,6 +1,6 @@
-// The store on MongoDB keeps every promise of the ports.
+// The store on MongoDB keeps every promise of the ports: events and runs.
 import { storeContract } from '../contract/store.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();
-storeContract('mongo', () => databases.open());
+storeContract('mongo', () => databases.open(), ['events']);

@@ -1,0 +1,51 @@
+// Which streams a revocation or a sign-out ends, also those that were being opened when it came.
+import type { Control } from '../../domain/frame.ts';
+import type { EndReason, LiveCaller } from './stream.ts';
+
+/** Endings that are remembered for streams whose caller was identified before them. */
+const remembered = 1_000;
+
+export class Endings {
+  readonly #newest: { readonly at: number; readonly control: Control }[] = [];
+  #count = 0;
+
+  /** How many there were so far. */
+  get sequence(): number {
+    return this.#count;
+  }
+
+  add(control: Control): void {
+    this.#newest.push({ at: ++this.#count, control });
+    if (this.#newest.length > remembered) this.#newest.shift();
+  }
+
+  /** Why a stream must end whose caller was identified at this place of the sequence; null: it may go on. */
+  missedBy(caller: LiveCaller, sequence: number): EndReason | null {
+    for (const { at, control } of this.#newest) {
+      const reason = at > sequence ? endReason(control, caller) : null;
+      if (reason) return reason;
+    }
+    return null;
+  }
+}
+
+/** Why a control message ends a stream of this caller; null when it does not concern it. */
+export function endReason(control: Control, caller: LiveCaller): EndReason | null {
+  if (control.kind === 'key_revoked') {
+    return caller.kind === 'key' && caller.keyHash === control.keyHash ? 'revoked' : null;
+  }
+  const login = loginOf(caller);
+  if (login === null) return null;
+  if (control.kind === 'login_ended') return login.tokenHash === control.tokenHash ? 'signed_out' : null;
+  if (control.kind === 'user_logins_ended') {
+    return login.userId === control.userId && login.tokenHash !== control.except ? 'signed_out' : null;
+  }
+  return null;
+}
+
+/** The login by which a caller came, by cookie or by a token that was given to it; null: none. */
+function loginOf(caller: LiveCaller): { readonly userId: string; readonly tokenHash: string } | null {
+  if (caller.kind === 'user') return caller;
+  if (caller.kind === 'key' || caller.loginHash === null) return null;
+  return { userId: caller.subject, tokenHash: caller.loginHash };
+}

@@ -1,0 +1,6 @@
+// The store on MongoDB keeps every promise of the ports: people, settings and the library.
+import { storeContract } from '../contract/store.ts';
+import { mongoDatabases } from './stage.ts';
+
+const databases = mongoDatabases();
+storeContract('mongo', () => databases.open(), ['library']);
