@@ -1,4 +1,4 @@
-// Ctrl-C (Cmd-C) in a table while nothing is selected: the whole text of the cell under the pointer, or of the cell that
+// Ctrl-C (Cmd-C) in a table while nothing is selected: the whole text of the cell under the pointer, or of the one that
 // has the focus, also where the screen shows a part of it.
 import type { RowData } from '@tanstack/react-table';
 import { type RefObject, useEffect, useRef } from 'react';
