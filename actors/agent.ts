@@ -4,6 +4,7 @@ import type { AssignmentRule, Tags } from '../src/domain/agent.ts';
 import { assignedExplicitly, type Resolution } from '../src/domain/assignment.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
+import type { ActorContext, Outcome } from './runtime/define.ts';
 import { actorKind } from './runtime/kind.ts';
 
 /** An open stream. */
@@ -44,6 +45,34 @@ function resolve(
   return ruleSets.of(tenantId, rules).resolve({ agentId, env, tags: merged, explicit });
 }
 
+const named = (bundleName: string): Resolution => ({
+  bundleName,
+  source: 'agent_provided',
+  ruleId: null,
+  rulePattern: null,
+});
+
+/** Notes a stream, and what it follows. Apart from `connect`, all of which an agent's actor keeps while it waits. */
+function connected(
+  state: State,
+  { connectionId, policyVersion, at }: AgentMessages['connect']['body'],
+  resolution: Resolution,
+  { now, epoch }: ActorContext<ActorPorts>,
+): Outcome<AgentMessages['connect']['reply']> {
+  const oldest = now() - streamLifeMs;
+  const kept = state.connections.filter((one) => one.at >= oldest && one.id !== connectionId);
+  state.connections = kept.concat({ id: connectionId, at });
+  const { bundleName, source, ruleId, rulePattern } = resolution;
+  const reply = { bundleName, source, ruleId, rulePattern, resolvedAt: { epoch, at: now() } };
+  if (!policyVersion) return { reply };
+  const { tenantId, env, agentId } = readKey(state.key);
+  const report = { agentId, bundleName, policyVersion, at };
+  return {
+    reply,
+    tells: [tellTo('environment', environmentKey(tenantId, env), 'reportVersion', report)],
+  };
+}
+
 export const agent = actorKind<AgentMessages, State, ActorPorts>({
   kind: 'agent',
 
@@ -52,28 +81,15 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
   },
 
   handlers: {
-    async connect(state, { connectionId, keyId, requested, policyVersion, tags, at }, { ports, now, epoch }) {
+    async connect(state, stream, context) {
+      const { ports } = context;
       const { tenantId, env, agentId } = readKey(state.key);
-      const registration = await ports.registrar.seen({ tenantId, env, keyId }, agentId);
-      let resolution: Resolution;
-      if (requested === null) {
-        state.tags = Object.keys(tags).length === 0 ? noTags : tags;
-        const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
-        resolution = resolve(state, registration, rules, ports);
-        state.effective = resolution;
-      } else {
-        resolution = { bundleName: requested, source: 'agent_provided', ruleId: null, rulePattern: null };
-      }
-      const oldest = now() - streamLifeMs;
-      const kept = state.connections.filter((one) => one.at >= oldest && one.id !== connectionId);
-      state.connections = kept.concat({ id: connectionId, at });
-      const reply = { ...resolution, resolvedAt: { epoch, at: now() } };
-      if (!policyVersion) return { reply };
-      const report = { agentId, bundleName: resolution.bundleName, policyVersion, at };
-      return {
-        reply,
-        tells: [tellTo('environment', environmentKey(tenantId, env), 'reportVersion', report)],
-      };
+      const registration = await ports.registrar.seen({ tenantId, env, keyId: stream.keyId }, agentId);
+      if (stream.requested !== null) return connected(state, stream, named(stream.requested), context);
+      state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
+      const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
+      state.effective = resolve(state, registration, rules, ports);
+      return connected(state, stream, state.effective, context);
     },
 
     async disconnect(state, { connectionId }) {

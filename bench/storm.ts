@@ -1,8 +1,9 @@
 // A storm: N agents open their stream at the same moment, as after a network came back. The hub runs in a process of
 // its own; the bound beside it, in the same run, is a bare uWebSockets.js loop that sends as many bytes from one
-// buffer. Printed: how many were refused, how long until every agent has its document, connections a second, and
-// resident memory per stream a minute later without a forced collection. Usage: npm run build && node
-// dist/bench/storm.js [--clients 10000] [--repeats 3] [--settle 60] [--json]
+// buffer. Printed: how many were refused, how long until every agent has its document, connections a second, the
+// server's processor time per opening (which a busy machine changes least), and resident memory per stream a minute
+// later without a forced collection. Usage: npm run build && node dist/bench/storm.js [--clients 10000] [--repeats 3]
+// [--settle 60] [--json]
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -118,6 +119,12 @@ function runClient(): void {
 /** Resident bytes of a process (Linux). */
 const rssOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+/** Microseconds of processor time that all threads of a process have had (Linux, where a tick is 10 ms). */
+function cpuOf(pid: number): number {
+  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const [user, system] = rest.split(' ').slice(11, 13);
+  return (Number(user) + Number(system)) * 10_000;
+}
 const start = (role: string): ChildProcess =>
   fork(self, [role], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
 const answer = async <T>(child: ChildProcess): Promise<T> => (await once(child, 'message'))[0] as T;
@@ -125,6 +132,8 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => systemCloc
 
 interface Round extends Storm {
   readonly bytes: number;
+  /** Microseconds of processor time per opening, all threads. */
+  readonly cpu: number;
 }
 
 /** One storm against a fresh server. @param settle seconds before its memory is read */
@@ -135,18 +144,21 @@ async function round(role: string, clients: number, settle: number): Promise<Rou
   // What making the first password took goes back to the machine some seconds later; read before, it would hide the
   // streams' memory.
   await pause(idleMs);
-  const idle = rssOf(child.pid ?? 0);
+  const pid = child.pid ?? 0;
+  const idle = rssOf(pid);
+  const before = cpuOf(pid);
   agents.send({ server, count: clients });
   const storm = await answer<Storm>(agents);
+  const cpu = Math.round((cpuOf(pid) - before) / clients);
   await pause(settle * 1000);
-  const bytes = Math.round((rssOf(child.pid ?? 0) - idle) / clients);
+  const bytes = Math.round((rssOf(pid) - idle) / clients);
   agents.send('end');
   await answer(agents);
   agents.disconnect();
   const ended = once(child, 'exit');
   child.disconnect();
   await ended;
-  return { ...storm, bytes };
+  return { ...storm, bytes, cpu };
 }
 
 async function main(): Promise<void> {
@@ -178,6 +190,9 @@ async function main(): Promise<void> {
     process.stdout.write(`bare loop ${list(({ bare }) => bare.ms)}\n`);
     process.stdout.write(
       `  connections a second beside the bare loop: ${ratio.toFixed(2)} (goal ${goals.ratio})\n`,
+    );
+    process.stdout.write(
+      `  processor time per opening, µs: hub ${list(({ hub }) => hub.cpu)}; bare loop ${list(({ bare }) => bare.cpu)}\n`,
     );
     process.stdout.write(`  refused: ${list(({ hub }) => hub.refused)} (goal 0)\n`);
     process.stdout.write(

@@ -67,7 +67,8 @@ export function agentStore(db: Database): Sync<AgentStore> {
 
   const one = `SELECT ${registrations.columns} FROM registrations WHERE rowid = ?`;
 
-  function add(tenantId: string, agentId: string, env: Env, now: number, id: string): Registration {
+  /** Null when there is one. */
+  function add(tenantId: string, agentId: string, env: Env, now: number, id: string): Registration | null {
     const made: Registration = {
       id,
       tenantId,
@@ -81,8 +82,8 @@ export function agentStore(db: Database): Sync<AgentStore> {
       createdAt: now,
       retiredAt: null,
     };
-    db.run(registrations.insert, registrations.values(made));
-    return made;
+    const insert = `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`;
+    return db.run(insert, registrations.values(made)) === 1 ? made : null;
   }
 
   /** What an agent reported would otherwise stay for ever. */
@@ -106,9 +107,12 @@ export function agentStore(db: Database): Sync<AgentStore> {
         [env, now, tenantId, agentId],
       );
       if (row) return { registration: registrations.read(row), made: false };
+      const added = newId === null ? null : add(tenantId, agentId, env, now, newId);
+      if (added) return { registration: added, made: true };
       const known = get(tenantId, agentId);
-      if (newId === null || known?.retiredAt === null) return { registration: known, made: false };
-      if (known === null) return { registration: add(tenantId, agentId, env, now, newId), made: true };
+      if (newId === null || known === null || known.retiredAt === null) {
+        return { registration: known, made: false };
+      }
       const back = db.get(
         `UPDATE registrations SET last_env = ?, last_seen_at = ?, retired_at = NULL WHERE id = ?
            RETURNING ${registrations.columns}`,

@@ -26,8 +26,9 @@ export function createBatcher<T, R>(
       waiting = waiting.slice(max);
       try {
         const results = await flush(batch.map(({ item }) => item));
-        for (const [i, one] of batch.entries()) {
-          const result = results[i];
+        let i = 0;
+        for (const one of batch) {
+          const result = results[i++];
           if (result instanceof Error || result === undefined) one.reject(result);
           else one.resolve(result);
         }

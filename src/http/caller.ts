@@ -4,8 +4,6 @@ import type { Caller } from '../api/call.ts';
 import { cookieOf } from '../api/cookie.ts';
 import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
 import type { StreamCaller } from '../api/stream.ts';
-import { requireAgent } from '../app/acting-agent.ts';
-import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError, refused } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
 import { type OperatorRole, rolesUpTo } from '../domain/principal.ts';
@@ -16,10 +14,10 @@ import type { Log } from '../ports/log.ts';
 import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import {
-  agentIdOf,
   bearer,
   type Headers,
   type Identified,
+  keyFields,
   maxCredential,
   type Scheme,
   type WireNames,
@@ -133,20 +131,7 @@ export function createCallers(options: CallersOptions): Callers {
     if (key.env === null) {
       throw unauthenticated('This API key has no environment: it is for the API under /v1 alone.');
     }
-    const named = agentIdOf(headers, wire);
-    if (named !== null) requireAgent(key, named);
-    return {
-      kind: 'key',
-      keyId: key.id,
-      keyPrefix: key.prefix,
-      keyHash: key.hash,
-      tenantId: key.tenantId,
-      env: key.env,
-      agentId: named ?? onlyAgent(key),
-      agentPattern: key.agentPattern,
-      expiresAt: key.expiresAt,
-      network,
-    };
+    return { kind: 'key', ...keyFields(key, headers, wire, network), env: key.env };
   }
 
   async function byCookie(headers: Headers): Promise<Identified> {

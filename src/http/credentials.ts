@@ -1,7 +1,11 @@
 // What a request may prove itself with, as its headers carry it. Checks no credential.
+
 import type { Caller } from '../api/call.ts';
+import { requireAgent } from '../app/acting-agent.ts';
+import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError } from '../domain/error.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
+import type { ApiKey } from '../domain/tenant.ts';
 
 /** Names on the wire that the edge needs (a part of the handlers' VendorNames). */
 export interface WireNames {
@@ -41,7 +45,7 @@ export function bearer(header: string): string | null {
 }
 
 /** The agent id of the first agent-id header; null when there is none. @throws HubError bad_request */
-export function agentIdOf(headers: Headers, wire: Pick<WireNames, 'agentIdHeaders'>): string | null {
+function agentIdOf(headers: Headers, wire: Pick<WireNames, 'agentIdHeaders'>): string | null {
   for (const name of wire.agentIdHeaders) {
     const value = headers.get(name);
     if (!value) continue;
@@ -51,4 +55,28 @@ export function agentIdOf(headers: Headers, wire: Pick<WireNames, 'agentIdHeader
     return value;
   }
   return null;
+}
+
+/**
+ * What is known of a request with this API key, but the environment.
+ * @throws HubError bad_request; forbidden when it names an agent that the key is not bound to
+ */
+export function keyFields(
+  key: ApiKey,
+  headers: Headers,
+  wire: Pick<WireNames, 'agentIdHeaders'>,
+  network: string,
+) {
+  const named = agentIdOf(headers, wire);
+  if (named !== null) requireAgent(key, named);
+  return {
+    keyId: key.id,
+    keyPrefix: key.prefix,
+    keyHash: key.hash,
+    tenantId: key.tenantId,
+    agentId: named ?? onlyAgent(key),
+    agentPattern: key.agentPattern,
+    expiresAt: key.expiresAt,
+    network,
+  };
 }

@@ -3,16 +3,14 @@
 // up by others' guesses.
 import type { Caller } from '../api/call.ts';
 import type { AuthScheme } from '../api/route.ts';
-import { requireAgent } from '../app/acting-agent.ts';
-import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError, refused } from '../domain/error.ts';
 import { type ApiKey, isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import {
-  agentIdOf,
   bearer,
   type Headers,
+  keyFields,
   maxCredential,
   type Scheme,
   type WireNames,
@@ -77,20 +75,7 @@ export function createHostedSchemes({
 
   /** @throws HubError forbidden, bad_request */
   function callerOf(key: ApiKey, headers: Headers, network: string): Caller {
-    const named = agentIdOf(headers, wire);
-    if (named !== null) requireAgent(key, named);
-    return {
-      kind: 'hostedKey',
-      keyId: key.id,
-      keyPrefix: key.prefix,
-      keyHash: key.hash,
-      tenantId: key.tenantId,
-      env: key.env,
-      agentId: named ?? onlyAgent(key),
-      agentPattern: key.agentPattern,
-      expiresAt: key.expiresAt,
-      network,
-    };
+    return { kind: 'hostedKey', ...keyFields(key, headers, wire, network), env: key.env };
   }
 
   async function operatorOf(token: string): Promise<Caller> {

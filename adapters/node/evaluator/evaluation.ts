@@ -13,6 +13,7 @@ import {
   lintBundle,
   maxEvaluateDocuments,
   RuleError,
+  readBundle,
   type Tracer,
 } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
@@ -84,9 +85,10 @@ function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
   const redaction = createRedaction({ keyPrefixes: [keyPrefix] });
   const operators = faultsOf(words);
   const { looksSecret } = redaction;
+  const read = readBundle(yaml, { ...accepted, ...words, maxDocuments: maxEvaluateDocuments });
   return {
-    bundle: compileForDryRuns(yaml, { ...accepted, toolArguments, operators, looksSecret }),
-    findings: lintBundle(yaml, { ...accepted, ...words, maxDocuments: maxEvaluateDocuments }),
+    bundle: compileForDryRuns(read, { ...accepted, toolArguments, operators, looksSecret }),
+    findings: read.ok ? lintBundle(read, words) : [],
     trace: createTracer({ operators, redaction }),
   };
 }

@@ -9,6 +9,7 @@ import {
   lintBundle,
   maxStoredRules,
   RuleError,
+  readBundle,
   readBundleHeader,
   validateBundle,
 } from 'reeve-agent/rules';
@@ -120,8 +121,9 @@ const rulesetForm = { bundleKinds: [], yaml: { plain: true, maxDepth: 32, maxNod
 
 function inspect({ yaml, accepted, words, form }: Tasks['inspect']['task']): readonly Finding[] {
   const options = { ...accepted, ...inDocument, ...(form === 'ruleset' ? rulesetForm : {}) };
-  const result = compileBundle(yaml, { ...options, operators: stubs(words) });
-  if (result.ok) return lintBundle(yaml, { ...options, ...words });
+  const read = readBundle(yaml, { ...options, operators: words.operators });
+  const result = read.ok ? compileBundle(read.documents, { operators: stubs(words) }) : read;
+  if (result.ok) return read.ok ? lintBundle(read, words) : [];
   const problems = result.problems.map(
     ({ contract, path, line, column, message }): Finding => ({
       severity: 'error',

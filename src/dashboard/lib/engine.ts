@@ -16,7 +16,7 @@ export function problemsOf(text: string): readonly EditorProblem[] {
       severity: 'error' as const,
     }));
   }
-  return lintBundle(text, { maxDocuments: 10 }).map(({ line, column, message, severity, suggestion }) => ({
+  return lintBundle(read).map(({ line, column, message, severity, suggestion }) => ({
     line,
     column,
     severity,

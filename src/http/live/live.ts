@@ -160,7 +160,7 @@ export function createLive(options: LiveOptions): Live {
     stream.endsAt = clock.monotonic() + joinMs;
     wheel.add(stream, clock.random());
     try {
-      await begin(stream);
+      await (stream.admitted.history ? beginFrom(stream) : begin(stream));
       const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
       stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
     } catch (error) {
@@ -179,14 +179,15 @@ export function createLive(options: LiveOptions): Live {
     });
   }
 
-  async function begin(stream: Stream): Promise<void> {
-    if (!stream.admitted.history) {
-      missed.begin(stream);
-      stream.feed.add(stream);
-      await join(stream);
-      if (stream.missed) void missed.send(stream);
-      return;
-    }
+  function begin(stream: Stream): Promise<void> {
+    missed.begin(stream);
+    stream.feed.add(stream);
+    const joined = join(stream);
+    return stream.missed ? joined.then(() => void missed.send(stream)) : joined;
+  }
+
+  /** For streams whose frames are stored. */
+  async function beginFrom(stream: Stream): Promise<void> {
     await joinByHistory(stream, api, () => {
       stream.endsAt = clock.monotonic() + joinMs;
     });

@@ -101,7 +101,8 @@ export class Stream implements Session, Follower<Stream> {
   resumedUntil = 0;
   /** Null: it has what it can have. */
   missed: PendingEvents | null = null;
-  #drained: (() => void)[] = [];
+  /** Null while nobody waits. */
+  #drained: (() => void)[] | null = null;
   seen = 0;
   /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
   replayed: Position | null = null;
@@ -185,7 +186,11 @@ export class Stream implements Session, Follower<Stream> {
 
   /** Resolves when nothing waits and the connection takes more, or when it has ended. */
   async room(): Promise<void> {
-    if (this.isBlocked && !this.ended) await new Promise<void>((resolve) => this.#drained.push(resolve));
+    if (!this.isBlocked || this.ended) return;
+    await new Promise<void>((resolve) => {
+      this.#drained ??= [];
+      this.#drained.push(resolve);
+    });
   }
 
   /** A frame that assigns its agent a bundle moves what it follows, unless it asked for one bundle by name. */
@@ -268,7 +273,9 @@ export class Stream implements Session, Follower<Stream> {
   }
 
   #release(): void {
-    for (const done of this.#drained.splice(0)) done();
+    const waiting = this.#drained ?? [];
+    this.#drained = null;
+    for (const done of waiting) done();
   }
 
   #flush(): boolean {

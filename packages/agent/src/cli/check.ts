@@ -144,7 +144,7 @@ async function findingsOf(file: string, { toolArguments, ...language }: Language
   if (!compiled.ok)
     return compiled.problems.map(({ line, column, message }) => problem(line, column, message));
   const tools = Object.keys(toolArguments);
-  return lintBundle(text, { ...options, tools }).map(
+  return lintBundle(read, { ...options, tools }).map(
     ({ severity, code, contract, line, column, message, suggestion }) => ({
       severity,
       code,

@@ -130,7 +130,7 @@ function copy(root: unknown, names: NameTest, text: (value: string) => string, d
         break;
       }
       const after = detect && typeof previous === 'string' && typeof item === 'string' ? previous : null;
-      if (after !== null && announcesSecret(after, isPair, names)) out.push(redacted);
+      if (after !== null && announcesSecret(after, String(item), isPair, names)) out.push(redacted);
       // Judged as the two words of a command line that they are.
       else if (after !== null && userFlag.test(after)) out.push(text(`-u ${item}`).slice(3));
       else out.push(walk(item, depth + 1) ?? null);
@@ -143,19 +143,20 @@ function copy(root: unknown, names: NameTest, text: (value: string) => string, d
 
 /** A header or variable as an object: `{name: 'Authorization', value: '…'}`. */
 function namesSecret(value: object, names: NameTest): boolean {
-  const { name, key, header } = value as { readonly [field: string]: unknown };
+  const { name, key, header, value: said } = value as { readonly [field: string]: unknown };
+  const about = typeof said === 'string' || typeof said === 'number' ? { value: String(said) } : {};
   return [name, key, header].some(
-    (one) => typeof one === 'string' && names.isSensitiveName(one.slice(0, 128)),
+    (one) => typeof one === 'string' && names.isSensitiveName(one.slice(0, 128), about),
   );
 }
 
 const userFlag = /^(?:-[uU]|--(?:proxy-)?user)$/;
 
 /** A flag in an argument list whose value is the next word, or the name in a pair of name and value. */
-const announcesSecret = (word: string, isPair: boolean, names: NameTest): boolean =>
+const announcesSecret = (word: string, value: string, isPair: boolean, names: NameTest): boolean =>
   word === '-p' ||
   ((isPair ? /^-{0,2}[A-Za-z][\w-]{1,127}$/ : /^--?[A-Za-z][\w-]{1,127}$/).test(word) &&
-    names.isSensitiveName(word.replace(/^-{1,2}/, '')));
+    names.isSensitiveName(word.replace(/^-{1,2}/, ''), { value }));
 
 /** The built-in policy. */
 export const defaultRedaction: Redaction = createRedaction();

@@ -404,6 +404,9 @@ describe('bounds', () => {
     ['flags by name', '--token '],
     ['camels', 'aB'],
     ['programs', 'redis-cli -a x '],
+    ['sentences', 'password is '],
+    ['spoken values', 'token is set to a1-'],
+    ['codes', 'pin 123 '],
   ])('needs linear time for a megabyte of %s', (_name, part) => {
     const text = part.repeat(Math.ceil(1_000_000 / part.length));
     const took = cpuMs(() => {

@@ -30,9 +30,14 @@ export interface LanguageOptions extends AcceptedKinds {
   readonly yaml?: Omit<YamlBounds, 'maxDocuments'>;
 }
 
-export type ReadResult =
-  | { readonly ok: true; readonly documents: readonly RuleDocument[] }
-  | { readonly ok: false; readonly problems: readonly BundleProblem[] };
+/** A text that is valid: what it means, and as it was written, with the places. */
+export interface ReadBundle {
+  readonly ok: true;
+  readonly documents: readonly RuleDocument[];
+  readonly parsed: readonly YamlDocument[];
+}
+
+export type ReadResult = ReadBundle | { readonly ok: false; readonly problems: readonly BundleProblem[] };
 
 const sideEffects: readonly SideEffect[] = ['pure', 'read', 'write', 'irreversible'];
 
@@ -66,7 +71,7 @@ export function readBundle(yamlText: string, options: LanguageOptions = {}): Rea
   }
   return problems.length > 0
     ? { ok: false, problems: problems.slice(0, maxProblems) }
-    : { ok: true, documents };
+    : { ok: true, documents, parsed };
 }
 
 /** A problem that has no place inside a document; takes line and column out of a parser's message. */

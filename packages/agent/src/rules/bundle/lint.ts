@@ -3,10 +3,10 @@
 import { compileGlob } from '../evaluate/glob.ts';
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
-import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath } from '../yaml.ts';
+import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
 import { deadParts } from './dead.ts';
 import { nearestWord } from './distance.ts';
-import { type LanguageOptions, readBundle } from './document.ts';
+import { type LanguageOptions, type ReadBundle, readBundle } from './document.ts';
 import { isMapping, pathText } from './reader.ts';
 import { contractWords, rulesetWords, spellEffect, type Vocabulary } from './vocabulary.ts';
 
@@ -58,10 +58,14 @@ export interface LintOptions extends LanguageOptions {
 /** Findings kept for one text. */
 export const maxFindings = 100;
 
-/** The findings of a text, in its order; none for a text that is not valid, which is `readBundle`'s to say. */
-export function lintBundle(yamlText: string, options: LintOptions = {}): LintFinding[] {
-  if (!readBundle(yamlText, options).ok) return [];
-  return parseYaml(yamlText, { maxDocuments: options.maxDocuments ?? 1 })
+/**
+ * The findings of a text, in its order; none for a text that is not valid, which is `readBundle`'s to say.
+ * @param source the text, or what `readBundle` made of it by the same options
+ */
+export function lintBundle(source: string | ReadBundle, options: LintOptions = {}): LintFinding[] {
+  const read = typeof source === 'string' ? readBundle(source, options) : source;
+  if (!read.ok) return [];
+  return read.parsed
     .flatMap((document) => new Linter(document, options).run())
     .sort((a, b) => a.line - b.line || a.column - b.column)
     .slice(0, maxFindings);

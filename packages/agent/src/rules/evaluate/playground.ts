@@ -1,5 +1,6 @@
 // Dry runs: every rule that looks at a call, none of them deciding alone; nothing is counted and no event is made.
 
+import type { ReadResult } from '../bundle/document.ts';
 import type { Effect, Mode } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
 import { type Budget, newBudget } from '../regex/regex.ts';
@@ -121,9 +122,15 @@ function requireToolName({ tool }: ToolCall): void {
   if (problem !== null) throw new RuleError(`Invalid tool name: ${problem}`);
 }
 
-/** The first half of `evaluateYaml`, for callers that try many calls. @throws RuleError "Invalid contract YAML: …" */
-export function compileForDryRuns(yamlText: string, engine: EngineOptions = {}): CompiledBundle {
-  const compiled = compileBundle(yamlText, { maxDocuments: maxEvaluateDocuments, ...engine });
+/**
+ * The first half of `evaluateYaml`, for callers that try many calls.
+ * @param source a text, or what `readBundle` made of it
+ * @throws RuleError "Invalid contract YAML: …"
+ */
+export function compileForDryRuns(source: string | ReadResult, engine: EngineOptions = {}): CompiledBundle {
+  const read = typeof source === 'string' ? null : source;
+  const options = { maxDocuments: maxEvaluateDocuments, ...engine };
+  const compiled = read?.ok === false ? read : compileBundle(read?.documents ?? String(source), options);
   if (compiled.ok) return compiled.bundle;
   const all = compiled.problems.map((problem) => problem.message.replace(/^Invalid YAML: /, ''));
   throw new RuleError(`Invalid contract YAML: ${all.join('; ')}`.slice(0, 10_000));

@@ -55,6 +55,20 @@ const endsInPwd = /(?:^|_)pwd\d*$|^oldpwd$/;
 const endsInPass =
   /(?:^|_)(?:admin|app|auth|basic|database|db|docker|email|ftp|git|http|imap|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|sudo|user|vnc|wifi)_?pass\d*$/;
 
+/** Codes that people type: their names are ordinary words (`pin` a version, a pin of a board), so the value decides. */
+const endsInCode =
+  /(?:^|_)(?:pin|otp|totp|passcode|cvv2?|cvc2?|(?:pin|otp|totp|mfa|2fa|tfa|sms|verification|one_time|security|login)_code)$/;
+
+/** 4 to 10 digits (a card's check digits are 3), in groups or not. */
+const isCode = (name: string, value: unknown): boolean => {
+  if (typeof value !== 'string' && typeof value !== 'number') return false;
+  const digits = String(value)
+    .trim()
+    .replace(/[.,;)]$/, '');
+  const least = /cv[vc]2?$/.test(name) ? 3 : 4;
+  return digits.length <= 14 && /^\d+(?:[ -]\d+)*$/.test(digits) && digits.replace(/\D/g, '').length >= least;
+};
+
 /** A value that can only be a folder's path: from the root, a drive, home, or here. */
 const path = /^(?:[\\/]|[A-Za-z]:[\\/]|~(?:[\\/]|$)|\.{1,2}(?:[\\/]|$))[\p{L}\p{N}\s._~\\/@:-]*$/u;
 
@@ -98,6 +112,7 @@ export function nameTest(sensitive: Iterable<string>, safe: Iterable<string>): N
       if (known !== null) return known;
       if (endsInPwd.test(name)) return !isPath(value);
       if (endsInPass.test(name)) return typeof value !== 'boolean' && typeof value !== 'number';
+      if (endsInCode.test(name)) return isCode(name, value);
       return hasWord(name) || plain.split('_').some((part) => wordParts.has(part));
     },
     isSensitiveName(given, { value, exported = false } = {}) {
@@ -107,6 +122,7 @@ export function nameTest(sensitive: Iterable<string>, safe: Iterable<string>): N
       if (known !== null) return known;
       if (endsInPwd.test(name)) return !isPath(value);
       if (endsInPass.test(name)) return true;
+      if (endsInCode.test(name)) return value === undefined || isCode(name, value);
       // An environment variable is named by whoever needs it: any sensitive word counts.
       if (/^[A-Z][A-Z0-9_]*$/.test(given)) return hasWord(name) || (exported && exportedSecret.test(given));
       return secretKeys.test(name) || (!/keys?\d*$|tokens$/.test(name) && lastWord(name));

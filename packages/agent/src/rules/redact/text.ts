@@ -1,6 +1,7 @@
 // Secrets inside commands, headers, connection strings and other text: what follows a name that says so. Linear in the
 // text's length.
 import type { NameTest } from './key.ts';
+import { hideInProse } from './prose.ts';
 import { redacted } from './secret.ts';
 
 /** Hides what names, flags, schemes and addresses in the text say is a secret. */
@@ -14,7 +15,8 @@ export function hideInline(text: string, names: NameTest): string {
   if (/[=:]/.test(hidden)) hidden = hideAssigned(hidden, names);
   if (hidden.includes('-')) hidden = hideFlags(hidden, names);
   hidden = hidden.replace(setting, hideByName(names));
-  return hidden.replace(sqlPassword, `$1${redacted}`).replace(netrcPassword, `$1${redacted}`);
+  hidden = hidden.replace(sqlPassword, `$1${redacted}`).replace(netrcPassword, `$1${redacted}`);
+  return hideInProse(hidden);
 }
 
 const scheme = /(\b(?:bearer|basic)[ \t]+)([A-Za-z0-9._~+/=-]{8,})/gi;
@@ -99,9 +101,13 @@ function hideAssigned(text: string, names: NameTest): string {
     const at = match.index + whole.length;
     const toLineEnd =
       wholeLine.test(name) || (whole.trimEnd().endsWith(':') && startsLine(text, match.index));
-    const value = valueAt(text, at, quotes.openAt(at), { toLineEnd, inJson: nameQuote !== undefined });
-    const shown = text.slice(value.from, value.to);
-    if (shown === '' || !names.isSensitiveName(name, { exported, value: shown })) continue;
+    const open = quotes.openAt(at);
+    const isSecret = ({ from, to }: Value): boolean =>
+      to > from && names.isSensitiveName(name, { exported, value: text.slice(from, to) });
+    let value = valueAt(text, at, open, { toLineEnd, inJson: nameQuote !== undefined });
+    // A code of digits may be followed by words about it.
+    if (toLineEnd && !isSecret(value)) value = valueAt(text, at, open, { toLineEnd: false, inJson: false });
+    if (!isSecret(value)) continue;
     // JSON keeps the quotes of the value, so that it can still be read; a shell needs none.
     const [begin, end] = nameQuote === undefined ? [at, value.end] : [value.from, value.to];
     out += text.slice(from, begin) + redacted;

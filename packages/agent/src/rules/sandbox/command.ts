@@ -4,6 +4,7 @@ import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import { type Boundaries, isHarmless } from './boundaries.ts';
 import { expandBraces } from './brace.ts';
+import { commandsWithin } from './inner.ts';
 import { hostsOfProgram } from './network.ts';
 import { hasWildcard, literalWord, readCommand, type ShellCommand, type ShellWord } from './shell.ts';
 import { textWords } from './texts.ts';
@@ -25,7 +26,9 @@ export interface CommandRules {
 
 /** Commands within commands: `sh -c "sh -c …"`. */
 const maxDepth = 8;
-const shells = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'ash']);
+const shells = new Set([
+  ...['sh', 'bash', 'zsh', 'dash', 'ksh', 'ash', 'rbash', 'mksh', 'yash', 'fish', 'csh', 'tcsh'],
+]);
 
 export const commandLeaves = (rules: CommandRules, command: NamedCommand, budget: Budget): boolean =>
   new CommandJudge(rules, budget).leaves(command, 0);
@@ -136,9 +139,12 @@ class CommandJudge {
       if (inner && (hasWildcard(inner) || this.leaves({ line: inner.text, words: [] }, depth + 1)))
         return true;
     }
-    const first = words[0]?.text;
+    const texts = words.map(({ text }) => text);
+    // Which programs may run such a command is not asked: who allows tar or git allows what they start.
+    const others = new CommandJudge({ ...this.#rules, commands: null }, this.#budget);
+    if (commandsWithin(texts).some((line) => others.leaves({ line, words: [] }, depth + 1))) return true;
+    const [first, ...rest] = texts;
     if (first !== 'eval' && first !== 'trap') return false;
-    const rest = words.slice(1).map(({ text }) => text);
     const inner = first === 'eval' ? rest.join(' ') : (rest[0] ?? '');
     return this.leaves({ line: inner, words: [] }, depth + 1);
   }
@@ -179,8 +185,9 @@ function* partsOf(word: string): Iterable<string | null> {
     }
     const part = word.slice(i + 1);
     yield part;
-    // `a=<file` and `a=~/x:~/y` are read as files too.
+    // `a=<file` and `a=~/x:~/y` are read as files too, and so is each of `a=@x,y`.
     if (part[0] === '<') yield part.slice(1);
+    if (word[i] === '@' && word[i - 1] === '=') yield* part.split(/[,;]/).slice(0, maxParts);
     // Of a URL's address nothing is a list: what follows its scheme is no path from the root.
     if (word[i] === '=') yield* part.replace(addressOfUrl, '').split(':').slice(1, maxParts);
   }

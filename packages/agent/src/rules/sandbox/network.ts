@@ -61,9 +61,9 @@ const programs: ReadonlyMap<string, NetworkProgram> = new Map([
       '--rsh --exclude --include --exclude-from --include-from --files-from --filter --rsync-path',
     ),
   ],
-  ['nc', plain('eGgIiMmOopPqsTVwXx')],
+  ['nc', { ...plain('eGgIiMmOopPqsTVwX'), hosts: '-x' }],
   ['ncat', plain('ceGgimopPsw')],
-  ['netcat', plain('eGgIiMmOopPqsTVwXx')],
+  ['netcat', { ...plain('eGgIiMmOopPqsTVwX'), hosts: '-x' }],
   ['ftp', plain('NoPqrsTu')],
   ['telnet', plain('bceklnSX')],
   ['ping', { operands: 'all', shorts: 'cFIiLlMmNpQsStTWw', longs: '' }],
@@ -93,20 +93,28 @@ const gitSubcommands = new Set([
   'submodule',
   'archive',
 ]);
-/** Programs that run the command in their own words. */
-const wrappers = new Set([
-  'sudo',
-  'doas',
-  'env',
-  'nohup',
-  'time',
-  'nice',
-  'ionice',
-  'timeout',
-  'stdbuf',
-  'command',
-  'exec',
-  'xargs',
+/** Programs that run the command in their own words, with the letters of options that take a value. */
+const wrappers: ReadonlyMap<string, string> = new Map([
+  ['sudo', 'CDgGhpRrTtuU'],
+  ['doas', 'Cu'],
+  ['env', 'CSu'],
+  ['nohup', ''],
+  ['time', 'fo'],
+  ['nice', 'n'],
+  ['ionice', 'cnpPu'],
+  ['timeout', 'ks'],
+  ['stdbuf', 'eio'],
+  ['command', ''],
+  ['exec', 'a'],
+  ['xargs', 'adEILnPs'],
+  ['setsid', ''],
+  ['busybox', ''],
+  ['unbuffer', ''],
+  ['chronic', ''],
+  ['proxychains', 'f'],
+  ['proxychains4', 'f'],
+  ['strace', 'abeEIoOpPsSuX'],
+  ['watch', 'n'],
 ]);
 
 const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
@@ -114,33 +122,76 @@ const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).r
 /** The hosts a command names without a scheme; none for a program that is not known to use the network. */
 export function hostsOfProgram(words: readonly string[]): ReadonlySet<string> {
   const hosts = new Set<string>();
+  addProgram(hosts, words);
+  return hosts;
+}
+
+function addProgram(hosts: Set<string>, words: readonly string[]): void {
   const at = programIndex(words);
   const name = nameOf(words[at] ?? '');
   const program = programs.get(name);
-  if (program) addOperands(hosts, program, words.slice(at + 1));
-  else if (name === 'git') addGit(hosts, words.slice(at + 1));
-  return hosts;
+  const rest = words.slice(at + 1);
+  // What a variable makes a proxy of everything.
+  for (const word of words.slice(0, at)) {
+    const proxy = /^\w*_proxy=(.+)$/i.exec(word)?.[1];
+    if (proxy !== undefined) addValue(hosts, proxy);
+  }
+  if (program) addOperands(hosts, program, rest);
+  else if (name === 'git') addGit(hosts, rest);
+  else if (name === 'find') for (const command of commandsOfFind(rest)) addProgram(hosts, command);
+}
+
+/** What `find` runs: up to `;` or `+`. */
+function* commandsOfFind(words: readonly string[]): Iterable<readonly string[]> {
+  for (const [i, word] of words.entries()) {
+    if (!/^-(?:exec|ok)(?:dir)?$/.test(word)) continue;
+    const rest = words.slice(i + 1);
+    const end = rest.findIndex((one) => one === ';' || one === '+');
+    const command = end < 0 ? rest : rest.slice(0, end);
+    if (nameOf(command[0] ?? '') !== 'find') yield command;
+  }
 }
 
 /** Where the program stands behind assignments and the programs that only run it. */
 function programIndex(words: readonly string[]): number {
+  let valued: string | null = null;
   let at = 0;
-  let wrapped = false;
   for (; at < words.length; at++) {
     const word = words[at] as string;
-    if (wrappers.has(nameOf(word))) wrapped = true;
-    else if (!/^\w+=/.test(word) && !(wrapped && /^(?:-|\d)/.test(word))) break;
+    const wrapper = wrappers.get(nameOf(word));
+    if (wrapper !== undefined) valued = wrapper;
+    else if (valued !== null && /^-[A-Za-z]/.test(word)) {
+      // A value that is a word of its own is no program.
+      const letter = [...word].findIndex((char, i) => i > 0 && valued?.includes(char));
+      if (letter === word.length - 1) at++;
+    } else if (!/^\w+=/.test(word) && !(valued !== null && /^(?:-|\d)/.test(word))) break;
   }
   return at;
 }
 
 function addGit(hosts: Set<string>, words: readonly string[]): void {
   let at = 0;
-  while (words[at]?.startsWith('-')) at += gitGlobals.has(words[at] as string) ? 2 : 1;
+  while (words[at]?.startsWith('-')) {
+    if (words[at] === '-c') addGitSetting(hosts, (words[at + 1] ?? '').split('='));
+    at += gitGlobals.has(words[at] as string) ? 2 : 1;
+  }
   const subcommand = words[at] ?? '';
+  if (subcommand === 'config') {
+    for (const [i, word] of words.entries()) addGitSetting(hosts, [word, words[i + 1] ?? '']);
+  }
   if (!gitSubcommands.has(subcommand)) return;
   const refs = subcommand === 'fetch' || subcommand === 'pull' || subcommand === 'push';
   addOperands(hosts, gitRemotes, words.slice(at + 1), refs);
+}
+
+/** Settings that send git elsewhere: an address of a remote, another name for an address, a proxy. */
+function addGitSetting(hosts: Set<string>, [key = '', ...rest]: readonly string[]): void {
+  const base = /^url\.(.+)\.(?:push)?insteadof$/i.exec(key)?.[1];
+  const value = base ?? (/^(?:remote\..+\.(?:push)?url|(?:.+\.)?proxy)$/i.test(key) ? rest.join('=') : '');
+  if (value === '' || value.includes('://')) return;
+  const host = hostOfRemote(value);
+  if (host !== null) hosts.add(host);
+  else if (/proxy$/i.test(key)) addValue(hosts, value);
 }
 
 /**

@@ -67,7 +67,9 @@ const percentDecode = (text: string): string =>
 
 /** Whether a whole text is a path by its look, whatever the name it stands under. */
 export const looksLikePath = (text: string): boolean =>
-  /^(?:\/|\.\.?[\\/]|~[\w.-]*\/|[a-z]:[\\/]|file:)/i.test(text) ||
+  /^(?:\/|\.\.?[\\/]|~[\w.-]*\/|[a-z]:[\\/]|(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:)/i.test(
+    text,
+  ) ||
   text === '~' ||
   text === '..' ||
   (climbs(text) && !/\s/.test(text));

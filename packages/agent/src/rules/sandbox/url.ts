@@ -18,10 +18,14 @@ export const looksLikeUrl = (text: string): boolean =>
 /** `user@host:path`, as copying programs and git read it. */
 export const looksLikeRemote = (text: string): boolean => /^[^\s@/:]+@[^\s@/:]+:\S*$/.test(text);
 
-export const isFileUrl = (text: string): boolean => /^file:/i.test(text);
+export const isFileUrl = (text: string): boolean => fileUrl.test(text);
+
+/** Also within another URL, as archives, viewers and package managers name files. */
+const fileUrl = /^(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:/i;
 
 /** The path of a `file:` URL, percent-decoded by nobody yet. */
-export function filePathOf(url: string): string {
+export function filePathOf(given: string): string {
+  const url = given.replace(fileUrl, 'file:');
   try {
     const { pathname, hostname } = new URL(url);
     // A drive letter needs no slash before it; a host names another machine's files.

@@ -1,0 +1,129 @@
+// Commands that programs other than shells are given in one word: the value of an option, of a variable or of a setting
+// of git. Interpreters of other languages are not read: who lets them run lets everything run.
+
+/** Options whose value is a command line. */
+interface Carrier {
+  readonly shorts: string;
+  readonly longs: readonly string[];
+}
+
+const carrier = (shorts: string, ...longs: readonly string[]): Carrier => ({ shorts, longs });
+const tar = carrier(
+  'IF',
+  ...['--use-compress-program', '--to-command', '--rsh-command', '--info-script', '--new-volume-script'],
+);
+const asUser = carrier('c', '--command');
+
+const carriers: ReadonlyMap<string, Carrier> = new Map([
+  ['env', carrier('S', '--split-string')],
+  ['tar', tar],
+  ['gtar', tar],
+  ['bsdtar', tar],
+  ['zip', carrier('', '-TT', '--unzip-command')],
+  ['rsync', carrier('e', '--rsh')],
+  ['sort', carrier('', '--compress-program')],
+  ['man', carrier('P', '--pager')],
+  ['flock', asUser],
+  ['su', asUser],
+  ['runuser', asUser],
+  ['script', asUser],
+  ['npx', carrier('c', '--call')],
+  ['npm', carrier('c', '--call')],
+]);
+
+/** Programs that hand each operand with a blank in it to a shell. */
+const runners = new Set(['watch', 'parallel']);
+const sshLike = new Set(['ssh', 'scp', 'sftp', 'sshfs']);
+const sshCommand = /^(?:ProxyCommand|LocalCommand|KnownHostsCommand)[\s=]+(.*)$/is;
+/** Variables that programs run. */
+const variable =
+  /^\w*(?:PAGER|EDITOR|VISUAL|BROWSER|_COMMAND|ASKPASS|LESSOPEN|LESSCLOSE|GIT_SSH|RSYNC_RSH)=(.+)$/s;
+/** Settings of git that it runs; one that begins with `!` is run whatever its name. */
+const gitSetting =
+  /(?:^(?:pager|difftool|mergetool)\..*|(?:command|cmd|pager|editor|program|helper|external|textconv|driver|clean|smudge|process))$/i;
+
+const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
+
+/** The command lines that the words of one command hold besides its own. */
+export function commandsWithin(words: readonly string[]): readonly string[] {
+  const found: string[] = [];
+  for (const [i, word] of words.entries()) {
+    const set = variable.exec(word)?.[1];
+    if (set !== undefined) found.push(set.replace(/^\|-?/, ''));
+    const rest = words.slice(i + 1);
+    const name = nameOf(word);
+    const options = carriers.get(name);
+    if (options) found.push(...valuesOf(rest, options));
+    if (options === tar)
+      found.push(...valuesOf(rest, carrier('', '--checkpoint-action')).flatMap(checkpoint));
+    if (runners.has(name)) found.push(...rest.filter((one) => /\s/.test(one)));
+    if (sshLike.has(name)) {
+      for (const value of valuesOf(rest, carrier('o'))) found.push(sshCommand.exec(value)?.[1] ?? '');
+    }
+    if (name === 'git') found.push(...gitCommands(rest));
+  }
+  return found.filter((line) => line.trim() !== '');
+}
+
+const checkpoint = (action: string): string[] => (action.startsWith('exec=') ? [action.slice(5)] : []);
+
+/** What stands behind options, in their own word or in the next one. */
+function valuesOf(words: readonly string[], { shorts, longs }: Carrier): readonly string[] {
+  const values: string[] = [];
+  for (const [i, word] of words.entries()) {
+    const next = words[i + 1] ?? '';
+    const equals = word.indexOf('=');
+    if (longs.includes(word)) values.push(next);
+    else if (equals > 0 && longs.includes(word.slice(0, equals))) values.push(word.slice(equals + 1));
+    else if (/^-[A-Za-z]/.test(word)) {
+      const letter = [...word].findIndex((char, at) => at > 0 && shorts.includes(char));
+      if (letter > 0) values.push(letter === word.length - 1 ? next : word.slice(letter + 1));
+    }
+  }
+  return values;
+}
+
+const gitLongs = carrier(
+  '',
+  '--upload-pack',
+  '--receive-pack',
+  '--exec',
+  '--extcmd',
+  '--open-files-in-pager',
+);
+/** Letters that mean a command in one subcommand alone. */
+const gitShorts: { readonly [subcommand: string]: string } = {
+  clone: 'u',
+  rebase: 'x',
+  difftool: 'x',
+  grep: 'O',
+};
+
+function gitCommands(words: readonly string[]): readonly string[] {
+  const found = [...valuesOf(words, gitLongs)];
+  for (const [i, word] of words.entries()) {
+    const next = words[i + 1] ?? '';
+    if (word === '-c' || word === '--config') found.push(...setting(next.split('=')));
+    else if (/^(?:[a-z.]+\.)?[a-z-]+\.[\w.-]+$/i.test(word) && words.includes('config'))
+      found.push(...setting([word, next]));
+    else if (/-filter$/.test(word)) found.push(next);
+    else if (word.startsWith('ext::')) found.push(word.slice(5).replace(/%(.)/g, '$1'));
+    else if (Object.hasOwn(gitShorts, word))
+      found.push(...valuesOf(words.slice(i + 1), carrier(gitShorts[word] ?? '')));
+  }
+  const each = words.indexOf('foreach');
+  if (each > 0 && words[each - 1] === 'submodule')
+    found.push(
+      words
+        .slice(each + 1)
+        .filter((word) => !/^--(?:recursive|quiet)$/.test(word))
+        .join(' '),
+    );
+  return found;
+}
+
+function setting([key = '', ...rest]: readonly string[]): readonly string[] {
+  const value = rest.join('=');
+  if (value.startsWith('!')) return [value.slice(1)];
+  return gitSetting.test(key) ? [value] : [];
+}
