@@ -108,6 +108,31 @@ describe('keys alone', () => {
     await seen.context.close();
   });
 
+  it('leave the editor of a dialog by Escape, which closes the dialog only from its other controls', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('button', { name: 'New contract' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New contract' });
+    await dialog.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('# kept');
+    const editor = dialog.locator('.editor');
+    expect(await hasFocus(editor)).toBe(true);
+    // The first one closes the words that the editor offers, if it does.
+    const left = async (): Promise<boolean> => {
+      await page.keyboard.press('Escape');
+      return !(await hasFocus(editor));
+    };
+    expect((await left()) || (await left())).toBe(true);
+    expect(await dialog.evaluate((one) => one.contains(document.activeElement))).toBe(true);
+    await dialog.locator('.cm-line').filter({ hasText: '# kept' }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('begin a page at its top, and lead from the navigation into it', async () => {
     const seen = await view(hub.url, { cookie, height: 500 });
     const { page } = seen;

@@ -134,3 +134,34 @@ it('steps through rows in the order that is shown', async () => {
   noFaults(seen);
   await seen.context.close();
 });
+
+it('copies the whole text of a cell that the screen cuts, and leaves a selected text alone', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const { key } = await hub.key(cookie);
+  const long = `agent-${'x'.repeat(150)}-end`;
+  const events = [{ call_id: 'long', agent_id: long, tool_name: 'read_file', verdict: 'call_allowed' }];
+  await hub.call('POST', '/api/v1/events', { key, agent: 'agent-1', body: { events } });
+  const part = long.slice(0, 40);
+  await page.goto(`/dashboard/agents?search=${part}`);
+  const cell = table(page).getByRole('button', { name: /^agent-x/ });
+  await cell.waitFor();
+  expect(await cell.textContent()).not.toBe(long);
+  await cell.hover();
+  await page.keyboard.press('Control+c');
+  await page.getByText(/^Copied: agent-x/).waitFor();
+  const search = page.getByRole('searchbox', { name: 'Search in agents' });
+  await search.fill('');
+  await search.press('Control+v');
+  expect(await search.inputValue()).toBe(long);
+  // What a person selected is theirs, wherever the pointer is.
+  await search.fill(part);
+  await search.press('Control+a');
+  await cell.hover();
+  await page.keyboard.press('Control+c');
+  await search.fill('');
+  await search.press('Control+v');
+  expect(await search.inputValue()).toBe(part);
+  noFaults(seen);
+  await seen.context.close();
+});

@@ -10,6 +10,7 @@ const groups: readonly { readonly name: string; readonly keys: readonly (readonl
       ['j / k', 'next / previous'],
       ['Enter', 'open'],
       ['Esc', 'close'],
+      ['Ctrl C', 'copy the cell'],
     ],
   },
   {

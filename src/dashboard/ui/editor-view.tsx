@@ -106,6 +106,20 @@ const overSelection = EditorView.domEventHandlers({
   },
 });
 
+/** The next that a keyboard reaches in the same dialog or page. */
+const controlAfter = (place: HTMLElement | null): HTMLElement | undefined =>
+  [
+    ...(place?.closest('.dialog') ?? document).querySelectorAll<HTMLElement>(
+      'button, input, select, textarea, a',
+    ),
+  ].find(
+    (one) =>
+      place !== null &&
+      (place.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0 &&
+      !one.matches(':disabled') &&
+      one.checkVisibility(),
+  );
+
 export default function EditorViewOf({ label, value, onValue, problems }: EditorProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
@@ -135,7 +149,8 @@ export default function EditorViewOf({ label, value, onValue, problems }: Editor
           ...(readOnly ? [EditorState.readOnly.of(true)] : [autocompletion({ override: [offer] })]),
           help,
           overSelection,
-          // Escape leaves the editor, so that Tab does not hold a keyboard in it.
+          // Escape closes an offer, or leaves the editor so that Tab does not hold a keyboard in it. The dialog around
+          // it stays, with what was typed.
           keymap.of([
             ...completionKeymap,
             ...defaultKeymap,
@@ -143,8 +158,11 @@ export default function EditorViewOf({ label, value, onValue, problems }: Editor
             indentWithTab,
             {
               key: 'Escape',
+              stopPropagation: true,
               run: (editor) => {
-                editor.contentDOM.blur();
+                const next = controlAfter(host.current);
+                if (next) next.focus();
+                else editor.contentDOM.blur();
                 return true;
               },
             },

@@ -93,7 +93,7 @@ const fields =
  * Whether a key belongs to a field or to a dialog rather than to the page. The editor is in a shadow root, where an
  * event names as its target what holds the editor: the path has the element that was typed in.
  */
-export const isTyping = (event: KeyboardEvent): boolean =>
+export const isTyping = (event: Event): boolean =>
   event.composedPath().some((one) => one instanceof Element && one.matches(fields));
 
 /** Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`. */

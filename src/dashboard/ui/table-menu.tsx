@@ -4,15 +4,13 @@ import type { RowData } from '@tanstack/react-table';
 import type { JSX } from 'react';
 import { download } from './download.ts';
 import { Icon } from './icons.tsx';
-import type { Column, Model } from './table-model.ts';
+import { type Column, type Model, textOf } from './table-model.ts';
 
 function quoted(text: string): string {
   // A cell that begins like a formula would be run by a spreadsheet.
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
-
-const textOf = <R,>({ text, sort }: Column<R>, row: R): string => text?.(row) ?? String(sort?.(row) ?? '');
 
 export function TableMenu<R extends RowData>({
   name,

@@ -30,6 +30,10 @@ export interface Column<R> {
   readonly width?: number;
 }
 
+/** The whole of a cell as text. */
+export const textOf = <R>({ text, sort }: Column<R>, row: R): string =>
+  text?.(row) ?? String(sort?.(row) ?? '');
+
 const features = tableFeatures({
   columnVisibilityFeature,
   coreRowModel: keptRows,

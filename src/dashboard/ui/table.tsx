@@ -5,6 +5,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, type ReactNode, useEffect, useRef } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { counted } from '../lib/text.ts';
+import { useCopyCell } from './copy-cell.ts';
 import { Icon } from './icons.tsx';
 import { useStepKeys } from './overlay.tsx';
 import { TableMenu } from './table-menu.tsx';
@@ -70,6 +71,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
     virtual.scrollToIndex(rows.indexOf(row));
   };
   useStepKeys(rows, at, onOpen && step);
+  useCopyCell(box, rows, shown, onSelect ? 1 : 0);
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const grid = [

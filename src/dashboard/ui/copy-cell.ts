@@ -1,0 +1,53 @@
+// Ctrl-C (Cmd-C) in a table while nothing is selected: the whole text of the cell under the pointer, or of the one that
+// has the focus, also where the screen shows a part of it.
+import type { RowData } from '@tanstack/react-table';
+import { type RefObject, useEffect, useRef } from 'react';
+import { middleCut, visible } from '../lib/text.ts';
+import { isTyping, say } from './overlay.tsx';
+import { type Column, textOf } from './table-model.ts';
+
+const cellOf = (target: EventTarget | null): Element | null =>
+  target instanceof Element ? target.closest('[role=cell]') : null;
+
+/** @param columns those that are shown @param before cells of a row that stand before the first column */
+export function useCopyCell<R extends RowData>(
+  box: RefObject<HTMLElement | null>,
+  rows: readonly { readonly original: R }[],
+  columns: readonly Column<R>[],
+  before: number,
+): void {
+  const state = useRef({ rows, columns, before });
+  state.current = { rows, columns, before };
+  useEffect(() => {
+    const table = box.current;
+    if (!table) return;
+    let pointed: Element | null = null;
+    const point = ({ target }: Event): void => {
+      pointed = cellOf(target);
+    };
+    const leave = (): void => {
+      pointed = null;
+    };
+    const copy = (event: ClipboardEvent): void => {
+      const focused = document.activeElement;
+      const cell = pointed ?? (table.contains(focused) ? cellOf(focused) : null);
+      if (!cell?.isConnected || getSelection()?.isCollapsed === false || isTyping(event)) return;
+      const row = state.current.rows[Number(cell.parentElement?.ariaRowIndex) - 2];
+      const nth = [...(cell.parentElement?.children ?? [])].indexOf(cell) - state.current.before;
+      const column = state.current.columns[nth];
+      const text = row && column ? textOf(column, row.original) : '';
+      if (text === '') return;
+      event.preventDefault();
+      event.clipboardData?.setData('text/plain', text);
+      say(`Copied: ${middleCut(visible(text), 80)}`);
+    };
+    table.addEventListener('pointerover', point);
+    table.addEventListener('pointerleave', leave);
+    document.addEventListener('copy', copy);
+    return () => {
+      table.removeEventListener('pointerover', point);
+      table.removeEventListener('pointerleave', leave);
+      document.removeEventListener('copy', copy);
+    };
+  }, [box]);
+}
