@@ -78,7 +78,7 @@ describe('whole bodies', () => {
   const bodies: { readonly [what: string]: [path: string, body: string | Uint8Array, status: number[]] } = {
     'not JSON at all': ['/api/v1/events', 'hello', [400]],
     nothing: ['/api/v1/events', '', [400, 422]],
-    'a bare null': ['/api/v1/events', 'null', [400]],
+    'a bare null': ['/api/v1/events', 'null', [422]],
     'a bare list': ['/api/v1/approvals', '[]', [422]],
     'bytes that are no UTF-8': ['/api/v1/events', Buffer.from([0x7b, 0xff, 0x7d]), [400]],
     'UTF-16': ['/api/v1/approvals', Buffer.from('{"a":1}', 'utf16le'), [400]],
