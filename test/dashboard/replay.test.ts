@@ -65,7 +65,7 @@ describe('replays', () => {
     const { page } = seen;
     await page.goto('/dashboard/bundles?id=shop');
     const panel = page.getByRole('region', { name: 'Replay over past calls' });
-    await page.getByLabel('From').selectOption('2');
+    await page.getByLabel('From', { exact: true }).selectOption('2');
     await page.getByLabel('To', { exact: true }).selectOption('1');
     await panel.getByText(/and by version 2\./).waitFor();
     await panel.getByRole('button', press).click();
