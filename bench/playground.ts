@@ -5,10 +5,11 @@
 // known text is within 5 ms. Usage: node dist/bench/playground.js [--rounds R] [--calls N] [--json]
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startHub } from '../src/bootstrap/hub.ts';
-import { type Admin, setUp } from './admin.ts';
+import { setUp } from './admin.ts';
 import { benchFolder } from './folder.ts';
 import { isMet, lineOf, median, percentile, round } from './numbers.ts';
 
@@ -64,27 +65,53 @@ const timesOf = (times: readonly number[]): Times => ({
   p99: percentile(times, 0.99),
 });
 
-/** Milliseconds from the request to the parsed answer. */
-async function timed(request: () => Promise<unknown>): Promise<number> {
-  const before = performance.now();
-  await request();
-  return performance.now() - before;
+/** One connection of the admin's. Takes nothing of an answer but its bytes: what a client does with them is its own. */
+function lineTo(port: number, cookie: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const headers = { Cookie: cookie, 'Content-Type': 'application/json', 'X-Requested-With': 'bench' };
+
+  /** Milliseconds from the request to the last byte of its answer. */
+  async function timed(method: string, path: string, body?: string): Promise<{ ms: number; text(): string }> {
+    const before = performance.now();
+    const sent = request({ agent, host: '127.0.0.1', port, method, path, headers });
+    sent.end(body);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const parts: Buffer[] = [];
+    for await (const part of response) parts.push(part);
+    const ms = performance.now() - before;
+    const text = (): string => Buffer.concat(parts).toString();
+    if (response.statusCode !== 200) throw new Error(`${method} ${path}: ${response.statusCode} ${text()}`);
+    return { ms, text };
+  }
+
+  return {
+    close: () => agent.destroy(),
+    bare: async () => (await timed('GET', '/api/v1/auth/me')).ms,
+    /** One call of a text. @param read looks whether every contract was asked */
+    async tried(yaml_content: string, i: number, read: boolean): Promise<number> {
+      const asked = {
+        yaml_content,
+        tool_name: `write_${i % 7}`,
+        tool_args: {
+          path: `/workspace/${i}.md`,
+          command: `cat ${i}`,
+          body: `numbers of ${i}`,
+          size: 4096 + i,
+        },
+        principal: { role: 'analyst' },
+      };
+      const { ms, text } = await timed('POST', '/api/v1/bundles/evaluate', JSON.stringify(asked));
+      if (read) {
+        const answer = JSON.parse(text()) as { verdict: string; contracts_evaluated: readonly unknown[] };
+        if (answer.verdict !== 'allow' || answer.contracts_evaluated.length !== contracts)
+          throw new Error('every call is meant to be looked at, and passed, by every contract');
+      }
+      return ms;
+    },
+  };
 }
 
-async function tryOut(admin: Admin, yaml_content: string, i: number): Promise<void> {
-  const answer = await admin.call<{ verdict: string; contracts_evaluated: readonly unknown[] }>(
-    'POST',
-    '/api/v1/bundles/evaluate',
-    {
-      yaml_content,
-      tool_name: `write_${i % 7}`,
-      tool_args: { path: `/workspace/${i}.md`, command: `cat ${i}`, body: `numbers of ${i}`, size: 4096 + i },
-      principal: { role: 'analyst' },
-    },
-  );
-  if (answer.verdict !== 'allow' || answer.contracts_evaluated.length !== contracts)
-    throw new Error('every call is meant to be looked at, and passed, by every contract');
-}
+type Line = ReturnType<typeof lineTo>;
 
 interface Round {
   readonly known: Times;
@@ -99,7 +126,7 @@ interface Round {
 }
 
 async function measure(
-  admin: Admin,
+  line: Line,
   cpuTime: () => Promise<number>,
   calls: number,
   round: number,
@@ -107,19 +134,19 @@ async function measure(
   const salt = round * 100_000;
   const known = text(salt);
   // A text is compiled by its first call.
-  await tryOut(admin, known, 0);
+  await line.tried(known, 0, true);
   const times: number[] = [];
   const bare: number[] = [];
   const cpuBefore = await cpuTime();
   for (let i = 0; i < calls; i++) {
-    times.push(await timed(() => tryOut(admin, known, i)));
-    if (i % bareEvery === 0) bare.push(await timed(() => admin.call('GET', '/api/v1/auth/me')));
+    times.push(await line.tried(known, i, false));
+    if (i % bareEvery === 0) bare.push(await line.bare());
   }
   const cpu = ((await cpuTime()) - cpuBefore) / calls / 1000;
   const unknown: number[] = [];
   for (let i = 1; i <= Math.ceil(calls / 10); i++) {
     const fresh = text(salt + i);
-    unknown.push(await timed(() => tryOut(admin, fresh, i)));
+    unknown.push(await line.tried(fresh, i, true));
   }
   return { known: timesOf(times), unknown: timesOf(unknown), bare: timesOf(bare), cpu };
 }
@@ -137,6 +164,7 @@ async function main(): Promise<void> {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['serve-hub']);
   const [port] = (await once(child, 'message')) as [number];
   const admin = await setUp(`http://127.0.0.1:${port}`);
+  const line = lineTo(port, admin.cookie());
   const cpuTime = async (): Promise<number> => {
     child.send('cpu');
     return ((await once(child, 'message')) as [number])[0];
@@ -144,9 +172,10 @@ async function main(): Promise<void> {
   const results: Round[] = [];
   // The first round only warms up.
   for (let i = 0; i <= rounds; i++) {
-    const made = await measure(admin, cpuTime, calls, i);
+    const made = await measure(line, cpuTime, calls, i);
     if (i > 0) results.push(made);
   }
+  line.close();
   const ended = once(child, 'exit');
   child.disconnect();
   await ended;
