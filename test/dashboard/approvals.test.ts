@@ -55,7 +55,8 @@ describe('the queue of approvals', () => {
     // The page hears of no decision: what it believes is old when the button is pressed.
     await page.routeWebSocket(/stream\/dashboard/, () => undefined);
     await page.addInitScript('delete globalThis.SharedWorker');
-    await page.goto(`/dashboard/approvals?id=${id}`);
+    // Once its stream is open the page reads again what it shows: only then is it the last that it knows.
+    await page.goto(`/dashboard/approvals?id=${id}`, { waitUntil: 'networkidle' });
     const approve = page.getByRole('button', { name: /^Approve/ });
     await approve.waitFor();
     await hub.call('PUT', `/api/v1/approvals/${id}`, {
