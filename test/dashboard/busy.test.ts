@@ -62,8 +62,7 @@ const go = (page: Page, link: string) =>
 
 const opened = async (): Promise<View> => {
   const seen = await view(hub.url, { cookie });
-  // With its stream open the page reads again what it shows: no answer that a test makes up is for that.
-  await seen.page.goto('/dashboard/', { waitUntil: 'networkidle' });
+  await seen.page.goto('/dashboard/');
   await seen.page.locator('.live-live').waitFor();
   return seen;
 };
