@@ -1,19 +1,26 @@
 // Time to decide one call against 100 contracts that all look at its tool and all pass, so that none is skipped, beside
 // a bound of the same run: the same 100 conditions written by hand in the host language with its own patterns, without
 // records, modes or messages. On a machine with other work a p99 tells of that work: `machine` is a loop that only
-// waits as long as an evaluation's p50 takes. Prints p50 and p99 per round, and whether p99 is within 0.2 ms. Usage:
-// npx tsx bench/evaluate.ts [--rounds R] [--calls N] [--json]
+// waits as long as an evaluation's p50 takes. Prints p50 and p99 per round, and whether p99 is within 0.2 ms.
 import { parseArgs } from 'node:util';
 import { compileBundle, dryRun, evaluateCall } from 'reeve-agent/rules';
-import { median } from './numbers.ts';
+import { median, printer } from './numbers.ts';
+
+const usage = `Usage: npm run build && node dist/bench/evaluate.js [options]
+  --rounds N   rounds, at least 3 (5)
+  --calls N    calls of a round (20000)
+  --json       one line of JSON instead of text
+`;
 
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     calls: { type: 'string', default: '20000' },
     json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+printer(usage, options);
 const rounds = Math.max(3, Number(options.rounds));
 const repeats = Number(options.calls);
 const contracts = 100;

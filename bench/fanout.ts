@@ -1,13 +1,19 @@
 // Fan-out: one bundle to N agents through the whole hub (deployment, store, signature, actors, streams), beside a bare
-// corked uWebSockets.js broadcast in the same run. Usage: npm run build && node dist/bench/fanout.js [--clients 10000]
-// [--bytes 32768] [--repeats 3] [--json]
-
+// corked uWebSockets.js broadcast in the same run.
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { parseArgs } from 'node:util';
 import { loadUws } from '../adapters/uws/load.ts';
-import { median } from './numbers.ts';
+import { median, printer } from './numbers.ts';
 import { StreamClient } from './stream-client.ts';
 import { startHub } from './stream-hub.ts';
+
+const usage = `Usage: npm run build && node dist/bench/fanout.js [options]
+  --clients N   agents that hold a stream each (10000)
+  --bytes N     of the frame (32768)
+  --repeats N   repeats, at least 3 (3)
+  --json        one line of JSON instead of text
+Ends with code 1 when the goal is missed.
+`;
 
 /** The last delivery may take this many times as long as the bare broadcast's. */
 const goal = 1.5;
@@ -19,8 +25,10 @@ const { values } = parseArgs({
     bytes: { type: 'string', default: '32768' },
     repeats: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+printer(usage, values);
 const clients = Number(values.clients);
 const bytes = Number(values.bytes);
 const repeats = Math.max(3, Number(values.repeats));

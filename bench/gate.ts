@@ -6,11 +6,21 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, median, percentile, printer, round, type Verdict } from './numbers.ts';
+
+const usage = `Usage: npm run build && node dist/bench/gate.js [options]
+  --calls N   processes that are started (50)
+  --json      one line of JSON instead of text
+`;
 
 const { values } = parseArgs({
-  options: { calls: { type: 'string', default: '50' }, json: { type: 'boolean', default: false } },
+  options: {
+    calls: { type: 'string', default: '50' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
 });
+printer(usage, values);
 
 const library = fileURLToPath(import.meta.resolve('reeve-agent/package.json'));
 const program = join(dirname(library), 'dist/esm/cli/main.js');

@@ -1,16 +1,23 @@
 // Memory of idle agent streams: what each authenticated SSE stream adds to the resident memory of the whole hub. Two
 // figures: all that was added ÷ all streams (the figure that the goal is about, because nothing the streams cause is
 // left out of it), and what the second half of the streams added (the slope: what one more stream costs once the
-// process has grown its reserves). Usage: npm run build && node dist/bench/idle-streams.js [--clients 10000] [--repeats
-// 3] [--json] (Run compiled: tsx names every closure at run time, which alone adds 0.8 KB to a stream.)
+// process has grown its reserves). (Run compiled: tsx names every closure at run time, which alone adds 0.8 KB to a
+// stream.)
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '../adapters/node/clock.ts';
 import { agentName, makeBatch } from './batch.ts';
-import { median } from './numbers.ts';
+import { median, printer } from './numbers.ts';
 import { StreamClient } from './stream-client.ts';
 import { startHub } from './stream-hub.ts';
+
+const usage = `Usage: npm run build && node dist/bench/idle-streams.js [options]
+  --clients N   streams that are opened (10000)
+  --repeats N   repeats (3)
+  --json        one line of JSON instead of text
+Ends with code 1 when the goal is missed.
+`;
 
 /** Bytes of resident memory per stream. */
 const goal = 3 * 1024;
@@ -21,8 +28,10 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '10000' },
     repeats: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+printer(usage, values);
 const clients = Number(values.clients);
 const repeats = Math.max(1, Number(values.repeats));
 

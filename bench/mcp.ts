@@ -8,15 +8,23 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, median, percentile, printer, round, type Verdict } from './numbers.ts';
+
+const usage = `Usage: npm run build && node dist/bench/mcp.js [options]
+  --calls N     calls of each repeat (2000)
+  --repeats N   repeats (3)
+  --json        one line of JSON instead of text
+`;
 
 const { values } = parseArgs({
   options: {
     calls: { type: 'string', default: '2000' },
     repeats: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+printer(usage, values);
 const calls = Number(values.calls);
 const turn = 100;
 

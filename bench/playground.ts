@@ -2,7 +2,7 @@
 // after another as an editor sends them while somebody tries values; and beside it texts that were never compiled
 // before. The hub runs in a process of its own. After every fourth call the same client asks for its own user, which
 // shows what the machine and the way there cost by themselves. Prints p50 and p99 per round, and whether the p99 of a
-// known text is within 5 ms. Usage: node dist/bench/playground.js [--rounds R] [--calls N] [--json]
+// known text is within 5 ms.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
@@ -11,7 +11,14 @@ import { parseArgs } from 'node:util';
 import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { benchFolder } from './folder.ts';
-import { isMet, lineOf, median, percentile, round } from './numbers.ts';
+import { isMet, lineOf, median, percentile, printer, round } from './numbers.ts';
+
+const usage = `Usage: npm run build && node dist/bench/playground.js [options]
+  --rounds N   rounds, at least 3, after one that warms up (5)
+  --calls N    calls of a known text in a round (500)
+  --json       one line of JSON instead of text
+Ends with code 1 when the goal is missed.
+`;
 
 const contracts = 100;
 const goalMs = 5;
@@ -157,8 +164,10 @@ async function main(): Promise<void> {
       rounds: { type: 'string', default: '5' },
       calls: { type: 'string', default: '500' },
       json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
   });
+  printer(usage, options);
   const rounds = Math.max(3, Number(options.rounds));
   const calls = Number(options.calls);
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['serve-hub']);

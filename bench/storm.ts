@@ -2,8 +2,7 @@
 // its own; the bound beside it, in the same run, is a bare uWebSockets.js loop that sends as many bytes from one
 // buffer. Printed: how many were refused, how long until every agent has its document, connections a second, the
 // server's processor time per opening (which a busy machine changes least), and resident memory per stream a minute
-// later without a forced collection. Usage: npm run build && node dist/bench/storm.js [--clients 10000] [--repeats 3]
-// [--settle 60] [--json]
+// later without a forced collection.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -12,8 +11,16 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../adapters/node/clock.ts';
 import { loadUws } from '../adapters/uws/load.ts';
-import { median } from './numbers.ts';
+import { median, printer } from './numbers.ts';
 import { startHub } from './stream-hub.ts';
+
+const usage = `Usage: npm run build && node dist/bench/storm.js [options]
+  --clients N   agents that connect in one moment (10000)
+  --repeats N   repeats (3)
+  --settle N    seconds until the memory of the streams is read (60)
+  --json        one line of JSON instead of text
+Ends with code 1 when a goal is missed.
+`;
 
 /** Connections a second beside the bare loop's; bytes of resident memory per stream. */
 const goals = { ratio: 0.5, bytes: 10_240 };
@@ -168,8 +175,10 @@ async function main(): Promise<void> {
       repeats: { type: 'string', default: '3' },
       settle: { type: 'string', default: '60' },
       json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
   });
+  printer(usage, values);
   const clients = Number(values.clients);
   const rounds: { readonly bare: Round; readonly hub: Round }[] = [];
   for (let i = 0; i < Math.max(3, Number(values.repeats)); i++) {
