@@ -56,6 +56,15 @@ const spanOf = (page: Page): readonly [number, number] => {
   return [Date.parse(searchParams.get('since') ?? ''), Date.parse(searchParams.get('until') ?? '')];
 };
 
+/** A quarter of the day was chosen, in whole slots. */
+async function choosesQuarter(page: Page): Promise<void> {
+  await page.waitForURL((url) => url.searchParams.has('since'));
+  const [since, until] = spanOf(page);
+  expect([since % slotMs, until % slotMs]).toEqual([0, 0]);
+  expect((until - since) / hourMs).toBeGreaterThan(5.5);
+  expect((until - since) / hourMs).toBeLessThan(7);
+}
+
 it('is drawn in the colours of the theme, also when it changes', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
@@ -110,11 +119,7 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
   await page.mouse.move(...(await at(0.4)));
   await page.mouse.move(...(await at(0.5)));
   await page.mouse.up();
-  await page.waitForURL((url) => url.searchParams.has('since'));
-  const [since, until] = spanOf(page);
-  expect([since % slotMs, until % slotMs]).toEqual([0, 0]);
-  expect((until - since) / hourMs).toBeGreaterThan(5.5);
-  expect((until - since) / hourMs).toBeLessThan(7);
+  await choosesQuarter(page);
   noFaults(seen);
   await seen.context.close();
 });
@@ -148,11 +153,7 @@ it('chooses a range under a finger, and lets one that goes up or down scroll the
   await page.evaluate(`document.querySelector('.plot').scrollIntoView({ block: 'center' })`);
   const { width } = (await over.boundingBox()) ?? { width: 0 };
   await drag(0.25, width * 0.25, 0);
-  await page.waitForURL((url) => url.searchParams.has('since'));
-  const [since, until] = spanOf(page);
-  expect([since % slotMs, until % slotMs]).toEqual([0, 0]);
-  expect((until - since) / hourMs).toBeGreaterThan(5.5);
-  expect((until - since) / hourMs).toBeLessThan(7);
+  await choosesQuarter(page);
   noFaults(seen);
   await seen.context.close();
 });

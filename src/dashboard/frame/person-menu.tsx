@@ -20,6 +20,23 @@ export interface PersonMenuProps {
   readonly autoFocus: boolean;
 }
 
+interface SwitchProps {
+  readonly label: string;
+  readonly on: boolean;
+  readonly onChange: (on: boolean) => void;
+}
+
+const Switch = ({ label, on, onChange }: SwitchProps): JSX.Element => (
+  <Menu.CheckboxItem className="menu-item" checked={on} onCheckedChange={onChange} closeOnClick={false}>
+    <span className="menu-tick">
+      <Menu.CheckboxItemIndicator>
+        <Icon name="check" />
+      </Menu.CheckboxItemIndicator>
+    </span>
+    {label}
+  </Menu.CheckboxItem>
+);
+
 export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Element {
   const me = useSignedIn();
   const { utc, compact } = usePrefs();
@@ -50,32 +67,8 @@ export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Ele
               ))}
             </Menu.RadioGroup>
             <Menu.Separator className="menu-line" />
-            <Menu.CheckboxItem
-              className="menu-item"
-              checked={utc}
-              onCheckedChange={(next) => changePrefs({ utc: next })}
-              closeOnClick={false}
-            >
-              <span className="menu-tick">
-                <Menu.CheckboxItemIndicator>
-                  <Icon name="check" />
-                </Menu.CheckboxItemIndicator>
-              </span>
-              Times in UTC
-            </Menu.CheckboxItem>
-            <Menu.CheckboxItem
-              className="menu-item"
-              checked={compact}
-              onCheckedChange={(next) => changePrefs({ compact: next })}
-              closeOnClick={false}
-            >
-              <span className="menu-tick">
-                <Menu.CheckboxItemIndicator>
-                  <Icon name="check" />
-                </Menu.CheckboxItemIndicator>
-              </span>
-              Compact rows
-            </Menu.CheckboxItem>
+            <Switch label="Times in UTC" on={utc} onChange={(next) => changePrefs({ utc: next })} />
+            <Switch label="Compact rows" on={compact} onChange={(next) => changePrefs({ compact: next })} />
             <Menu.Separator className="menu-line" />
             <Menu.Item className="menu-item" onClick={leave}>
               <span className="menu-tick" />

@@ -8,7 +8,7 @@ import { useCall } from '../lib/query.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Button, Empty, Failed, Field, FormFailed, Late } from '../ui/parts.tsx';
 import { Shell } from './shell.tsx';
-import { Mark, SignInForm } from './sign-in.tsx';
+import { Mark, SignInForm, useSending } from './sign-in.tsx';
 
 export function RequireSignIn({ link }: { readonly link: string | null }): JSX.Element {
   const [pending, setPending] = useState(link);
@@ -123,32 +123,16 @@ const SignIn = (): JSX.Element => (
 
 function SetUp(): JSX.Element {
   const [form, setForm] = useState({ email: '', password: '', token: '' });
-  const [error, setError] = useState<ApiError | null>(null);
-  const [busy, setBusy] = useState(false);
   const change = (name: keyof typeof form) => (value: string) =>
     setForm((before) => ({ ...before, [name]: value }));
-  const submit = async (): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    try {
-      const { email, password, token } = form;
-      await call('setup', { body: { email, password, ...(token === '' ? {} : { setup_token: token }) } });
-      await signIn(email, password);
-    } catch (failure) {
-      setError(failure instanceof ApiError ? failure : null);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { error, busy, onSubmit } = useSending(async () => {
+    const { email, password, token } = form;
+    await call('setup', { body: { email, password, ...(token === '' ? {} : { setup_token: token }) } });
+    await signIn(email, password);
+  });
   return (
     <Sheet title="Set up this hub" says="Nobody has set it up yet. You become its first admin.">
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <form className="form" onSubmit={onSubmit}>
         <Field
           label="E-mail"
           type="email"

@@ -1,5 +1,5 @@
 // The sign-in form, before the frame and over it, and the mark of the product.
-import { type JSX, useState } from 'react';
+import { type FormEvent, type JSX, useState } from 'react';
 import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
 import { Button, Field, FormFailed } from '../ui/parts.tsx';
@@ -13,32 +13,42 @@ export const Mark = (): JSX.Element => (
   </span>
 );
 
-/** Keeps what was typed when it fails: only the password is asked for again. */
-export function SignInForm({ email: known = '' }: { readonly email?: string }): JSX.Element {
-  const [email, setEmail] = useState(known);
-  const [password, setPassword] = useState('');
+/** One sending of a form at a time, and why the last one failed. */
+export function useSending(send: () => Promise<void>) {
   const [error, setError] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
-  const submit = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     setBusy(true);
     setError(null);
     try {
-      await signIn(email, password);
+      await send();
     } catch (failure) {
       setError(failure instanceof ApiError ? failure : null);
-      setPassword('');
     } finally {
       setBusy(false);
     }
   };
+  const onSubmit = (event: FormEvent): void => {
+    event.preventDefault();
+    void run();
+  };
+  return { error, busy, onSubmit };
+}
+
+/** Keeps what was typed when it fails: only the password is asked for again. */
+export function SignInForm({ email: known = '' }: { readonly email?: string }): JSX.Element {
+  const [email, setEmail] = useState(known);
+  const [password, setPassword] = useState('');
+  const { error, busy, onSubmit } = useSending(async () => {
+    try {
+      await signIn(email, password);
+    } catch (failure) {
+      setPassword('');
+      throw failure;
+    }
+  });
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <form className="form" onSubmit={onSubmit}>
       <Field
         label="E-mail"
         type="email"

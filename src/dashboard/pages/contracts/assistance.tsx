@@ -52,7 +52,7 @@ function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps
   );
 }
 
-interface Line {
+interface Message {
   readonly role: 'user' | 'assistant';
   readonly content: string;
 }
@@ -63,7 +63,7 @@ const maxContent = 10_000;
 
 /** Asks, and tells the answer as it comes. @throws ApiError */
 async function ask(
-  messages: readonly Line[],
+  messages: readonly Message[],
   yaml: string,
   signal: AbortSignal,
   onText: (text: string) => void,
@@ -113,13 +113,13 @@ function Conversation({
   readonly yaml: string;
   readonly onYaml: (text: string) => void;
 }): JSX.Element {
-  const [lines, setLines] = useState<readonly Line[]>([]);
+  const [lines, setLines] = useState<readonly Message[]>([]);
   const [question, setQuestion] = useState('');
   const [error, setError] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
   const stop = useRef<AbortController | null>(null);
   const send = async (): Promise<void> => {
-    const asked: readonly Line[] = [...lines, { role: 'user', content: question }];
+    const asked: readonly Message[] = [...lines, { role: 'user', content: question }];
     const cut = new AbortController();
     stop.current = cut;
     setError(null);
