@@ -73,7 +73,7 @@ const timesOf = (times: readonly number[]): Times => ({
 });
 
 /** One connection of the admin's. Takes nothing of an answer but its bytes: what a client does with them is its own. */
-function lineTo(port: number, cookie: string) {
+function connectionTo(port: number, cookie: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const headers = { Cookie: cookie, 'Content-Type': 'application/json', 'X-Requested-With': 'bench' };
 
@@ -118,7 +118,7 @@ function lineTo(port: number, cookie: string) {
   };
 }
 
-type Line = ReturnType<typeof lineTo>;
+type Connection = ReturnType<typeof connectionTo>;
 
 interface Round {
   readonly known: Times;
@@ -133,7 +133,7 @@ interface Round {
 }
 
 async function measure(
-  line: Line,
+  connection: Connection,
   cpuTime: () => Promise<number>,
   calls: number,
   round: number,
@@ -141,19 +141,19 @@ async function measure(
   const salt = round * 100_000;
   const known = text(salt);
   // A text is compiled by its first call.
-  await line.tried(known, 0, true);
+  await connection.tried(known, 0, true);
   const times: number[] = [];
   const bare: number[] = [];
   const cpuBefore = await cpuTime();
   for (let i = 0; i < calls; i++) {
-    times.push(await line.tried(known, i, false));
-    if (i % bareEvery === 0) bare.push(await line.bare());
+    times.push(await connection.tried(known, i, false));
+    if (i % bareEvery === 0) bare.push(await connection.bare());
   }
   const cpu = ((await cpuTime()) - cpuBefore) / calls / 1000;
   const unknown: number[] = [];
   for (let i = 1; i <= Math.ceil(calls / 10); i++) {
     const fresh = text(salt + i);
-    unknown.push(await line.tried(fresh, i, true));
+    unknown.push(await connection.tried(fresh, i, true));
   }
   return { known: timesOf(times), unknown: timesOf(unknown), bare: timesOf(bare), cpu };
 }
@@ -173,7 +173,7 @@ async function main(): Promise<void> {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['serve-hub']);
   const [port] = (await once(child, 'message')) as [number];
   const admin = await setUp(`http://127.0.0.1:${port}`);
-  const line = lineTo(port, admin.cookie());
+  const connection = connectionTo(port, admin.cookie());
   const cpuTime = async (): Promise<number> => {
     child.send('cpu');
     return ((await once(child, 'message')) as [number])[0];
@@ -181,10 +181,10 @@ async function main(): Promise<void> {
   const results: Round[] = [];
   // The first round only warms up.
   for (let i = 0; i <= rounds; i++) {
-    const made = await measure(line, cpuTime, calls, i);
+    const made = await measure(connection, cpuTime, calls, i);
     if (i > 0) results.push(made);
   }
-  line.close();
+  connection.close();
   const ended = once(child, 'exit');
   child.disconnect();
   await ended;

@@ -55,7 +55,7 @@ type Place =
   | { readonly granted: true; readonly living: Living; readonly portion: Portion }
   | { readonly granted: false; readonly reason: string };
 
-function settle({ living, portion }: Extract<Place, { granted: true }>, made: boolean): void {
+function giveBack({ living, portion }: Extract<Place, { granted: true }>, made: boolean): void {
   living.pending--;
   if (made) living.count++;
   else portion.left++;
@@ -105,7 +105,7 @@ export class Registrar {
       if (!place.granted && seen.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
       return seen.registration;
     } finally {
-      if (place.granted) settle(place, made);
+      if (place.granted) giveBack(place, made);
     }
   }
 

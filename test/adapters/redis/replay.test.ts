@@ -20,7 +20,7 @@ class MemoryLog implements Pick<Logs, 'page'> {
   end: number;
   pages = 0;
   atOnce = 0;
-  most = 0;
+  max = 0;
   readonly #size: number;
   /** Called before every page. */
   before: (page: number) => void = () => {};
@@ -37,7 +37,7 @@ class MemoryLog implements Pick<Logs, 'page'> {
   async page(_audience: unknown, positions: readonly string[]) {
     this.before(++this.pages);
     this.atOnce++;
-    this.most = Math.max(this.most, this.atOnce);
+    this.max = Math.max(this.max, this.atOnce);
     await settled();
     this.atOnce--;
     const from = positions.find((position) => this.knows(Number.parseInt(position, 10)));
@@ -114,7 +114,7 @@ describe('replay', () => {
       Array.from({ length: 30 }, (_, i) => replay(dashboardsOf(`t${i}`), place(0))),
     );
     expect(got.map((one) => one.length)).toEqual(got.map(() => 10));
-    expect(log.most).toBe(4);
+    expect(log.max).toBe(4);
   });
 
   it('tells all who asked of a failure, and goes on', async () => {
