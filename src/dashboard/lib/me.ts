@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { startLive, stopLive } from '../live/live.ts';
 import { type ApiError, call, type Reply, whenSignedOut } from './api.ts';
+import { forgetDrafts } from './drafts.ts';
 import { loadPrefs } from './prefs.ts';
 import { keyOf, queries } from './query.ts';
 import { createStore } from './store.ts';
@@ -75,6 +76,7 @@ export async function signInByLink(token: string): Promise<void> {
 /** @throws ApiError */
 export async function signOut(): Promise<void> {
   await call('logout');
+  forgetDrafts();
   stopLive();
   known = null;
   location.assign('/dashboard/');

@@ -145,7 +145,8 @@ export default function EditorViewOf({ label, value, onValue, problems }: Editor
           syntaxHighlighting(colours),
           look,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ 'aria-label': label }),
+          // A text that scrolls is reached by keyboard, also where it cannot be changed.
+          EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           ...(readOnly ? [EditorState.readOnly.of(true)] : [autocompletion({ override: [offer] })]),
           help,
           overSelection,

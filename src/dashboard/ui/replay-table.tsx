@@ -66,7 +66,24 @@ export const replayedCall = <D extends string>(
 const doubtsOf = ({ doubts }: ReplayedCall): string => doubts.join('; ');
 
 const columns: readonly Column<ReplayedCall>[] = [
-  nameColumn('tool', 'Tool', (one) => one.tool, 1.5),
+  {
+    key: 'tool',
+    label: 'Tool',
+    width: 1.5,
+    sort: (one) => one.tool,
+    cell: (one) => (
+      // In another tab: what is about to be deployed stays where it is.
+      <a
+        href={`/dashboard/events?id=${encodeURIComponent(one.id)}`}
+        target="_blank"
+        rel="noreferrer"
+        className="cell-link"
+      >
+        <Name text={one.tool} />
+        <span className="heard">: the event, in another tab</span>
+      </a>
+    ),
+  },
   verdictColumn('before', 'Before', (one) => one.before, 1.3),
   verdictColumn('after', 'After', (one) => one.after, 1.3),
   {

@@ -17,7 +17,7 @@ import {
   casesText,
   type Kept,
   keptOf,
-  parseArgs,
+  type Parsed,
   readCaseFile,
   readKept,
   runKept,
@@ -73,12 +73,12 @@ const caseColumns: readonly Column<CaseRow>[] = [
 
 export function Cases({
   text,
-  call,
+  read,
   result,
   onCall,
 }: {
   readonly text: string;
-  readonly call: Call;
+  readonly read: Parsed;
   /** What the document makes of the call; null while it cannot be told. */
   readonly result: DryRun | null;
   readonly onCall: (call: Call) => void;
@@ -128,16 +128,15 @@ export function Cases({
     ],
     [cases],
   );
-  const args = parseArgs(call.args);
   const passed = outcomes?.filter(({ ok }) => ok).length ?? 0;
   const load = async (given: File | undefined): Promise<void> => {
     if (!given) return;
     try {
       if (given.size > maxFile) throw new Error('The file is larger than a million bytes.');
-      const read = readCaseFile(await given.text());
-      add(read);
+      const found = readCaseFile(await given.text());
+      add(found);
       setRefused(null);
-      say(`${counted(read.length, 'case')} read.`, 'allow');
+      say(`${counted(found.length, 'case')} read.`, 'allow');
     } catch (error) {
       setRefused((error as Error).message);
     }
@@ -147,11 +146,11 @@ export function Cases({
       <div className="filter-bar">
         <Field label="Keep this call as" value={name} maxLength={120} onValue={setName} />
         <Button
-          disabled={name.trim() === '' || !args.ok || result === null}
+          disabled={name.trim() === '' || !read.ok || result === null}
           onClick={() => {
-            if (!args.ok || result === null) return;
+            if (!read.ok || result === null) return;
             const expect = { verdict: result.verdict, contract: result.deciding_contract };
-            add([keptOf(name.trim(), call, args.value, expect)]);
+            add([keptOf(name.trim(), read.value, expect)]);
             setName('');
             say('The call is kept in this browser, with what came of it.', 'allow');
           }}
