@@ -20,7 +20,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
   const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
   const history = useCall('listDeployments', { query: { bundle_name: name, limit: 200 } });
   const [source, setSource] = useState<DeploySource | null>(null);
-  const [removing, setRemoving] = useState<Environment | null>(null);
+  const [removing, setRemoving] = useState<Running | null>(null);
   return (
     <>
       <section className="form">
@@ -48,7 +48,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                             </>
                           )}
                           <br />
-                          <RolloutLine id={now.id} />
+                          <RolloutLine id={now.id} version={now.bundle_version} />
                         </>
                       ) : (
                         <span className="muted">does not have it</span>
@@ -68,7 +68,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                         <Button
                           kind="quiet"
                           aria-label={`Undeploy from ${env}`}
-                          onClick={() => setRemoving(env)}
+                          onClick={() => setRemoving({ env, id: now.id, version: now.bundle_version })}
                         >
                           Undeploy
                         </Button>
@@ -99,7 +99,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
         )}
       </Answer>
       <DeployDialog source={source} onClose={() => setSource(null)} />
-      <Undeploy name={name} env={removing} onClose={() => setRemoving(null)} />
+      <Undeploy name={name} of={removing} onClose={() => setRemoving(null)} />
     </>
   );
 }
@@ -180,15 +180,29 @@ function Compare({
   );
 }
 
+/** A deployment that counts now. */
+interface Running {
+  readonly env: Environment;
+  readonly id: string;
+  readonly version: number;
+}
+
 function Undeploy({
   name,
-  env,
+  of,
   onClose,
 }: {
   readonly name: string;
-  readonly env: Environment | null;
+  readonly of: Running | null;
   readonly onClose: () => void;
 }): JSX.Element {
+  const env = of?.env ?? null;
+  const rollout = useCall(
+    'deploymentRollout',
+    { params: { deployment_id: of?.id ?? '' }, query: { limit: 1 } },
+    { enabled: of !== null },
+  );
+  const running = rollout.data?.running;
   const remove = useAction('undeployBundle', [
     'listBundles',
     'listBundleVersions',
@@ -209,8 +223,13 @@ function Undeploy({
       onAct={() => env && remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
     >
       <p>
-        {env} no longer has <Data text={name} max={120} />. Connected agents keep the last document they have;
-        new ones get none.
+        {env} no longer has <Data text={`${name} v${of?.version}`} max={120} />.{' '}
+        {running === undefined
+          ? 'Connected agents keep the last document they have'
+          : running === 0
+            ? 'No connected agent runs it'
+            : `${counted(running, 'connected agent')} ${running === 1 ? 'runs it and keeps' : 'run it and keep'} it until ${running === 1 ? 'it starts' : 'they start'} anew`}
+        ; new ones get none.
       </p>
     </Confirm>
   );
