@@ -114,7 +114,7 @@ export default function Audit(): JSX.Element {
               keyOf={(entry) => entry.id}
               chosen={id}
               nameOf={(entry) => visible(entry.summary).slice(0, 200)}
-              onOpen={(entry) => change({ id: entry.id }, true)}
+              onOpen={(entry) => change({ id: entry.id }, id !== undefined)}
               onEnd={() => {
                 if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
               }}
