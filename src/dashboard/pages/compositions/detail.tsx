@@ -2,6 +2,7 @@
 // is changed and not saved stays with its person.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
@@ -44,6 +45,10 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
   const shown = draft ?? stored;
   const changed = draft !== null && textOf(draft) !== textOf(stored);
   const isOld = changed && draft.base !== stored.base;
+  useCommand('deploy', () => setSource({ kind: 'composition', name }), {
+    of: name,
+    why: changed ? 'save or undo the changes first' : shown.items.length === 0 ? 'it has no contract' : null,
+  });
   const newer = composition.contracts.filter((one) => one.has_newer_version);
   const change = (to: Partial<CompositionDraft>): void => setDraft({ ...shown, ...to });
   const submit = (): void =>
