@@ -80,6 +80,14 @@ export function startLive(userId: string): void {
   port.start();
   const tell = (message: ToWorker): void => port.postMessage(message);
   addEventListener('pagehide', () => tell({ kind: 'leave' }), { once: true });
+  // A page that the browser kept whole and shows again was told of nothing meanwhile.
+  const back = ({ persisted }: PageTransitionEvent): void => {
+    if (!persisted) return;
+    removeEventListener('pageshow', back);
+    startLive(userId);
+    refreshAll();
+  };
+  addEventListener('pageshow', back);
   stop = () => tell({ kind: 'close' });
   again = () => tell({ kind: 'retry' });
 }
