@@ -1,8 +1,8 @@
-// Stores batches of events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one unordered
-// insert; what the index refuses are repeats, whose outcome is added, when it is not known yet, by an update that does
-// nothing the second time. The insert of a batch is not one step: when it fails half-way it throws and part of the batch
-// may be stored, and sending the batch again completes it and counts that part as duplicates. A process that dies between
-// the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+// Stores batches of events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one
+// unordered insert; what the index refuses are repeats, whose outcome is added, when it is not known yet, by an update
+// that does nothing the second time. The insert of a batch is not one step: when it fails half-way it throws and part
+// of the batch may be stored, and sending the batch again completes it and counts that part as duplicates. A process
+// that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';

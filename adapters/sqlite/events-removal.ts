@@ -1,5 +1,5 @@
-// Removes events: those past their retention, and the sample run. Runs on the writer; every call is one step, inside the
-// caller's transaction.
+// Removes events: those past their retention, and the sample run. Runs on the writer; every call is one step, inside
+// the caller's transaction.
 import type { EventInput } from '../../src/domain/event.ts';
 import type { CallIndex } from './calls.ts';
 import type { Database } from './database.ts';
