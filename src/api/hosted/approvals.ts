@@ -80,7 +80,10 @@ export const hostedApprovalRoutes = routes({
       /** Default: the ruleset that the agent follows. */
       ruleset_name: line(128).nullish(),
       timeout: z.number().int().min(1).max(86_400).default(300),
-      timeout_action: z.enum(['block', 'deny', 'allow']).default('block'),
+      /** What happens when nobody decides; default block. */
+      timeout_action: z.enum(['block', 'deny', 'allow']).optional(),
+      /** The same in the words of older clients; counts when timeout_action is absent. */
+      timeout_effect: z.enum(['deny', 'block', 'allow']).optional(),
       /** For a key without an environment; default production. */
       environment: env.nullish(),
       principal: anyObject.nullish(),
