@@ -1,4 +1,5 @@
-// A composition: put in order by hand and by keys, kept while it is not saved, compared with what each environment runs.
+// A composition: put in order by hand and by keys, kept while it is not saved, compared with what each environment
+// runs.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
 import { AgentStreams } from './agent-streams.ts';

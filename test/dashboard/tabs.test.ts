@@ -1,10 +1,11 @@
 // Tabs of one browser: a logout ends every tab, and a tab never goes on as one person while another is signed in.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { email, type HubProcess, password } from '../e2e/process.ts';
+import type { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
 
 let hub: HubProcess;
 let cookie: string;
+const admin = { email: 'admin@example.com', password: 'correct horse battery' };
 const member = { email: 'member@example.com', password: 'correct horse battery' };
 
 beforeAll(async () => {
@@ -23,14 +24,14 @@ describe('tabs of one browser', () => {
       await page.getByRole('button', { name: 'Sign in' }).click();
     };
     await first.goto('/dashboard/playground');
-    await signIn(first, { email, password });
+    await signIn(first, admin);
     await first.getByText('Live', { exact: true }).waitFor();
     await first.getByLabel('Tool', { exact: true }).fill('my-own-tool');
     await first.getByRole('region', { name: 'Result' }).getByText('No contract looks at').waitFor();
     const second = await context.newPage();
     await second.goto('/dashboard/settings');
     await second.getByRole('button', { name: 'Rotate signing key' }).waitFor();
-    await first.getByRole('button', { name: `Account ${email}` }).click();
+    await first.getByRole('button', { name: `Account ${admin.email}` }).click();
     await first.getByRole('menuitem', { name: 'Sign out' }).click();
     await first.getByRole('button', { name: 'Sign in' }).waitFor();
     // The other tab shows nothing of it any more.

@@ -1,5 +1,5 @@
-// A composition as its form holds it: the contracts in their order, each on or off and with a mode, and which saved state
-// the changes began from.
+// A composition as its form holds it: the contracts in their order, each on or off and with a mode, and which saved
+// state the changes began from.
 import type { Input, Reply } from '../../lib/api.ts';
 
 export interface Item {

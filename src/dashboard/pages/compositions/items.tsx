@@ -1,5 +1,5 @@
-// The contracts of a composition in their order: dragged, or moved by buttons and by Alt with an arrow; each switched on
-// or off and given a mode.
+// The contracts of a composition in their order: dragged, or moved by buttons and by Alt with an arrow; each switched
+// on or off and given a mode.
 import { Link } from '@tanstack/react-router';
 import { type JSX, type KeyboardEvent, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
