@@ -29,6 +29,7 @@ const groups: readonly { readonly name: string; readonly keys: readonly (readonl
       ['d', 'deny'],
       ['r', 'write a reason'],
       ['x', 'select for a bulk decision'],
+      ['Shift x', 'select all, or none'],
     ],
   },
 ];

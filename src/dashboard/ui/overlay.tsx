@@ -84,6 +84,7 @@ const named: { readonly [key: string]: string } = {
   Enter: 'enter',
   ArrowDown: 'down',
   ArrowUp: 'up',
+  X: 'shift-x',
 };
 
 const fields =
@@ -96,7 +97,7 @@ const fields =
 export const isTyping = (event: Event): boolean =>
   event.composedPath().some((one) => one instanceof Element && one.matches(fields));
 
-/** Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`. */
+/** Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`, `shift-x`. */
 export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {

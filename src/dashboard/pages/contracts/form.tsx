@@ -8,6 +8,7 @@ import { severities } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Button, Data, Failed, Field, Select } from '../../ui/parts.tsx';
 import { Assistance } from './assistance.tsx';
+import { Caught } from './caught.tsx';
 import { type Starter, starters } from './starters.ts';
 
 export interface FormContract {
@@ -26,12 +27,14 @@ export interface FormProps {
   readonly draft?: FormContract;
   /** A new one that begins as a copy. */
   readonly copy?: boolean;
+  /** Where the call was seen that the draft is made of: what it would have caught there is asked for at once. */
+  readonly seenIn?: string;
   readonly onDone: (id: string) => void;
 }
 
 const first = starters[0];
 
-export function ContractForm({ of, draft, copy, onDone }: FormProps): JSX.Element {
+export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JSX.Element {
   const begun = of ?? draft;
   const isNew = of === undefined || copy === true;
   const create = useAction('createContract', ['listContracts']);
@@ -135,6 +138,7 @@ export function ContractForm({ of, draft, copy, onDone }: FormProps): JSX.Elemen
       />
       <Editor label="Definition as YAML" value={form.text} onValue={change('text')} problems={problems} />
       <Problems of={problems} />
+      <Caught id={form.id} type={form.type} text={form.text} broken={broken} seenIn={seenIn} />
       {error && <Failed error={error} />}
       <div className="decide-buttons">
         <Button kind="primary" submit busy={create.isPending || update.isPending} disabled={broken}>
