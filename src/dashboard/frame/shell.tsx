@@ -61,13 +61,15 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
         </button>
       </nav>
       <Dialog title="All pages" open={more} onClose={() => setMore(false)}>
-        <ul className="more-pages">
-          {pages.map((page) => (
-            <li key={page.path}>
-              <PageLink page={page} onGo={() => setMore(false)} />
-            </li>
-          ))}
-        </ul>
+        <nav aria-label="All pages">
+          <ul className="more-pages">
+            {pages.map((page) => (
+              <li key={page.path}>
+                <PageLink page={page} onGo={() => setMore(false)} />
+              </li>
+            ))}
+          </ul>
+        </nav>
       </Dialog>
       <Palette open={palette} onClose={() => setPalette(false)} />
       <KeysHelp open={help} onClose={() => setHelp(false)} />
