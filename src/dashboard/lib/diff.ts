@@ -58,7 +58,7 @@ function runOf(lines: readonly DiffLine[], from: number, kind: DiffLine['kind'])
   return end - from;
 }
 
-function diffPieces(a: readonly string[], b: readonly string[], most: number): DiffLine[] {
+function diffPieces(a: readonly string[], b: readonly string[], max: number): DiffLine[] {
   let head = 0;
   while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
   let tail = 0;
@@ -71,15 +71,15 @@ function diffPieces(a: readonly string[], b: readonly string[], most: number): D
   const same = (pieces: readonly string[]): DiffLine[] => pieces.map((text) => ({ kind: 'same', text }));
   return [
     ...same(a.slice(0, head)),
-    ...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail), most),
+    ...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail), max),
     ...same(a.slice(a.length - tail)),
   ];
 }
 
-function middle(a: readonly string[], b: readonly string[], most: number): DiffLine[] {
+function middle(a: readonly string[], b: readonly string[], max: number): DiffLine[] {
   const removed = (text: string): DiffLine => ({ kind: 'removed', text });
   const added = (text: string): DiffLine => ({ kind: 'added', text });
-  if (a.length * b.length > most || a.length === 0 || b.length === 0)
+  if (a.length * b.length > max || a.length === 0 || b.length === 0)
     return [...a.map(removed), ...b.map(added)];
   const width = b.length + 1;
   const lengths = new Uint32Array((a.length + 1) * width);

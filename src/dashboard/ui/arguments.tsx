@@ -45,7 +45,7 @@ export function CallArguments({ of }: { readonly of: unknown }): JSX.Element {
         <div key={at} className="argument argument-wide">
           <dt>{edits.length === 1 ? 'edit' : `edit ${at + 1} of ${count(edits.length)}`}</dt>
           <dd>
-            <Diff before={before} after={after} most={maxLines} label={`Edit ${at + 1}`} />
+            <Diff before={before} after={after} max={maxLines} label={`Edit ${at + 1}`} />
           </dd>
         </div>
       ))}
@@ -81,7 +81,7 @@ function One({
   if (isPatch(name, value)) {
     return (
       <Row name={name} kind="argument-wide">
-        <DiffLines lines={patchLines(value)} label={visible(name).slice(0, 60)} most={maxLines} />
+        <DiffLines lines={patchLines(value)} label={visible(name).slice(0, 60)} max={maxLines} />
       </Row>
     );
   }

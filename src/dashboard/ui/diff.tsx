@@ -14,10 +14,10 @@ export interface DiffProps {
   readonly after: string;
   readonly label?: string;
   /** Lines that are shown before a press; default: all. */
-  readonly most?: number;
+  readonly max?: number;
 }
 
-export function Diff({ before, after, label = 'Difference', most }: DiffProps): JSX.Element {
+export function Diff({ before, after, label = 'Difference', max }: DiffProps): JSX.Element {
   const lines = useMemo(() => diffLines(before, after), [before, after]);
   const words = useMemo(() => pairedWords(lines), [lines]);
   const changed = lines.map(({ kind }) => kind !== 'same');
@@ -35,7 +35,7 @@ export function Diff({ before, after, label = 'Difference', most }: DiffProps): 
       <figcaption className="muted">
         {counted(added, 'line')} added, {counted(removed, 'line')} removed
       </figcaption>
-      <DiffLines lines={shown} label={label} {...(most === undefined ? {} : { most })} />
+      <DiffLines lines={shown} label={label} {...(max === undefined ? {} : { max })} />
     </figure>
   );
 }
@@ -51,18 +51,18 @@ interface Shown {
 export function DiffLines({
   lines,
   label,
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
 }: {
   readonly lines: readonly Shown[];
   readonly label: string;
-  readonly most?: number;
+  readonly max?: number;
 }): JSX.Element {
   const [whole, setWhole] = useState(false);
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
       <section className="yaml-diff" aria-label={label} tabIndex={0}>
-        {(whole ? lines : lines.slice(0, most)).map(({ at, kind, text, words }) => (
+        {(whole ? lines : lines.slice(0, max)).map(({ at, kind, text, words }) => (
           <div key={at} className={`diff-line diff-${kind}`}>
             <span aria-hidden="true">{signs[kind]}</span>
             {(kind === 'removed' || kind === 'added') && <span className="heard">{kind}: </span>}
@@ -70,7 +70,7 @@ export function DiffLines({
           </div>
         ))}
       </section>
-      {lines.length > most && (
+      {lines.length > max && (
         <button type="button" className="link" aria-expanded={whole} onClick={() => setWhole(!whole)}>
           {whole ? 'Show fewer lines' : `Show all ${count(lines.length)} lines`}
         </button>

@@ -1,7 +1,7 @@
 // One approval, as the person needs it who decides: who asks, what for, why, how long still, what happens without an
 // answer.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useId } from 'react';
+import { type JSX, useEffect, useId, useRef } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
@@ -90,7 +90,11 @@ export function ApprovalCard({ approval: listed, brief, reason, onReason }: Card
       {known.status === 'pending' ? (
         <Decide approval={approval} brief={brief} reason={reason} onReason={onReason} />
       ) : (
-        <Outcome approval={known} lost={decision?.state === 'decided' && !decision.mine} />
+        <Outcome
+          approval={known}
+          lost={decision?.state === 'decided' && !decision.mine}
+          mine={decision?.state === 'decided' && decision.mine}
+        />
       )}
       {!brief && <Before approval={approval} />}
     </article>
@@ -245,10 +249,24 @@ function Decide({ approval, brief, reason, onReason }: CardProps): JSX.Element {
   );
 }
 
-function Outcome({ approval, lost }: { readonly approval: Approval; readonly lost: boolean }): JSX.Element {
+function Outcome({
+  approval,
+  lost,
+  mine,
+}: {
+  readonly approval: Approval;
+  readonly lost: boolean;
+  readonly mine: boolean;
+}): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The button that was pressed is gone: the focus goes on with what came of it, which is heard so.
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (mine && isLost) place.current?.focus({ preventScroll: true });
+  }, [mine]);
   const tone = approval.status === 'approved' ? 'allow' : approval.status === 'denied' ? 'deny' : 'ask';
   return (
-    <div className={`notice notice-${tone}`} role={lost ? 'alert' : undefined}>
+    <div ref={place} tabIndex={-1} className={`notice notice-${tone}`} role={lost ? 'alert' : undefined}>
       <div>
         <p>
           {lost && <strong>Somebody was faster. </strong>}

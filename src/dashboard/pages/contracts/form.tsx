@@ -3,7 +3,7 @@
 import { type JSX, useMemo, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
-import { useAction } from '../../lib/query.ts';
+import { useAction, useCall } from '../../lib/query.ts';
 import { severities } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Button, Data, Failed, Field, Select } from '../../ui/parts.tsx';
@@ -37,6 +37,7 @@ const first = starters[0];
 export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JSX.Element {
   const begun = of ?? draft;
   const isNew = of === undefined || copy === true;
+  const tools = useSeenTools();
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
   const [form, setForm] = useState({
@@ -136,7 +137,13 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JS
         onDescription={change('description')}
         onYaml={change('text')}
       />
-      <Editor label="Definition as YAML" value={form.text} onValue={change('text')} problems={problems} />
+      <Editor
+        label="Definition as YAML"
+        value={form.text}
+        onValue={change('text')}
+        problems={problems}
+        tools={tools}
+      />
       <Problems of={problems} />
       <Caught id={form.id} type={form.type} text={form.text} broken={broken} seenIn={seenIn} />
       {error && <Failed error={error} />}
@@ -148,6 +155,12 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JS
       </div>
     </form>
   );
+}
+
+/** Tools that agents called in the last day or so, the most used first. */
+function useSeenTools(): readonly string[] {
+  const { data } = useCall('eventFacets', { query: {} });
+  return data?.facets.tool_name.top.map(({ value }) => value) ?? [];
 }
 
 export const Problems = ({ of }: { readonly of: ReturnType<typeof problemsOfContract> }): JSX.Element => (
