@@ -67,20 +67,12 @@ const doubtsOf = ({ doubts }: ReplayedCall): string => doubts.join('; ');
 
 const columns: readonly Column<ReplayedCall>[] = [
   {
-    key: 'tool',
-    label: 'Tool',
-    width: 1.5,
-    sort: (one) => one.tool,
+    ...nameColumn<ReplayedCall>('tool', 'Tool', (one) => one.tool, 1.5),
+    // A tab of its own: the table stands in forms and plans, which hold what was typed.
     cell: (one) => (
-      // In another tab: what is about to be deployed stays where it is.
-      <a
-        href={`/dashboard/events?id=${encodeURIComponent(one.id)}`}
-        target="_blank"
-        rel="noreferrer"
-        className="cell-link"
-      >
+      <a href={`/dashboard/events?id=${encodeURIComponent(one.id)}`} target="_blank" rel="noreferrer">
         <Name text={one.tool} />
-        <span className="heard">: the event, in another tab</span>
+        <span className="heard"> (opens the call in a new tab)</span>
       </a>
     ),
   },
@@ -114,16 +106,23 @@ const columns: readonly Column<ReplayedCall>[] = [
 export function ReplayTable({
   calls,
   leftOut,
+  says = 'would be decided otherwise',
 }: {
   readonly calls: readonly ReplayedCall[];
   readonly leftOut: number;
+  /** What the calls have in common. */
+  readonly says?: string;
 }): JSX.Element | null {
   if (calls.length === 0) return null;
   return (
     <>
       <Table
-        bar={<span className="muted">{counted(calls.length, 'call')} would be decided otherwise</span>}
-        name="calls that would be decided otherwise"
+        bar={
+          <span className="muted">
+            {counted(calls.length, 'call')} {says}
+          </span>
+        }
+        name={`calls that ${says}`}
         rows={calls}
         columns={columns}
         keyOf={(one) => one.id}
