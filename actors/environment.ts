@@ -249,7 +249,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
     announceApproval: ({ pending }, { id }, context) => announce(pending, id, context),
 
-    async join(state, notice, context) {
+    join(state, notice, context) {
       const { roster, tenantId, env } = state;
       if (roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
       const { agentId, pinned, connectedAt, policyVersion } = notice;
@@ -264,7 +264,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       };
     },
 
-    async leave(state, { agentId, connectionId }, context) {
+    leave(state, { agentId, connectionId }, context) {
       const { roster, fleet } = state;
       roster.leave(agentId, connectionId);
       fleet.changed(state, context);
@@ -272,7 +272,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null };
     },
 
-    async fetched(state, fetch, context) {
+    fetched(state, fetch, context) {
       if (state.roster.fetched(fetch, context.now())) state.fleet.changed(state, context);
       return { reply: null };
     },
@@ -290,13 +290,13 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, announcements };
     },
 
-    async reportVersion(state, report, context) {
+    reportVersion(state, report, context) {
       const changed = state.roster.reportVersion({ ...report, at: Math.min(report.at, context.now()) });
       if (changed) state.fleet.changed(state, context);
       return { reply: null };
     },
 
-    async reportVersions(state, { reports }, context) {
+    reportVersions(state, { reports }, context) {
       const now = context.now();
       let changed = false;
       for (const report of reports) {
