@@ -3,6 +3,7 @@
 
 import type { Awaitable } from '../concurrency/awaitable.ts';
 
+/** Counts what callers do. */
 export interface Limits {
   /**
    * Counts `cost` against `name` and says whether it fits into `max` per `windowMs`: one atomic step over all nodes. A

@@ -32,7 +32,7 @@ describe('the server', () => {
     await using hub = await serve();
     const url = `http://127.0.0.1:${hub.server.port}/api/v1`;
     const leaving = new AbortController();
-    const stream = await fetch(`${url}/stream`, { headers: asKey, signal: leaving.signal });
+    const stream = await fetch(`${url}/stream?env=production`, { headers: asKey, signal: leaving.signal });
     const answers = [
       stream,
       await fetch(`${url}/sessions/a`, { headers: asKey }),
