@@ -22,7 +22,8 @@ export interface LimitState {
 /** A subject that does not say for whom a limit is counted is not counted, and never refused. */
 export interface RateLimits {
   /**
-   * Counts `cost`, default 1; at once where all is counted in this process. Null when the subject does not say for whom.
+   * Counts `cost`, default 1. Null when the subject does not say for whom. Answers at once where all is counted in this
+   * process.
    * @throws HubError rate_limited, with the seconds until it may fit: at once, or later
    */
   count(limit: Limit, subject: LimitSubject, cost?: number): Awaitable<LimitState | null>;
