@@ -1,5 +1,5 @@
-// Rows as cards, where a table has no room for its columns: on a telephone a row is its name, and under it the rest with
-// their labels, in place of a table that is wider than the screen.
+// Rows as cards, where a table has no room for its columns: on a telephone a row is its name, and under it the rest
+// with their labels, in place of a table that is wider than the screen.
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type RefObject, useLayoutEffect, useState } from 'react';
 import { Select } from './parts.tsx';
