@@ -133,7 +133,7 @@ describe('settings, system, playground and palette', () => {
     await page.goto('/dashboard/');
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').fill('syst');
+    await page.getByRole('combobox', { name: /^Search for a page/ }).fill('syst');
     await accessible(page);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'System' }).waitFor();

@@ -1,7 +1,12 @@
-// The list of keys that `?` shows.
+// The list of keys that `?` shows: those of the page that is shown first.
 import type { JSX } from 'react';
+import { commandOf, keyWords, offers } from '../lib/commands.ts';
+import { changePrefs, usePrefs } from '../lib/prefs.ts';
+import { useStore } from '../lib/store.ts';
+import { visible } from '../lib/text.ts';
 import { pages } from '../pages/registry.ts';
 import { Dialog } from '../ui/overlay.tsx';
+import type { LateProps } from './late.tsx';
 
 const groups: readonly { readonly name: string; readonly keys: readonly (readonly [string, string])[] }[] = [
   {
@@ -25,63 +30,88 @@ const groups: readonly { readonly name: string; readonly keys: readonly (readonl
   {
     name: 'Approvals',
     keys: [
-      ['a', 'approve'],
-      ['d', 'deny'],
       ['r', 'write a reason'],
       ['x', 'select for a bulk decision'],
     ],
   },
 ];
 
-export const KeysHelp = ({
-  open,
-  onClose,
-}: {
-  readonly open: boolean;
-  readonly onClose: () => void;
-}): JSX.Element => (
-  <Dialog title="Keys" open={open} onClose={onClose}>
-    <div className="keys">
-      <section>
-        <h2>Go to</h2>
-        <dl>
-          {pages.map(({ key, label }) => (
-            <div key={key}>
-              <dt>
-                <kbd>g</kbd> <kbd>{key}</kbd>
-              </dt>
-              <dd>{label}</dd>
-            </div>
-          ))}
-          <div>
-            <dt>
-              <kbd>Ctrl K</kbd>
-            </dt>
-            <dd>Go to or do</dd>
-          </div>
-          <div>
-            <dt>
-              <kbd>?</kbd>
-            </dt>
-            <dd>This list</dd>
-          </div>
-        </dl>
-      </section>
-      {groups.map(({ name, keys }) => (
-        <section key={name}>
-          <h2>{name}</h2>
+export default function KeysHelp({ open, onClose }: LateProps): JSX.Element {
+  return (
+    <Dialog title="Keys" open={open} onClose={onClose}>
+      {open && <Keys />}
+    </Dialog>
+  );
+}
+
+function Keys(): JSX.Element {
+  const { letterKeys } = usePrefs();
+  const here = [...useStore(offers)].map(([name, { of, label }]) => ({ ...commandOf(name), of, own: label }));
+  return (
+    <>
+      <label className="checks">
+        <input
+          type="checkbox"
+          checked={letterKeys}
+          onChange={() => changePrefs({ letterKeys: !letterKeys })}
+        />{' '}
+        Letters alone do something
+      </label>
+      <div className="keys">
+        {here.length > 0 && (
+          <section>
+            <h2>On this page</h2>
+            <dl>
+              {here.map(({ key, label, own, of }) => (
+                <div key={label}>
+                  <dt>{key && <kbd>{keyWords(key)}</kbd>}</dt>
+                  <dd>{visible(own ?? (of === null ? label : `${label} ${of}`))}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        )}
+        <section>
+          <h2>Go to</h2>
           <dl>
-            {keys.map(([key, does]) => (
+            {pages.map(({ key, label }) => (
               <div key={key}>
                 <dt>
-                  <kbd>{key}</kbd>
+                  <kbd>g</kbd> <kbd>{key}</kbd>
                 </dt>
-                <dd>{does}</dd>
+                <dd>{label}</dd>
               </div>
             ))}
+            <div>
+              <dt>
+                <kbd>Ctrl K</kbd>
+              </dt>
+              <dd>Go to or do</dd>
+            </div>
+            <div>
+              <dt>
+                <kbd>?</kbd>
+              </dt>
+              <dd>This list</dd>
+            </div>
           </dl>
         </section>
-      ))}
-    </div>
-  </Dialog>
-);
+        {groups.map(({ name, keys }) => (
+          <section key={name}>
+            <h2>{name}</h2>
+            <dl>
+              {keys.map(([key, does]) => (
+                <div key={key}>
+                  <dt>
+                    <kbd>{key}</kbd>
+                  </dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}

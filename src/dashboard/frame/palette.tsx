@@ -1,63 +1,79 @@
-// The palette: every page, agent, bundle, composition and contract, and what can be done from anywhere, by typing a
-// part of its name.
-
-import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useEffect, useMemo, useState } from 'react';
-import { signOut } from '../lib/me.ts';
-import { changePrefs, chooseTheme, usePrefs } from '../lib/prefs.ts';
-import { useCall } from '../lib/query.ts';
-import { visible } from '../lib/text.ts';
-import { pages } from '../pages/registry.ts';
-import { Icon, type IconName } from '../ui/icons.tsx';
-import { Dialog } from '../ui/overlay.tsx';
+// The palette: everything that can be gone to or done, by typing a part of its name. What was chosen last stands first;
+// what cannot be done now says why. Loaded by the frame a moment after the page.
+import { type JSX, useEffect, useId, useRef, useState } from 'react';
+import { keyWords } from '../lib/commands.ts';
+import { changePrefs, prefs } from '../lib/prefs.ts';
+import { counted, visible } from '../lib/text.ts';
+import { Icon } from '../ui/icons.tsx';
+import { Dialog, say } from '../ui/overlay.tsx';
+import { fitness } from './fuzzy.ts';
+import type { LateProps } from './late.tsx';
+import { type Entry, useEntries } from './palette-entries.ts';
 import './palette.css';
 
-interface Entry {
-  readonly id: string;
-  readonly label: string;
-  readonly kind: string;
-  readonly icon: IconName;
-  readonly go: () => void;
+/** Of what fits; more typing finds the rest. */
+const maxShown = 40;
+const maxRecent = 6;
+
+export default function Palette({ open, onClose }: LateProps): JSX.Element {
+  return (
+    <Dialog title="Go to or do" shape="palette" open={open} onClose={onClose}>
+      {open && <Choices onClose={onClose} />}
+    </Dialog>
+  );
 }
 
-const maxShown = 30;
-
-/** Opens with Ctrl-K or Cmd-K, wherever the focus is. */
-export function usePaletteKey(open: () => void): void {
-  useEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      open();
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
-  }, [open]);
+interface Group {
+  readonly name: string | null;
+  readonly entries: readonly Entry[];
 }
 
-export const Palette = ({
-  open,
-  onClose,
-}: {
-  readonly open: boolean;
-  readonly onClose: () => void;
-}): JSX.Element => (
-  <Dialog title="Go to or do" shape="palette" open={open} onClose={onClose}>
-    {open && <Choices onClose={onClose} />}
-  </Dialog>
-);
+function groupsOf(entries: readonly Entry[], text: string, recent: readonly string[]): readonly Group[] {
+  const placeOf = (id: string): number => {
+    const at = recent.indexOf(id);
+    return at < 0 ? recent.length : at;
+  };
+  if (text.trim() !== '') {
+    const found = entries
+      .map((entry, at) => ({ entry, at, fit: fitness(`${entry.label} ${entry.kind}`, text) }))
+      .filter((one) => one.fit > 0)
+      .sort((a, b) => b.fit - a.fit || placeOf(a.entry.id) - placeOf(b.entry.id) || a.at - b.at)
+      .slice(0, maxShown);
+    return [{ name: null, entries: found.map(({ entry }) => entry) }];
+  }
+  const last = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []);
+  const rest = entries.filter((entry) => !last.includes(entry));
+  const named = (name: string, kind: Entry['kind']): Group => ({
+    name,
+    entries: rest.filter((entry) => entry.kind === kind),
+  });
+  return [
+    { name: 'Recent', entries: last },
+    named('On this page', 'here'),
+    named('Go to', 'page'),
+    named('Do', 'action'),
+  ].filter((group) => group.entries.length > 0);
+}
 
 function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
-  const entries = useEntries(text);
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = entries
-    .filter(({ label, kind }) => words.every((word) => `${kind} ${label}`.toLowerCase().includes(word)))
-    .slice(0, maxShown);
+  const [recent] = useState(() => prefs.get().recent);
+  const list = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const groups = groupsOf(useEntries(text), text, recent);
+  const found = groups.flatMap(({ entries }) => entries);
   const chosen = Math.min(at, found.length - 1);
+  useEffect(() => {
+    list.current?.querySelector(`#palette-${chosen}`)?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
   const run = (entry: Entry | undefined): void => {
     if (!entry) return;
+    if (entry.why !== null) {
+      say(`${entry.label}: ${entry.why}`, 'deny');
+      return;
+    }
+    changePrefs({ recent: [entry.id, ...recent.filter((one) => one !== entry.id)].slice(0, maxRecent) });
     onClose();
     entry.go();
   };
@@ -69,38 +85,55 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={found[chosen] ? `palette-${chosen}` : undefined}
-        aria-label="Search for a page, an agent, a bundle or an action"
-        placeholder="Go to a page, an agent, a bundle, or do something"
+        aria-label="Search for a page, a thing by its name, or an action"
+        placeholder="Go to a page or a name, or do something"
         value={text}
+        maxLength={255}
+        spellCheck={false}
+        autoComplete="off"
         onChange={(event) => {
           setText(event.target.value);
           setAt(0);
         }}
         onKeyDown={(event) => {
           const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-          if (step !== 0) {
+          if (step !== 0 && found.length > 0) {
             event.preventDefault();
-            setAt(Math.min(found.length - 1, Math.max(0, chosen + step)));
+            setAt((chosen + step + found.length) % found.length);
           }
           if (event.key === 'Enter') run(found[chosen]);
         }}
       />
-      <div id="palette-list" role="listbox" aria-label="What fits" className="palette-list">
-        {found.map((entry, index) => (
-          // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the chosen one
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field hears the keys
+      <p className="heard" role="status">
+        {text.trim() === '' ? '' : `${counted(found.length, 'choice')}`}
+      </p>
+      <div ref={list} id="palette-list" role="listbox" aria-label="What fits" className="palette-list">
+        {groups.map((group, nth) => (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a list of options
           <div
-            key={entry.id}
-            id={`palette-${index}`}
-            role="option"
-            aria-selected={index === chosen}
-            className="palette-entry"
-            onPointerMove={() => setAt(index)}
-            onClick={() => run(entry)}
+            key={group.name ?? ''}
+            role="group"
+            aria-label={group.name ?? 'What fits'}
+            className="palette-group"
           >
-            <Icon name={entry.icon} />
-            <span className="one-line">{visible(entry.label)}</span>
-            <span className="muted">{entry.kind}</span>
+            {group.name !== null && (
+              <p className="palette-name" aria-hidden="true" id={`${id}-${nth}`}>
+                {group.name}
+              </p>
+            )}
+            {group.entries.map((entry) => {
+              const index = found.indexOf(entry);
+              return (
+                <Choice
+                  key={entry.id}
+                  entry={entry}
+                  index={index}
+                  isChosen={index === chosen}
+                  onPoint={() => setAt(index)}
+                  onPress={() => run(entry)}
+                />
+              );
+            })}
           </div>
         ))}
         {found.length === 0 && <p className="muted palette-none">Nothing has this in its name.</p>}
@@ -109,84 +142,39 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
   );
 }
 
-function useEntries(text: string): readonly Entry[] {
-  const navigate = useNavigate();
-  const { utc } = usePrefs();
-  const isSearch = text.trim().length > 1;
-  const agents = useCall(
-    'listAgents',
-    { query: { search: text.trim(), limit: 10 } },
-    { enabled: isSearch, keep: true },
-  );
-  const bundles = useCall('listBundles', { query: { limit: 1000 } });
-  const compositions = useCall('listCompositions', { query: { limit: 1000 } });
-  const contracts = useCall('listContracts', { query: { limit: 1000 } });
-  return useMemo(() => {
-    const to =
-      (path: string, search: object = {}) =>
-      (): void =>
-        void navigate({ to: path, search: search as never });
-    const thing = (kind: string, icon: IconName, path: string, id: string): Entry => ({
-      id: `${kind} ${id}`,
-      label: id,
-      kind,
-      icon,
-      go: to(path, { id }),
-    });
-    return [
-      ...pages.map(({ path, label, icon }) => ({
-        id: `page ${path}`,
-        label,
-        kind: 'page',
-        icon,
-        go: to(path),
-      })),
-      ...(isSearch ? (agents.data ?? []) : []).map(({ agent_id: id }) =>
-        thing('agent', 'agents', '/agents', id),
-      ),
-      ...(bundles.data ?? []).map(({ name }) => thing('bundle', 'bundles', '/bundles', name)),
-      ...(compositions.data ?? []).map(({ name }) =>
-        thing('composition', 'compositions', '/compositions', name),
-      ),
-      ...(contracts.data ?? []).map(({ contract_id: id }) =>
-        thing('contract', 'contracts', '/contracts', id),
-      ),
-      { id: 'dark', label: 'Use the dark theme', kind: 'action', icon: 'sun', go: () => chooseTheme('dark') },
-      {
-        id: 'light',
-        label: 'Use the light theme',
-        kind: 'action',
-        icon: 'sun',
-        go: () => chooseTheme('light'),
-      },
-      {
-        id: 'utc',
-        label: utc ? 'Show times of this place' : 'Show times in UTC',
-        kind: 'action',
-        icon: 'events',
-        go: () => changePrefs({ utc: !utc }),
-      },
-      {
-        id: 'denied',
-        label: 'Show denied calls',
-        kind: 'action',
-        icon: 'slash',
-        go: to('/events', { verdict: 'call_denied' }),
-      },
-      {
-        id: 'drift',
-        label: 'Show agents in drift',
-        kind: 'action',
-        icon: 'triangle',
-        go: to('/agents', { status: 'drift' }),
-      },
-      {
-        id: 'out',
-        label: 'Sign out',
-        kind: 'action',
-        icon: 'person',
-        go: () => void signOut().catch(() => undefined),
-      },
-    ] satisfies Entry[];
-  }, [navigate, utc, isSearch, agents.data, bundles.data, compositions.data, contracts.data]);
-}
+const kinds: { readonly [K in Entry['kind']]?: string } = { here: 'action' };
+
+const Choice = ({
+  entry: { label, kind, icon, keys, why },
+  index,
+  isChosen,
+  onPoint,
+  onPress,
+}: {
+  readonly entry: Entry;
+  readonly index: number;
+  readonly isChosen: boolean;
+  readonly onPoint: () => void;
+  readonly onPress: () => void;
+}): JSX.Element => (
+  // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the chosen one
+  // biome-ignore lint/a11y/useKeyWithClickEvents: the field hears the keys
+  <div
+    id={`palette-${index}`}
+    role="option"
+    aria-selected={isChosen}
+    aria-disabled={why !== null}
+    className="palette-entry"
+    onPointerMove={onPoint}
+    onClick={onPress}
+  >
+    <Icon name={icon} />
+    <span className="one-line">{visible(label)}</span>
+    <span className="muted one-line">{why ?? kinds[kind] ?? kind}</span>
+    <span className="palette-keys">
+      {keys.map((key) => (
+        <kbd key={key}>{keyWords(key)}</kbd>
+      ))}
+    </span>
+  </div>
+);

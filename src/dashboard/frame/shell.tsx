@@ -2,19 +2,19 @@
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { type JSX, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { now } from '../lib/browser.ts';
+import { useCommand } from '../lib/commands.ts';
 import { signedOut, useSignedIn } from '../lib/me.ts';
-import { changePrefs, usePrefs } from '../lib/prefs.ts';
+import { changePrefs, prefs, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
 import { envs, type Search, useEnv, useFilters } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
 import { type PageEntry, pages } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
-import { Dialog, isTyping, Messages, useKeys } from '../ui/overlay.tsx';
+import { Dialog, isTyping, Messages } from '../ui/overlay.tsx';
 import { Select } from '../ui/parts.tsx';
 import { Alerts } from './alerts.tsx';
 import { ConnectionBar, LiveState } from './connection.tsx';
-import { KeysHelp } from './keys-help.tsx';
-import { Palette, usePaletteKey } from './palette.tsx';
+import { Late } from './late.tsx';
 import { Person } from './person.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
 
@@ -32,12 +32,14 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
   const [help, setHelp] = useState(false);
   const [more, setMore] = useState(false);
   const [palette, setPalette] = useState(false);
+  const closePalette = useCallback(() => setPalette(false), []);
+  const closeHelp = useCallback(() => setHelp(false), []);
   usePaletteKey(useCallback(() => setPalette(true), []));
   const env = useEnv();
   const path = useLocation({ select: ({ pathname }) => pathname });
   const page = useArrival(path);
   useLeader();
-  useKeys({ '?': () => setHelp(true) });
+  useCommand('keys', () => setHelp(true));
   return (
     <div className={`shell ${railClosed ? 'rail-closed' : ''} ${env ? `shell-${env}` : ''}`}>
       <a className="skip" href="#content">
@@ -69,8 +71,8 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
           ))}
         </ul>
       </Dialog>
-      <Palette open={palette} onClose={() => setPalette(false)} />
-      <KeysHelp open={help} onClose={() => setHelp(false)} />
+      <Late name="palette" load={loadPalette} open={palette} onClose={closePalette} />
+      <Late name="list of keys" load={loadKeys} open={help} onClose={closeHelp} />
       <Dialog title="Sign in again" open={isOut} held onClose={() => undefined}>
         <p className="page-says">Your session ended. What you typed is still there.</p>
         <SignInForm email={me.email} />
@@ -79,6 +81,22 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
       <Messages />
     </div>
   );
+}
+
+const loadPalette = () => import('./palette.tsx');
+const loadKeys = () => import('./keys-help.tsx');
+
+/** Ctrl-K or Cmd-K, wherever the focus is. */
+function usePaletteKey(open: () => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, [open]);
 }
 
 const pageName = (path: string): string =>
@@ -110,6 +128,7 @@ function useLeader(): void {
     let pressedAt = 0;
     const press = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
+      if (!prefs.get().letterKeys) return;
       const isLed = now() - pressedAt < leaderMs;
       pressedAt = event.key === 'g' ? now() : 0;
       const page = isLed ? pages.find(({ key }) => key === event.key) : undefined;

@@ -11,6 +11,10 @@ export interface Prefs {
   readonly railClosed: boolean;
   readonly notify: boolean;
   readonly chartsAsTables: boolean;
+  /** A letter alone does something; who speaks to the machine, or slips, turns that off. */
+  readonly letterKeys: boolean;
+  /** Of the palette, the last one first. */
+  readonly recent: readonly string[];
   /** Hidden columns, by table. */
   readonly hidden: { readonly [table: string]: readonly string[] };
 }
@@ -22,6 +26,8 @@ const fallback: Prefs = {
   railClosed: false,
   notify: false,
   chartsAsTables: false,
+  letterKeys: true,
+  recent: [],
   hidden: {},
 };
 

@@ -39,16 +39,28 @@ export const queries = new QueryClient({
 export const keyOf = <N extends Operation>(operation: N, input?: Input<N>) =>
   [operation, input ?? {}] as const;
 
-/** A GET that stays in the cache. `enabled: false` waits; `keep` shows the last answer while another input loads. */
+/** How long an answer about a moving span of time is kept: each minute asks for another, and nobody asks again. */
+const movingGcMs = 60_000;
+
+/**
+ * A GET that stays in the cache. `enabled: false` waits; `keep` shows the last answer while another input loads;
+ * `moves` says that the input names a span that ends now.
+ */
 export function useCall<N extends Operation>(
   operation: N,
   input?: Input<N>,
-  options: { readonly enabled?: boolean; readonly keep?: boolean; readonly refetchMs?: number } = {},
+  options: {
+    readonly enabled?: boolean;
+    readonly keep?: boolean;
+    readonly moves?: boolean;
+    readonly refetchMs?: number;
+  } = {},
 ): UseQueryResult<Reply<N>, ApiError> {
   const found = useQuery<Reply<N>, ApiError>({
     queryKey: keyOf(operation, input),
     queryFn: ({ signal }) => call(operation, input, signal),
     enabled: options.enabled ?? true,
+    ...(options.moves ? { gcTime: movingGcMs } : {}),
     ...(options.keep ? { placeholderData: (before: unknown) => before as never } : {}),
     ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
   });
@@ -61,11 +73,29 @@ export function ask<N extends Operation>(operation: N, input?: Input<N>): void {
   void queries.prefetchQuery({ queryKey: keyOf(operation, input), queryFn, retry: false });
 }
 
+/** What of a list's query moves with the time. */
+export interface Moving {
+  /** Stands for it in the key of the cache: a list that ends now stays one list, however often it is read. */
+  readonly name: string;
+  /** Read whenever a page is asked for. */
+  readonly query: () => object;
+}
+
+interface PagesOptions {
+  readonly enabled?: boolean;
+  /** Under a name of its own the live stream leaves it alone: its page says what is new, and when it is shown. */
+  readonly own?: boolean;
+  readonly moving?: Moving | null;
+}
+
+export const pagesKey = (operation: Operation, input: object, { own, moving }: PagesOptions = {}) =>
+  [own ? `own ${operation}` : operation, 'pages', input, ...(moving ? [moving.name] : [])] as const;
+
 /** A list that continues through cursors. */
 export function usePages<N extends Operation>(
   operation: N,
   input: Input<N> & { readonly query?: object },
-  options: { readonly enabled?: boolean; readonly own?: boolean } = {},
+  options: PagesOptions = {},
 ) {
   return useInfiniteQuery<
     Page<Reply<N>>,
@@ -74,15 +104,18 @@ export function usePages<N extends Operation>(
     readonly unknown[],
     string | null
   >({
-    // Under a name of its own the live stream leaves it alone: its page says what is new, and when it is shown.
-    queryKey: [options.own ? `own ${operation}` : operation, 'pages', input],
+    queryKey: pagesKey(operation, input, options),
     initialPageParam: null,
     queryFn: ({ pageParam, signal }) =>
       callPage(
         operation,
         {
           ...input,
-          query: { ...input.query, ...(pageParam === null ? {} : { cursor: pageParam }) },
+          query: {
+            ...input.query,
+            ...options.moving?.query(),
+            ...(pageParam === null ? {} : { cursor: pageParam }),
+          },
         } as Input<N>,
         signal,
       ),

@@ -1,7 +1,8 @@
 // What lies over a page: dialogs, the right panel of a detail, and messages that come and go.
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { type JSX, type ReactNode, useEffect } from 'react';
+import { type JSX, type ReactNode, useEffect, useRef } from 'react';
 import { after } from '../lib/browser.ts';
+import { prefs } from '../lib/prefs.ts';
 import { createStore, useStore } from '../lib/store.ts';
 import { middleCut, visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
@@ -17,7 +18,14 @@ export interface DialogProps {
   readonly held?: boolean;
 }
 
+/** Who opens a form begins to type; a finger would be met by its keyboard over half the screen. */
+const firstField = (popup: HTMLElement | null): HTMLElement | null =>
+  popup?.querySelector<HTMLElement>(
+    '.dialog-body :is(input:not([type=checkbox], [type=radio], [type=file]), select, textarea):not(:disabled)',
+  ) ?? null;
+
 export function Dialog({ title, open, onClose, children, shape = 'box', held }: DialogProps): JSX.Element {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <Base.Root
       open={open}
@@ -29,7 +37,13 @@ export function Dialog({ title, open, onClose, children, shape = 'box', held }: 
     >
       <Base.Portal>
         {shape !== 'panel' && <Base.Backdrop className="backdrop" />}
-        <Base.Popup className={`dialog dialog-${shape}`}>
+        <Base.Popup
+          ref={popup}
+          className={`dialog dialog-${shape}`}
+          initialFocus={(by) =>
+            by === 'touch' || shape === 'panel' ? true : (firstField(popup.current) ?? true)
+          }
+        >
           <div className={shape === 'palette' ? 'heard' : 'dialog-head'}>
             <Base.Title className="dialog-title">{middleCut(visible(title), 200)}</Base.Title>
             {!held && shape !== 'palette' && (
@@ -96,14 +110,17 @@ const fields =
 export const isTyping = (event: Event): boolean =>
   event.composedPath().some((one) => one instanceof Element && one.matches(fields));
 
-/** Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`. */
+/**
+ * Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`.
+ * Characters do nothing for who turned them off.
+ */
 export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (isTyping(event)) return;
       const act = keys[named[event.key] ?? event.key];
-      if (!act) return;
+      if (!act || !(event.key in named || prefs.get().letterKeys)) return;
       event.preventDefault();
       act(event);
     };

@@ -2,6 +2,7 @@
 import './approvals.css';
 import { type JSX, useEffect, useRef, useState } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
+import { useCommand } from '../../lib/commands.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
@@ -109,9 +110,11 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
     change({ id: chosen.id }, true);
     void decide(chosen.id, approved, reasons[chosen.id] ?? '');
   };
+  const focussed = chosen?.status === 'pending' ? chosen : null;
+  const named = focussed && `${focussed.tool_name} of ${focussed.agent_id}`;
+  useCommand('approve', focussed && press(true), { label: `Approve ${named}`, why: cannot });
+  useCommand('deny', focussed && press(false), { label: `Deny ${named}`, why: cannot });
   useKeys({
-    a: press(true),
-    d: press(false),
     r: () => document.querySelector<HTMLInputElement>('.approval .reason')?.focus(),
     x: () => chosen && toggle(chosen.id),
     esc: () => change({ id: undefined }, true),

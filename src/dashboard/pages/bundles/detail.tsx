@@ -1,6 +1,7 @@
 // One bundle: what runs where, its versions and what each changed; deploy, roll back, undeploy.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
@@ -21,6 +22,32 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
   const history = useCall('listDeployments', { query: { bundle_name: name, limit: 200 } });
   const [source, setSource] = useState<DeploySource | null>(null);
   const [removing, setRemoving] = useState<Environment | null>(null);
+  const runs = runningOf(versions.data, history.data);
+  const newest = versions.data?.[0]?.version;
+  useCommand(
+    'deploy',
+    newest === undefined ? null : () => setSource({ kind: 'bundle', name, version: newest }),
+    {
+      of: name,
+    },
+  );
+  // Without an environment named: the first that has it, production before the others.
+  const inEnv = (env: string): Running | undefined => runs?.find((one) => env === '' || one.env === env);
+  const back = runs?.find(({ before }) => before !== undefined);
+  useCommand(
+    'rollBack',
+    runs &&
+      ((env) => {
+        const one = env === '' ? back : inEnv(env);
+        if (one?.before === undefined) say(`Nothing ran before it in ${env}.`);
+        else setSource({ kind: 'bundle', name, version: one.before, env: one.env });
+      }),
+    { of: name, why: back ? null : 'no environment ran another version before' },
+  );
+  useCommand('undeploy', runs && ((env) => setRemoving(inEnv(env)?.env ?? null)), {
+    of: name,
+    why: runs?.length === 0 ? 'no environment has it' : null,
+  });
   return (
     <>
       <section className="form">
@@ -105,6 +132,25 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
 }
 
 type Version = Reply<'listBundleVersions'>[number];
+
+interface Running {
+  readonly env: Environment;
+  /** The version that ran before; undefined: none did. */
+  readonly before: number | undefined;
+}
+
+/** The environments that have it; null: not known yet. */
+function runningOf(
+  versions: readonly Version[] | undefined,
+  history: Reply<'listDeployments'> | undefined,
+): readonly Running[] | null {
+  if (!versions || !history) return null;
+  return envs.flatMap((env) => {
+    if (!versions.some((one) => one.deployed_envs.includes(env))) return [];
+    const own = history.filter((one) => one.env === env);
+    return { env, before: own.find((one) => one.bundle_version !== own[0]?.bundle_version)?.bundle_version };
+  });
+}
 
 const versionColumns = (deploy: (version: number) => void): readonly Column<Version>[] => [
   {

@@ -1,6 +1,7 @@
 // Bundles: the documents that agents load, version by version: the list of them, and uploading one.
 import { type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { problemsOf } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
@@ -59,6 +60,7 @@ const columns: readonly Column<Row>[] = [
 export default function Bundles(): JSX.Element {
   const env = useEnv();
   const [uploading, setUploading] = useState(false);
+  useCommand('uploadBundle', () => setUploading(true));
   const found = useCall('listBundles', { query: { limit: 1000 } });
   const rows = (found.data ?? []).filter((row) => !env || row.deployed_envs.includes(env));
   return (

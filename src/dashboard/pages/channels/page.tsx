@@ -1,6 +1,7 @@
 // Channels: where are people told of approvals, and did it arrive? The list with the last test, one channel with its
 // deliveries in a panel.
 import { type JSX, useState } from 'react';
+import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
@@ -51,6 +52,7 @@ export default function Channels(): JSX.Element {
   const [{ id }, change] = useFilters();
   const found = useCall('listChannels', { query: { limit: 1000 } });
   const [making, setMaking] = useState(false);
+  useCommand('addChannel', me.is_admin ? () => setMaking(true) : null);
   const rows = found.data ?? [];
   const on = rows.filter(({ enabled }) => enabled).length;
   const chosen = rows.find((channel) => channel.id === id);

@@ -2,6 +2,7 @@
 // looked at, deployed.
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -46,6 +47,10 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
     'listContracts',
   ]);
   const changed = JSON.stringify(items) !== JSON.stringify(stored);
+  useCommand('deploy', () => setSource({ kind: 'composition', name: composition.name }), {
+    of: composition.name,
+    why: changed ? 'save or undo the changes first' : items.length === 0 ? 'it has no contract' : null,
+  });
   const newer = composition.contracts.filter((one) => one.has_newer_version);
   const move = (from: number, to: number): void => {
     const one = items[from];

@@ -1,6 +1,7 @@
 // Compositions: contracts in their order, each with its mode, put together into a bundle that is deployed.
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
@@ -41,6 +42,7 @@ const columns: readonly Column<Row>[] = [
 
 export default function Compositions(): JSX.Element {
   const [making, setMaking] = useState(false);
+  useCommand('newComposition', () => setMaking(true));
   const found = useCall('listCompositions', { query: { limit: 1000 } });
   return (
     <div className="page">

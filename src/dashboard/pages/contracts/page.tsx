@@ -2,6 +2,7 @@
 // it is used.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
@@ -58,6 +59,8 @@ const columns: readonly Column<Row>[] = [
 export default function Contracts(): JSX.Element {
   const [{ search = '', type = '', tag = '' }, change] = useFilters();
   const [open, setOpen] = useState<'new' | 'import' | null>(null);
+  useCommand('newContract', () => setOpen('new'));
+  useCommand('importContracts', () => setOpen('import'));
   const found = useCall(
     'listContracts',
     {

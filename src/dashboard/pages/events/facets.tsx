@@ -11,7 +11,7 @@ const few = 6;
 export function Facets({ filter }: { readonly filter: ReturnType<typeof filterOf> }): JSX.Element {
   const [search, change] = useFilters();
   const [open, setOpen] = useState<readonly string[]>([]);
-  const found = useCall('eventFacets', { query: filter }, { keep: true });
+  const found = useCall('eventFacets', { query: filter }, { keep: true, moves: true });
   return (
     <aside className="facets" aria-label="Filters">
       <Answer of={found} rows={12}>

@@ -14,6 +14,8 @@ export const ranges = [
   ['30d', 'Last 30 days', 43_200],
 ] as const;
 
+const dayRange = ranges[2];
+
 /** Fields with counts beside the list; each is a name in the address too. */
 export const facetNames = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'mode', 'env'] as const;
 export type FacetName = (typeof facetNames)[number];
@@ -33,15 +35,19 @@ export interface Span {
   readonly until: number;
   /** Ends now, and goes on. */
   readonly open: boolean;
+  /** Begins so long before now, by the name of the range; null: its start stands still. */
+  readonly range: string | null;
 }
 
 /** The span of time; absolute when the address names its ends. */
 export function spanOf({ since, until, range }: Search, now: number): Span {
   const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
   const end = Math.ceil(now / minuteMs) * minuteMs;
-  if (!Number.isNaN(from)) return { from, until: Number.isNaN(to) ? end : to, open: Number.isNaN(to) };
-  const minutes = ranges.find(([key]) => key === range)?.[2] ?? 1_440;
-  return { from: end - minutes * minuteMs, until: end, open: true };
+  if (!Number.isNaN(from)) {
+    return { from, until: Number.isNaN(to) ? end : to, open: Number.isNaN(to), range: null };
+  }
+  const [key, , minutes] = ranges.find(([one]) => one === range) ?? dayRange;
+  return { from: end - minutes * minuteMs, until: end, open: true, range: key };
 }
 
 type Filters = NonNullable<Input<'eventFacets'>['query']>;

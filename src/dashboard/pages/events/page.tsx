@@ -4,15 +4,16 @@ import './events.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { addressOf, type Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
-import { queries, useCall, usePages } from '../../lib/query.ts';
+import { useCommand } from '../../lib/commands.ts';
+import { pagesKey, queries, useCall, usePages } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
+import { serverNow } from '../../lib/server-time.ts';
 import { count } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
 import { envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { SearchInput, Views } from '../../ui/list.tsx';
-import { useKeys } from '../../ui/overlay.tsx';
 import { Answer, Button, Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
@@ -87,15 +88,22 @@ export default function Events(): JSX.Element {
   );
 }
 
-const EventViews = (): JSX.Element => (
-  <Views
-    label="Views of events"
-    views={[
-      ['search', 'Search'],
-      ['tail', 'Live tail'],
-    ]}
-  />
-);
+function EventViews(): JSX.Element {
+  const [{ view }, change] = useFilters();
+  const isTail = view === 'tail';
+  useCommand('liveTail', () => change({ view: isTail ? undefined : 'tail', id: undefined }), {
+    label: isTail ? 'Leave the live tail' : 'Open the live tail',
+  });
+  return (
+    <Views
+      label="Views of events"
+      views={[
+        ['search', 'Search'],
+        ['tail', 'Live tail'],
+      ]}
+    />
+  );
+}
 
 function Searched(): JSX.Element {
   const [search, change] = useFilters();
@@ -103,6 +111,9 @@ function Searched(): JSX.Element {
   const span = spanOf(search, now);
   const filter = filterOf(search, span);
   const [follow, setFollow] = useState(true);
+  useCommand('follow', span.open ? () => setFollow(!follow) : null, {
+    label: follow ? 'Pause the list' : 'Follow live',
+  });
   return (
     <>
       <PageHead title="Events">
@@ -124,33 +135,44 @@ function Searched(): JSX.Element {
         >
           {follow && span.open ? 'Pause' : 'Follow live'}
         </Button>
-        <a
-          className="button"
-          download
-          href={addressOf('exportEvents', { query: { ...filter, format: 'ndjson' } })}
-        >
-          <Icon name="download" /> NDJSON
-        </a>
-        <a
-          className="button"
-          download
-          href={addressOf('exportEvents', { query: { ...filter, format: 'csv' } })}
-        >
-          <Icon name="download" /> CSV
-        </a>
+        <Export command="exportNdjson" format="ndjson" filter={filter} />
+        <Export command="exportCsv" format="csv" filter={filter} />
       </PageHead>
       <EventViews />
       <SearchBar />
       <Histogram filter={filter} span={span} />
       <div className="events-columns">
         <Facets filter={filter} />
-        <List filter={filter} follow={follow && span.open} />
+        <List filter={filter} span={span} follow={follow && span.open} />
       </div>
     </>
   );
 }
 
 type Filter = ReturnType<typeof filterOf>;
+
+function Export({
+  command,
+  format,
+  filter,
+}: {
+  readonly command: 'exportNdjson' | 'exportCsv';
+  readonly format: 'ndjson' | 'csv';
+  readonly filter: Filter;
+}): JSX.Element {
+  const link = useRef<HTMLAnchorElement>(null);
+  useCommand(command, () => link.current?.click());
+  return (
+    <a
+      ref={link}
+      className="button"
+      download
+      href={addressOf('exportEvents', { query: { ...filter, format } })}
+    >
+      <Icon name="download" /> {format.toUpperCase()}
+    </a>
+  );
+}
 
 const searchFilters = [...facetNames.filter((name) => name !== 'env'), 'run_id', 'call_id'] as const;
 /** What the page is narrowed to; a press takes it back. */
@@ -175,7 +197,7 @@ function Chips(): JSX.Element {
 /** The text that is searched for, and what the list is narrowed to. */
 function SearchBar(): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
-  useKeys({ '/': () => field.current?.focus() });
+  useCommand('searchEvents', () => field.current?.focus());
   return (
     <search className="search-bar">
       <SearchInput
@@ -204,7 +226,7 @@ function Histogram({ filter, span }: { readonly filter: Filter; readonly span: S
         bucket_seconds: bucketMs / 1000,
       },
     },
-    { keep: true },
+    { keep: true, moves: true },
   );
   return (
     <section className="card" aria-label="Calls over time">
@@ -256,25 +278,51 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
   return arrived;
 }
 
-function List({ filter, follow }: { readonly filter: Filter; readonly follow: boolean }): JSX.Element {
+/** The list that these filters name stays the same one while its start moves with the time. */
+function useList(filter: Filter, { range }: Span) {
+  const { since, ...still } = filter;
+  const key = JSON.stringify([range, range === null ? filter : still]);
+  const [input, options] = useMemo(() => {
+    const [name, query] = JSON.parse(key) as [string | null, Filter];
+    const moving = name === null ? null : { name, query: () => ({ since: startOf(name) }) };
+    return [{ query: { ...query, limit: pageSize } }, { own: true, moving }] as const;
+  }, [key]);
+  const found = usePages('searchEvents', input, options);
+  const reload = useCallback(() => {
+    const queryKey = pagesKey('searchEvents', input, options);
+    // Only the newest page is read again: what was scrolled to is not.
+    queries.setQueryData(queryKey, (data: typeof found.data) =>
+      data ? { pages: data.pages.slice(0, 1), pageParams: [null] } : data,
+    );
+    void queries.invalidateQueries({ queryKey });
+  }, [input, options]);
+  return { found, reload, key };
+}
+
+const startOf = (range: string): string => new Date(spanOf({ range }, serverNow()).from).toISOString();
+
+function List({
+  filter,
+  span,
+  follow,
+}: {
+  readonly filter: Filter;
+  readonly span: Span;
+  readonly follow: boolean;
+}): JSX.Element {
   const [{ id }, change] = useFilters();
-  const key = JSON.stringify(filter);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the text stands for the filter
-  const input = useMemo(() => ({ query: { ...filter, limit: pageSize } }), [key]);
-  const found = usePages('searchEvents', input, { own: true });
+  const { found, reload, key } = useList(filter, span);
   const rows = useMemo(
     () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows),
     [found.data],
   );
   const [generation, setGeneration] = useState(0);
-  const reload = useCallback(() => {
-    // Only the newest page is read again: what was scrolled to is not.
-    queries.setQueryData(['own searchEvents', 'pages', input], (data: typeof found.data) =>
-      data ? { pages: data.pages.slice(0, 1), pageParams: [null] } : data,
-    );
-    void queries.invalidateQueries({ queryKey: ['own searchEvents', 'pages', input] });
-  }, [input]);
   const reading = id !== undefined || (found.data?.pages.length ?? 0) > 1;
+  const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
+  useEffect(() => {
+    // What left the span without anything new in it, which no frame tells of.
+    if (oldest < span.from && follow && !reading) reload();
+  }, [oldest, span.from, follow, reading, reload]);
   return (
     <div className="events-list">
       <Arrived

@@ -1,6 +1,7 @@
 // The live tail: each event as the hub stores it, the newest first, up to 5,000. It can be paused, and holds still
 // while one is read.
 import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
+import { useCommand } from '../../lib/commands.ts';
 import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { count } from '../../lib/text.ts';
@@ -142,6 +143,11 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   const show = (): void =>
     setHeld(({ rows, waiting }) => ({ rows: newest([...waiting].reverse(), rows), waiting: [] }));
   const { rows, waiting } = held;
+  const pause = (): void => {
+    if (paused) show();
+    setPaused(!paused);
+  };
+  useCommand('follow', pause, { label: paused ? 'Go on with the tail' : 'Pause the tail' });
   return (
     <div className="events-list">
       {waiting.length > 0 && (
@@ -168,14 +174,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           onOpen={(row) => row.kind === 'event' && change({ id: row.id }, true)}
           bar={
             <>
-              <Button
-                icon={paused ? 'play' : 'pause'}
-                aria-pressed={paused}
-                onClick={() => {
-                  if (paused) show();
-                  setPaused(!paused);
-                }}
-              >
+              <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={pause}>
                 {paused ? 'Go on' : 'Pause'}
               </Button>
               <span className="muted numbers">

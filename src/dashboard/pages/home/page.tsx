@@ -212,7 +212,7 @@ function Rate(): JSX.Element {
         ...(env ? { env } : {}),
       },
     },
-    { keep: true },
+    { keep: true, moves: true },
   );
   return (
     <section className="card" aria-labelledby="rate">

@@ -1,6 +1,7 @@
 // Keys: what agents sign in with. A key is shown once, when it is made; a revoked one ends the streams it has open.
 import { type JSX, useEffect, useState } from 'react';
 import type { ApiError, Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
@@ -42,6 +43,7 @@ export default function Keys(): JSX.Element {
   );
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
+  useCommand('createKey', me.is_admin ? () => setMaking(true) : null);
   const rows = (found.data ?? []).filter((key) => !env || key.env === env || key.env === null);
   const columns: readonly Column<Key>[] = [
     {

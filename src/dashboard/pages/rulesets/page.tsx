@@ -1,6 +1,7 @@
 // Rulesets: which documents of rules are there, and where does which version run? One of them in a panel, with its
 // versions.
 import { type JSX, useMemo, useState } from 'react';
+import { useCommand } from '../../lib/commands.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
@@ -59,6 +60,7 @@ export default function Rulesets(): JSX.Element {
   const [{ id }, change] = useFilters();
   const env = useEnv();
   const [making, setMaking] = useState(false);
+  useCommand('newRuleset', () => setMaking(true));
   const found = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
   const loaded = useMemo(() => (found.data?.pages ?? []).flatMap(({ rulesets }) => rulesets), [found.data]);
   const rows = env ? loaded.filter(({ deployed }) => deployed.some((one) => one.env === env)) : loaded;

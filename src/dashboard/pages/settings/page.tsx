@@ -1,7 +1,8 @@
 // Settings: one's own password and view, the users of the hub, the signing key, the purge of old events. What cannot be
 // undone is typed first.
-import { type JSX, type ReactNode, useState } from 'react';
+import { type JSX, type ReactNode, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../../lib/prefs.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -75,6 +76,8 @@ function View(): JSX.Element {
 function Password(): JSX.Element {
   const change = useAction('changePassword');
   const [form, setForm] = useState({ old: '', next: '' });
+  const first = useRef<HTMLInputElement>(null);
+  useCommand('changePassword', () => first.current?.focus());
   const fields = change.error?.fields ?? {};
   return (
     <Card title="Your password">
@@ -94,6 +97,7 @@ function Password(): JSX.Element {
         }}
       >
         <Field
+          ref={first}
           label="Present password"
           type="password"
           required
@@ -158,6 +162,7 @@ function SigningKey(): JSX.Element {
   const rotate = useAction('rotateSigningKey');
   const [open, setOpen] = useState(false);
   const [compromised, setCompromised] = useState(false);
+  useCommand('rotateSigningKey', () => setOpen(true));
   const [done, setDone] = useState<Reply<'rotateSigningKey'> | null>(null);
   const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
   const details = useCall('healthDetails', {}, { enabled: open });
@@ -221,6 +226,8 @@ function Purge(): JSX.Element {
   const purge = useAction('purgeEvents', ['searchEvents', 'eventHistogram', 'eventFacets', 'statsOverview']);
   const count = useAction('purgeEvents');
   const [days, setDays] = useState('90');
+  const field = useRef<HTMLInputElement>(null);
+  useCommand('purgeEvents', () => field.current?.focus());
   const [open, setOpen] = useState(false);
   const ask = (): void =>
     count.mutate(
@@ -237,7 +244,7 @@ function Purge(): JSX.Element {
   };
   return (
     <Card title="Old events">
-      <Field label="Older than days" type="number" min={1} value={days} onValue={setDays} />
+      <Field ref={field} label="Older than days" type="number" min={1} value={days} onValue={setDays} />
       <div>
         <Button kind="danger" busy={count.isPending} disabled={!/^[1-9]\d{0,4}$/.test(days)} onClick={ask}>
           Purge events

@@ -1,6 +1,7 @@
 // The people who may sign in: added with a first password, made admins or not, removed. The last admin stays.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
@@ -18,6 +19,7 @@ export function Users(): JSX.Element {
   const remove = useAction('removeUser', ['listUsers']);
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<User | null>(null);
+  useCommand('addUser', () => setAdding(true));
   return (
     <section className="card" aria-label="Users">
       <div className="card-head">

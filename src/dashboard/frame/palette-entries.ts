@@ -1,0 +1,253 @@
+// What the palette lists: pages, what the page that is shown offers, what can be done from anywhere, and every thing of
+// the hub by its name with what can be done to it.
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { call } from '../lib/api.ts';
+import { askFor, type CommandName, commandOf, commands, type Offer, offers } from '../lib/commands.ts';
+import { useHosted } from '../lib/hosted-query.ts';
+import { type Me, signOut, useSignedIn } from '../lib/me.ts';
+import { changePrefs, chooseTheme, type Prefs, themeChoice, usePrefs } from '../lib/prefs.ts';
+import { useCall } from '../lib/query.ts';
+import { envs, type Search } from '../lib/search.ts';
+import { useStore } from '../lib/store.ts';
+import { refreshAll } from '../live/cache.ts';
+import { pages } from '../pages/registry.ts';
+import { copyText } from '../ui/download.ts';
+import type { IconName } from '../ui/icons.tsx';
+import { say } from '../ui/overlay.tsx';
+import { useCannotAct } from './connection.tsx';
+
+export interface Entry {
+  /** The same each time: the last choices are remembered by it. */
+  readonly id: string;
+  readonly label: string;
+  readonly kind: 'page' | 'here' | 'action' | Thing;
+  readonly icon: IconName;
+  /** Pressed one after another. */
+  readonly keys: readonly string[];
+  /** Why it cannot be done now. */
+  readonly why: string | null;
+  readonly go: () => void;
+}
+
+type Thing = 'agent' | 'bundle' | 'composition' | 'contract' | 'ruleset' | 'run' | 'approval';
+
+type Go = (path: string, search?: { readonly [name: string]: string }) => void;
+
+const entry = (
+  id: string,
+  kind: Entry['kind'],
+  label: string,
+  icon: IconName,
+  go: () => void,
+  more: { readonly keys?: readonly string[]; readonly why?: string | null } = {},
+): Entry => ({ id, kind, label, icon, go, keys: more.keys ?? [], why: more.why ?? null });
+
+const adminsOnly = 'only admins may';
+
+export function useEntries(text: string): readonly Entry[] {
+  const navigate = useNavigate();
+  const me = useSignedIn();
+  const current = usePrefs();
+  const here = useStore(offers);
+  const cannot = useCannotAct();
+  const things = useThings(text.trim());
+  return useMemo(() => {
+    const go: Go = (path, search = {}) =>
+      void navigate({
+        to: path,
+        // The environment stays.
+        search: (({ env }: Search) => ({ ...(env ? { env } : {}), ...search })) as never,
+      });
+    const narrow = (env: string | undefined): void =>
+      void navigate({ to: '.', search: ((before: Search) => ({ ...before, env })) as never });
+    return [
+      ...offered(here),
+      ...pages.map(({ path, label, icon, key }) =>
+        entry(`page ${path}`, 'page', label, icon, () => go(path), { keys: ['g', key] }),
+      ),
+      ...leading(here, me, go),
+      ...views(go),
+      ...environments(narrow),
+      ...looks(current),
+      ...always(cannot),
+      ...things(go),
+    ];
+  }, [navigate, me, current, here, cannot, things]);
+}
+
+/** What the page that is shown takes by a key. */
+const offered = (here: ReadonlyMap<CommandName, Offer>): readonly Entry[] =>
+  [...here].map(([name, { of, label, why }]) => {
+    const { label: plain, icon, key } = commandOf(name);
+    return entry(
+      `do ${name}`,
+      'here',
+      label ?? (of === null ? plain : `${plain} ${of}`),
+      icon,
+      () => askFor(name, of),
+      {
+        keys: key === undefined ? [] : [key],
+        why,
+      },
+    );
+  });
+
+/** What another page does. */
+const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonly Entry[] =>
+  (Object.keys(commands) as CommandName[]).flatMap((name) => {
+    const { path, label, icon, search, adminOnly } = commandOf(name);
+    if (path === undefined || here.has(name)) return [];
+    const isSearchAlone = search !== undefined;
+    const lead = (): void => {
+      if (!isSearchAlone) askFor(name);
+      go(path, search);
+    };
+    return entry(`do ${name}`, 'action', label, icon, lead, {
+      why: adminOnly && !me.is_admin ? adminsOnly : null,
+    });
+  });
+
+const views = (go: Go): readonly Entry[] => [
+  entry('denied', 'action', 'Show denied calls', 'slash', () => go('/events', { verdict: 'call_denied' })),
+  entry('drift', 'action', 'Show agents in drift', 'triangle', () => go('/agents', { status: 'drift' })),
+  entry('history', 'action', 'Show decided approvals', 'approvals', () =>
+    go('/approvals', { view: 'history' }),
+  ),
+];
+
+const environments = (narrow: (env: string | undefined) => void): readonly Entry[] => [
+  entry('env all', 'action', 'Switch to all environments', 'system', () => narrow(undefined)),
+  ...envs.map((env) => entry(`env ${env}`, 'action', `Switch to ${env}`, 'system', () => narrow(env))),
+];
+
+const looks = ({ utc, compact, letterKeys, chartsAsTables, railClosed }: Prefs): readonly Entry[] => [
+  ...(
+    [
+      ['dark', 'Use the dark theme'],
+      ['light', 'Use the light theme'],
+      ['system', 'Use the theme of the system'],
+    ] as const
+  )
+    .filter(([theme]) => theme !== themeChoice.get())
+    .map(([theme, label]) => entry(theme, 'action', label, 'sun', () => chooseTheme(theme))),
+  entry('utc', 'action', utc ? 'Show times of this place' : 'Show times in UTC', 'events', () =>
+    changePrefs({ utc: !utc }),
+  ),
+  entry('compact', 'action', compact ? 'Use comfortable rows' : 'Use compact rows', 'menu', () =>
+    changePrefs({ compact: !compact }),
+  ),
+  entry(
+    'tables',
+    'action',
+    chartsAsTables ? 'Show charts as charts' : 'Show charts as tables',
+    'columns',
+    () => changePrefs({ chartsAsTables: !chartsAsTables }),
+    { keys: ['t'] },
+  ),
+  entry('rail', 'action', railClosed ? 'Show names in the navigation' : 'Fold the navigation', 'menu', () =>
+    changePrefs({ railClosed: !railClosed }),
+  ),
+  entry(
+    'letters',
+    'action',
+    letterKeys ? 'Turn keys of one letter off' : 'Turn keys of one letter on',
+    'keyboard',
+    () => changePrefs({ letterKeys: !letterKeys }),
+  ),
+];
+
+/** The hub announces nothing of the sample run. */
+async function changeSample(make: boolean): Promise<void> {
+  try {
+    await (make ? call('makeSampleRun') : call('deleteSampleRun'));
+    refreshAll();
+    say(
+      make ? 'The sample run is there: look at Runs and Approvals.' : 'The sample run is removed.',
+      'allow',
+    );
+  } catch (failure) {
+    say((failure as Error).message, 'deny');
+  }
+}
+
+async function copyLink(): Promise<void> {
+  const did = await copyText(location.href);
+  say(
+    did
+      ? 'The link to this page is on your clipboard.'
+      : `The browser refused the clipboard: ${location.href}`,
+    did ? 'allow' : 'deny',
+  );
+}
+
+const always = (cannot: string | null): readonly Entry[] => [
+  entry('link', 'action', 'Copy the link to this page', 'copy', () => void copyLink()),
+  entry('sample', 'action', 'Load the sample run', 'runs', () => void changeSample(true), { why: cannot }),
+  entry('no sample', 'action', 'Delete the sample run', 'trash', () => void changeSample(false), {
+    why: cannot,
+  }),
+  entry(
+    'out',
+    'action',
+    'Sign out',
+    'person',
+    () => void signOut().catch((error: Error) => say(error.message, 'deny')),
+  ),
+];
+
+const all = { query: { limit: 1000 } };
+/** Of runs and rulesets, the newest. */
+const newest = 200;
+
+/** Everything with a name, once something is typed: nobody looks for it in a list of thousands. */
+function useThings(text: string): (go: Go) => readonly Entry[] {
+  const isSearch = text.length > 1;
+  const enabled = isSearch;
+  const agents = useCall('listAgents', { query: { search: text, limit: 10 } }, { enabled, keep: true });
+  const bundles = useCall('listBundles', all).data;
+  const compositions = useCall('listCompositions', all).data;
+  const contracts = useCall('listContracts', all).data;
+  const waiting = useCall('listApprovals', { query: { status: 'pending', limit: 200 } }).data;
+  const rulesets = useHosted('hostedListRulesets', { query: { limit: newest } }, { enabled }).data;
+  const runs = useHosted('hostedListRuns', { query: { limit: newest } }, { enabled }).data;
+  return useMemo(() => {
+    if (!isSearch) return (): readonly Entry[] => [];
+    return (go: Go): readonly Entry[] => {
+      const one = (kind: Thing, icon: IconName, path: string, id: string): Entry =>
+        entry(`${kind} ${id}`, kind, id, icon, () => go(path, { id }));
+      const act = (name: CommandName, path: string, of: string, label: string, detail = ''): Entry =>
+        entry(`${name} ${of} ${detail}`, 'action', label, commandOf(name).icon, () => {
+          askFor(name, of, detail);
+          go(path, { id: of });
+        });
+      return [
+        ...(agents.data ?? []).map(({ agent_id: id }) => one('agent', 'agents', '/agents', id)),
+        ...(compositions ?? []).flatMap(({ name }) => [
+          one('composition', 'compositions', '/compositions', name),
+          act('deploy', '/compositions', name, `Deploy ${name}`),
+        ]),
+        ...(bundles ?? []).flatMap(({ name, deployed_envs: running }) => [
+          one('bundle', 'bundles', '/bundles', name),
+          act('deploy', '/bundles', name, `Deploy the bundle ${name}`),
+          ...running.flatMap((env) => [
+            act('rollBack', '/bundles', name, `Roll back ${name} in ${env}`, env),
+            act('undeploy', '/bundles', name, `Undeploy ${name} from ${env}`, env),
+          ]),
+        ]),
+        ...(contracts ?? []).map(({ contract_id: id }) => one('contract', 'contracts', '/contracts', id)),
+        ...(rulesets?.rulesets ?? []).map(({ name }) => one('ruleset', 'rulesets', '/rulesets', name)),
+        ...(runs?.runs ?? []).map(({ agent_id: agent, session_id: session }) =>
+          entry(`run ${agent} ${session}`, 'run', `${session} of ${agent}`, 'runs', () =>
+            go('/runs', { agent, session }),
+          ),
+        ),
+        ...(waiting ?? []).map(({ id, tool_name: tool, agent_id: agent }) =>
+          entry(`approval ${id}`, 'approval', `Decide ${tool} of ${agent}`, 'approvals', () =>
+            go('/approvals', { id }),
+          ),
+        ),
+      ];
+    };
+  }, [isSearch, agents.data, bundles, compositions, contracts, waiting, rulesets, runs]);
+}

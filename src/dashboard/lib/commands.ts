@@ -1,0 +1,134 @@
+// What a person can do, by name: where each action lives, the key that does it there, and who may. A page takes an
+// action with `useCommand`; the palette and the list of keys show what is taken now, and lead to the rest.
+import { useEffect, useRef } from 'react';
+import type { IconName } from '../ui/icons.tsx';
+import { useKeys } from '../ui/overlay.tsx';
+import { after, type Timer } from './browser.ts';
+import { createStore, useStore } from './store.ts';
+
+export interface Command {
+  readonly label: string;
+  readonly icon: IconName;
+  /** The page that offers it; absent: it is shown only where something offers it. */
+  readonly path?: string;
+  readonly search?: { readonly [name: string]: string };
+  /** Does it while the page offers it. A capital is pressed with Shift. */
+  readonly key?: string;
+  readonly adminOnly?: boolean;
+}
+
+export const commands = {
+  createKey: { label: 'Create key', icon: 'keys', path: '/keys', key: 'n', adminOnly: true },
+  newContract: { label: 'New contract', icon: 'contracts', path: '/contracts', key: 'n' },
+  importContracts: {
+    label: 'Import contracts from a bundle',
+    icon: 'upload',
+    path: '/contracts',
+    key: 'i',
+  },
+  newComposition: { label: 'New composition', icon: 'compositions', path: '/compositions', key: 'n' },
+  uploadBundle: { label: 'Upload bundle', icon: 'bundles', path: '/bundles', key: 'n' },
+  newRuleset: { label: 'New ruleset', icon: 'rulesets', path: '/rulesets', key: 'n' },
+  addChannel: { label: 'Add channel', icon: 'channels', path: '/channels', key: 'n', adminOnly: true },
+  addUser: { label: 'Add user', icon: 'person', path: '/settings', key: 'n', adminOnly: true },
+  changePassword: { label: 'Change your password', icon: 'keys', path: '/settings', key: 'w' },
+  rotateSigningKey: {
+    label: 'Rotate signing key',
+    icon: 'keys',
+    path: '/settings',
+    key: 'R',
+    adminOnly: true,
+  },
+  purgeEvents: { label: 'Purge old events', icon: 'trash', path: '/settings', key: 'P', adminOnly: true },
+  liveTail: {
+    label: 'Open the live tail',
+    icon: 'play',
+    path: '/events',
+    search: { view: 'tail' },
+    key: 'l',
+  },
+  searchEvents: { label: 'Search in events', icon: 'search', path: '/events', key: '/' },
+  exportNdjson: { label: 'Export events as NDJSON', icon: 'download', path: '/events', key: 's' },
+  exportCsv: { label: 'Export events as CSV', icon: 'download', path: '/events', key: 'S' },
+  keys: { label: 'List the keys', icon: 'keyboard', key: '?' },
+  follow: { label: 'Pause or follow live', icon: 'pause', key: 'p' },
+  approve: { label: 'Approve', icon: 'check', key: 'a' },
+  deny: { label: 'Deny', icon: 'slash', key: 'd' },
+  deploy: { label: 'Deploy', icon: 'upload', key: 'D' },
+  rollBack: { label: 'Roll back', icon: 'refresh', key: 'B' },
+  undeploy: { label: 'Undeploy', icon: 'trash', key: 'U' },
+} as const satisfies { readonly [name: string]: Command };
+
+export type CommandName = keyof typeof commands;
+
+export const commandOf = (name: CommandName): Command => commands[name];
+
+export interface Offer {
+  /** What it is done with, where a page shows one of many. */
+  readonly of: string | null;
+  /** Says more than the command's own name. */
+  readonly label: string | null;
+  /** Why it cannot be done now. */
+  readonly why: string | null;
+  readonly act: (detail: string) => void;
+}
+
+/** What the page that is shown offers. */
+export const offers = createStore<ReadonlyMap<CommandName, Offer>>(new Map());
+
+interface Asked {
+  readonly name: CommandName;
+  readonly of: string | null;
+  readonly detail: string;
+}
+
+const asked = createStore<Asked | null>(null);
+/** A page that did not come by then is not surprised by it later. */
+const patienceMs = 10_000;
+let forget: Timer | null = null;
+
+/** The page that offers it does it: at once, or as soon as it is there. */
+export function askFor(name: CommandName, of: string | null = null, detail = ''): void {
+  forget?.cancel();
+  const one = { name, of, detail };
+  asked.set(one);
+  forget = after(patienceMs, () => asked.set((now) => (now === one ? null : now)));
+}
+
+/**
+ * Offers an action of the page that is shown, under its key.
+ * @param act null: not yet, what it needs is still awaited
+ */
+export function useCommand(
+  name: CommandName,
+  act: ((detail: string) => void) | null,
+  options: { readonly of?: string; readonly label?: string; readonly why?: string | null } = {},
+): void {
+  const { of = null, label = null, why = null } = options;
+  const latest = useRef(act);
+  latest.current = act;
+  const isReady = act !== null;
+  useEffect(() => {
+    if (!isReady) return;
+    const offer = { of, label, why, act: (detail: string) => latest.current?.(detail) };
+    offers.set((before) => new Map(before).set(name, offer));
+    return () =>
+      offers.set((before) => {
+        if (before.get(name) !== offer) return before;
+        const left = new Map(before);
+        left.delete(name);
+        return left;
+      });
+  }, [name, of, label, why, isReady]);
+  const wanted = useStore(asked);
+  useEffect(() => {
+    if (!isReady || wanted?.name !== name || wanted.of !== of) return;
+    asked.set(null);
+    if (why === null) latest.current?.(wanted.detail);
+  }, [wanted, isReady, name, of, why]);
+  const { key } = commandOf(name);
+  useKeys(key !== undefined && isReady && why === null ? { [key]: () => latest.current?.('') } : {});
+}
+
+/** A key as people read it. */
+export const keyWords = (key: string): string => (/^[A-Z]$/.test(key) ? `Shift ${key}` : key);

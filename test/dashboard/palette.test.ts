@@ -1,0 +1,167 @@
+// The palette and the keys of actions: what each leads to, where the focus is then, and what it says to who may not.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, type View, view } from './browser.ts';
+import { seed } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  await seed(hub, cookie);
+});
+afterAll(() => hub.remove());
+
+const focusedName = (page: Page): Promise<string> =>
+  page.evaluate(`(() => {
+    const one = document.activeElement;
+    return one?.labels?.[0]?.textContent ?? one?.getAttribute('aria-label') ?? one?.tagName ?? '';
+  })()`) as Promise<string>;
+
+async function opened(path: string, options: Parameters<typeof view>[1] = { cookie }): Promise<View> {
+  const seen = await view(hub.url, options);
+  await seen.page.goto(`/dashboard${path}`);
+  await seen.page.locator('main h1').waitFor();
+  return seen;
+}
+
+const field = (page: Page) => page.getByRole('combobox', { name: /^Search for a page/ });
+
+/** Types into the palette, and takes the first that fits. */
+async function choose(page: Page, text: string, first: string | RegExp): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await field(page).fill(text);
+  await page.getByRole('option', { selected: true }).filter({ hasText: first }).waitFor();
+  await page.keyboard.press('Enter');
+  await field(page).waitFor({ state: 'hidden' });
+}
+
+describe('the palette', () => {
+  it('lists what the page offers, pages with their keys and actions, and the last choice first', async () => {
+    const seen = await opened('/contracts');
+    const { page } = seen;
+    await page.keyboard.press('Control+k');
+    const here = page.getByRole('group', { name: 'On this page' });
+    await here.getByRole('option', { name: /^New contract/ }).waitFor();
+    await accessible(page);
+    await field(page).fill('utc');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+k');
+    const recent = page.getByRole('group', { name: 'Recent' });
+    await recent.getByRole('option', { name: /^Show times of this place/ }).waitFor();
+    await page.keyboard.press('Enter');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it.each([
+    ['create key', /^Create key/, '/keys', 'Label'],
+    ['comp new', /^New composition/, '/compositions', 'Name'],
+    ['add user', /^Add user/, '/settings', 'E-mail'],
+    ['your password', /^Change your password/, '/settings', 'Present password'],
+    ['rotate', /^Rotate signing key/, '/settings', 'Type rotate to go on'],
+    ['purge', /^Purge old events/, '/settings', 'Older than days'],
+  ])('leads from Home by "%s" to the field that is filled in first', async (text, first, path, field) => {
+    const seen = await opened('/');
+    const { page } = seen;
+    await choose(page, text, first);
+    await expect.poll(() => focusedName(page)).toBe(field);
+    expect(new URL(page.url()).pathname).toBe(`/dashboard${path}`);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('deploys a composition, rolls a bundle back and takes it away by name, in the environment that was meant', async () => {
+    // A second version, so that there is one to go back to.
+    const { body } = await hub.call('GET', '/api/v1/bundles/shop/1/yaml', { cookie });
+    const text = String(body).replace('What the agents of the shop may do', 'What they may do');
+    const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
+    const path = `/api/v1/bundles/shop/${made.body.version}/deploy`;
+    await hub.call('POST', path, { cookie, body: { env: 'staging' } });
+    const seen = await opened('/');
+    const { page } = seen;
+    await choose(page, 'deploy shop', /^Deploy shop/);
+    await page
+      .getByRole('dialog', { name: 'Deploy shop' })
+      .getByRole('button', { name: /^Deploy to/ })
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await choose(page, 'roll shop stag', /^Roll back shop in staging/);
+    await page
+      .getByRole('dialog', { name: 'Roll back shop' })
+      .getByRole('button', { name: /^Roll back staging/ })
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await choose(page, 'undep shop prod', /^Undeploy shop from production/);
+    await page.getByRole('dialog').getByRole('button', { name: 'Undeploy from production' }).waitFor();
+    await page.keyboard.press('Escape');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('opens a contract, a ruleset, a run and a waiting call by a part of the name', async () => {
+    await hub.call('POST', '/api/v1/sample-run', { cookie, body: {} });
+    const seen = await opened('/');
+    const { page } = seen;
+    await choose(page, 'nosecr', /^no-secrets/);
+    await page.getByRole('dialog', { name: 'Contract no-secrets' }).waitFor();
+    await choose(page, 'sample-guard ruleset', /^sample-guardrails/);
+    await page.getByRole('dialog', { name: 'Ruleset' }).waitFor();
+    await choose(page, 'sample-session run', /^sample-session/);
+    await page.getByRole('dialog', { name: 'Run', exact: true }).waitFor();
+    await choose(page, 'decide deploy shop-agent', /^Decide deploy of shop-agent-1/);
+    await page.getByRole('button', { name: /^Approve/ }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('does by a key what it lists, pauses the list and the tail, and decides the call that is looked at', async () => {
+    const seen = await opened('/events');
+    const { page } = seen;
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: 'Follow live' }).waitFor();
+    await choose(page, 'follow', /^Follow live/);
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await choose(page, 'copy link', /^Copy the link/);
+    await page.getByText(/clipboard/).waitFor();
+    await page.keyboard.press('l');
+    await expect.poll(() => new URL(page.url()).searchParams.get('view')).toBe('tail');
+    await page.keyboard.press('?');
+    const keys = page.getByRole('dialog', { name: 'Keys' });
+    await keys.getByText('Leave the live tail').waitFor();
+    await accessible(page);
+    // For who slips, or speaks to the machine: letters alone do nothing then.
+    await keys.getByLabel('Letters alone do something').uncheck();
+    await page.keyboard.press('Escape');
+    await keys.waitFor({ state: 'hidden' });
+    await page.keyboard.press('l');
+    expect(new URL(page.url()).searchParams.get('view')).toBe('tail');
+    await choose(page, 'letter on', /^Turn keys of one letter on/);
+    await page.keyboard.press('l');
+    await expect.poll(() => new URL(page.url()).searchParams.get('view')).toBe(null);
+    await page.goto('/dashboard/approvals');
+    await page.getByRole('button', { name: /^Approve/ }).waitFor();
+    await choose(page, 'deny', /^Deny \S+ of shop-agent/);
+    await page.getByText('Denied by admin@example.com').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('says to who is no admin why an action is not for them', async () => {
+    const body = { email: 'member@example.com', password: 'correct horse battery' };
+    await hub.call('POST', '/api/v1/users', { cookie, body });
+    const seen = await opened('/', { cookie: await hub.login(body.email) });
+    const { page } = seen;
+    await page.keyboard.press('Control+k');
+    await field(page).fill('rotate');
+    const option = page.getByRole('option', { name: /^Rotate signing key only admins may/ });
+    await option.waitFor();
+    expect(await option.getAttribute('aria-disabled')).toBe('true');
+    await page.keyboard.press('Enter');
+    await page.getByText('Rotate signing key: only admins may').waitFor();
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
