@@ -112,44 +112,55 @@ function attempt(id: number, task: () => unknown): ThreadReply {
 /**
  * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk
  * had no room for: then each call has a commit of its own, so that a large batch does not take a decision with it.
- * @param maintain runs first in each commit that stores events
+ * @param maintain runs before the first events of each commit that stores some
  * @param beforeEnd runs last in each commit
+ * @param now milliseconds of a clock that never jumps
  */
 export function serveWrites(
   connection: Connection,
   maintain: () => void,
   beforeEnd: () => void,
+  now = () => performance.now(),
 ): ThreadServer {
   const { db, answer, later } = connection;
-  const queue = new WriteQueue();
+  const queue = new WriteQueue(now);
   let scheduled = false;
   let idle: (() => void) | null = null;
 
-  function commit(group: readonly Call[]): ThreadReply[] {
+  /** @param group given out while it is made; all that it gives out is pushed to `taken` */
+  function commit(group: Iterable<Call>, isAlone: boolean, taken: Call[]): ThreadReply[] {
     try {
       return db.atomically(() => {
-        if (group.some(isIngest)) maintain();
-        const [only] = group;
-        // Its own transaction undoes a call that is alone.
-        const replies: ThreadReply[] =
-          only && group.length === 1
-            ? [[only[0], true, run(connection, only)]]
-            : group.map((call) => attempt(call[0], () => db.atomically(() => run(connection, call))));
+        const replies: ThreadReply[] = [];
+        let isMaintained = false;
+        for (const call of group) {
+          taken.push(call);
+          if (isCheckpoint(call)) continue;
+          if (isIngest(call) && !isMaintained) {
+            maintain();
+            isMaintained = true;
+          }
+          // Its own transaction undoes a call that is alone.
+          if (isAlone) replies.push([call[0], true, run(connection, call)]);
+          else replies.push(attempt(call[0], () => db.atomically(() => run(connection, call))));
+        }
         beforeEnd();
         return replies;
       });
     } catch (error) {
       const failure = failureOf(error);
-      if (failure.trouble === 'full' && group.length > 1) return group.flatMap((call) => commit([call]));
-      return group.map(([id]) => [id, false, failure]);
+      const made = taken.filter((call) => !isCheckpoint(call));
+      if (failure.trouble === 'full' && made.length > 1)
+        return made.flatMap((call) => commit([call], true, []));
+      return made.map(([id]) => [id, false, failure]);
     }
   }
 
   function drain(): void {
-    const taken = queue.take();
-    const group = taken.filter((call) => !isCheckpoint(call));
+    const taken: Call[] = [];
+    const replies = commit(queue.take(), queue.size === 1, taken);
+    if (replies.length > 0) answer(replies);
     const after = taken.filter(isCheckpoint);
-    if (group.length > 0) answer(commit(group));
     if (after.length > 0) answer(after.map(([id]) => attempt(id, () => checkpoint(db))));
     scheduled = queue.size > 0;
     if (scheduled) later(drain);

@@ -38,8 +38,8 @@ export interface SqliteOptions {
 }
 
 const tunings = {
-  writer: { cacheBytes: 128 << 20, checkpointPages: 32_000 },
-  reader: { cacheBytes: 64 << 20, checkpointPages: 32_000 },
+  writer: { cacheBytes: 128 << 20, checkpointPages: 8_000 },
+  reader: { cacheBytes: 64 << 20, checkpointPages: 8_000 },
 } as const;
 
 /**

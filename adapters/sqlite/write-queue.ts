@@ -1,51 +1,105 @@
-// In which order writes go into commits: events of all tenants in turns, a bounded part of them at once, so that
-// neither a decision nor another tenant's event waits for all that one tenant sends.
+// In which order writes go into commits: decisions before events, events of all tenants in turns, and no commit longer
+// than some milliseconds, so that neither a decision nor another tenant's event waits for all that one tenant sends.
 import { FairQueue } from '../../src/concurrency/fair-queue.ts';
 import type { EncodedBatch } from './events-encode.ts';
 import type { Call } from './wire.ts';
 
 /** Calls that one commit takes, at most. */
-const groupSize = 64;
-/** Of them so many are no events, where both wait: neither keeps the other waiting for ever. */
-const othersFirst = 48;
+const groupCalls = 64;
 /** Bytes of events after which a commit takes no more of them. */
 const groupBytes = 2 << 20;
+/** Milliseconds of work after which a commit takes nothing more: what events cost does not show in their bytes. */
+const groupMs = 40;
 
 export const isIngest = ([, store, method]: Call): boolean => store === 'events' && method === 'ingest';
 
 const batchOf = ([, , , args]: Call): EncodedBatch => args[0] as EncodedBatch;
 
+/** Writes that nobody decides by, and that can be many or long. All others go first. */
+const bulkMethods: ReadonlySet<string> = new Set([
+  'agents.forget',
+  'agents.putManifest',
+  'aiUsage.forget',
+  'audit.retain',
+  'deliveries.forget',
+  'events.purge',
+  'events.removeSample',
+  'idempotency.sweep',
+  'keys.used',
+  'logins.sweep',
+  // Registrations, gathered (adapters/sqlite/gather.ts).
+  'store.many',
+  'values.sweep',
+]);
+const valueMethods: ReadonlySet<string> = new Set(['values.set', 'values.increment', 'values.remove']);
+
+/** With whose bulk writes a write takes turns; null for one that goes before all of them. */
+function bulkOwner(call: Call): string | null {
+  if (isIngest(call)) return `events ${batchOf(call).tenantId}`;
+  const [, store, method, args] = call;
+  const name = `${store}.${method}`;
+  if (bulkMethods.has(name)) return name;
+  if (!valueMethods.has(name)) return null;
+  const [first] = args;
+  // A writer, or the tenant's id alone.
+  return `values ${typeof first === 'string' ? first : (first as { readonly tenantId: string }).tenantId}`;
+}
+
 export class WriteQueue {
-  #others: Call[] = [];
-  readonly #events = new FairQueue<Call>({
+  readonly #now: () => number;
+  #first: Call[] = [];
+  readonly #bulk = new FairQueue<Call>({
     running: Number.POSITIVE_INFINITY,
     waiting: Number.POSITIVE_INFINITY,
     allWaiting: Number.POSITIVE_INFINITY,
   });
-  size = 0;
+  #bulkSize = 0;
+  #lastWasFirst = false;
+
+  /** @param now milliseconds of a clock that never jumps */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#first.length + this.#bulkSize;
+  }
 
   add(calls: readonly Call[]): void {
     for (const call of calls) {
-      if (isIngest(call)) this.#events.add(batchOf(call).tenantId, call);
-      else this.#others.push(call);
+      const owner = bulkOwner(call);
+      if (owner === null) this.#first.push(call);
+      else {
+        this.#bulk.add(owner, call);
+        this.#bulkSize++;
+      }
     }
-    this.size += calls.length;
   }
 
-  /** The calls of the next commit. Those of one tenant's events, and all others, stay in their order. */
-  take(): Call[] {
-    const events: Call[] = [];
-    const room = groupSize - Math.min(this.#others.length, othersFirst);
-    for (let bytes = 0; events.length < room && bytes < groupBytes; ) {
-      const taken = this.#events.take();
-      if (!taken) break;
-      this.#events.done(taken.owner);
-      events.push(taken.item);
-      bytes += batchOf(taken.item).bytes;
+  /**
+   * The calls of the next commit, given out while they are made: it ends after some milliseconds, with one call at
+   * least. A commit holds what goes first or bulk writes; while both wait, they take turns. Calls of one owner, and
+   * those that go first, stay in their order.
+   */
+  *take(): Generator<Call, void, undefined> {
+    const isFirst = this.#first.length > 0 && !(this.#lastWasFirst && this.#bulkSize > 0);
+    this.#lastWasFirst = isFirst;
+    const began = this.#now();
+    let bytes = 0;
+    for (let calls = 0; calls < groupCalls && bytes < groupBytes; calls++) {
+      if (calls > 0 && this.#now() - began >= groupMs) return;
+      const call = isFirst ? this.#first.shift() : this.#takeBulk();
+      if (!call) return;
+      if (isIngest(call)) bytes += batchOf(call).bytes;
+      yield call;
     }
-    const group = this.#others.splice(0, groupSize - events.length);
-    group.push(...events);
-    this.size -= group.length;
-    return group;
+  }
+
+  #takeBulk(): Call | undefined {
+    const taken = this.#bulk.take();
+    if (!taken) return undefined;
+    this.#bulk.done(taken.owner);
+    this.#bulkSize--;
+    return taken.item;
   }
 }

@@ -3,7 +3,7 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
-import { callIdOf } from '../domain/decision-event.ts';
+import { callIdOf, sessionOf } from '../domain/decision-event.ts';
 import type { AgentManifest, EventInput, Ingested } from '../domain/event.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
 import { type CountLimit, fewEvents, limits } from '../domain/limit.ts';
@@ -51,6 +51,9 @@ export interface EventIntake {
 
 /** Events stored in one go: a large batch is stored in several, so that others are served between. */
 const storedAtOnce = 1000;
+/** Agents, sessions and hours that they are of: stores keep what is told of each, which costs more than an event. */
+const placesAtOnce = 100;
+const hourMs = 3_600_000;
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock'> & { readonly lastSeen: LastSeen };
 
@@ -82,7 +85,7 @@ export function createEventIntake(ports: Ports): EventIntake {
   }
 
   /**
-   * Stores the events of a batch, a thousand at a time. When it throws, part of them may be stored: the repeat finds
+   * Stores the events of a batch, some at a time. When it throws, part of them may be stored: the repeat finds
    * them as duplicates.
    */
   async function storeAll(
@@ -95,9 +98,10 @@ export function createEventIntake(ports: Ports): EventIntake {
     batch.events = [];
     let accepted = 0;
     let duplicates = 0;
-    for (let from = 0; from < events.length; from += storedAtOnce) {
-      const part = events.slice(from, from + storedAtOnce);
-      if (from > 0) await turns.next(Number.POSITIVE_INFINITY);
+    let isFirst = true;
+    for (const part of partsOf(events)) {
+      if (!isFirst) await turns.next(Number.POSITIVE_INFINITY);
+      isFirst = false;
       const ingested = await store.events.ingest({ tenantId, env, receivedAt, events: part });
       accepted += ingested.accepted;
       duplicates += ingested.duplicates;
@@ -172,6 +176,23 @@ function takeOutOfScope(
   const { manifest } = batch;
   const manifestRefused = manifest === 'refused' || (manifest !== null && !isInScope(manifest.agent_id));
   return { outOfScope, manifestRefused };
+}
+
+/** The events in parts that are stored in one go, in their order. */
+function* partsOf(events: readonly EventInput[]): Generator<readonly EventInput[]> {
+  let from = 0;
+  let places = new Set<string>();
+  for (const [i, event] of events.entries()) {
+    const hour = Math.floor(event.timestamp / hourMs);
+    const place = JSON.stringify([event.agent_id, sessionOf(event), hour]);
+    if (i - from >= storedAtOnce || (places.size >= placesAtOnce && !places.has(place))) {
+      yield events.slice(from, i);
+      from = i;
+      places = new Set();
+    }
+    places.add(place);
+  }
+  if (from < events.length) yield events.slice(from);
 }
 
 /** A key may write events of any agent: those of another than the request's own say whose request it was. */
