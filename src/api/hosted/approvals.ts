@@ -63,6 +63,7 @@ export const hostedApprovalRoutes = routes({
     tag: 'hosted-approvals',
     summary:
       'Ask people to approve a tool call; at most 10 per 60 seconds and agent. A repeat with the same Idempotency-Key is the same approval',
+    exactNumbers: true,
     body: z.object({
       /** The agent that asks, whatever the agent-id header says; default: the header's. */
       agent_id: identifier.nullish(),
