@@ -1,9 +1,8 @@
 // What one Redis carries between nodes: envelopes to one shard's actors, envelopes to all shards, and frames of one
 // audience to three nodes, each beside a bare loop of the same driver on the same server, in turns; frames also beside
 // bare entries that three bare connections read. All nodes are in this one process, so that its processor bounds the
-// rates too. Usage: npm run build && node dist/bench/bus.js [--count 5000] [--frame-bytes 32768] [--repeats 3] [--json]
+// rates too.
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { createClient, RESP_TYPES } from 'redis';
 import { systemClock as clock } from '../adapters/node/clock.ts';
 import { createLog } from '../adapters/node/log.ts';
@@ -11,27 +10,25 @@ import { openRedis, type RedisParts } from '../adapters/redis/index.ts';
 import { agentsOf, type Frame } from '../src/domain/frame.ts';
 import { shardCount } from '../src/domain/ids.ts';
 import { median, round } from './numbers.ts';
+import { readOptions } from './options.ts';
 import { startServices } from './services.ts';
 
 const inFlight = 64;
 const envelopeBytes = 300;
 
-const { values } = parseArgs({
+const {
+  count,
+  'frame-bytes': frameBytes,
+  repeats,
+  json,
+} = readOptions({
+  program: 'bus',
   options: {
-    count: { type: 'string', default: '5000' },
-    'frame-bytes': { type: 'string', default: '32768' },
-    repeats: { type: 'string', default: '3' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    count: { about: 'envelopes of each measurement', default: 5000 },
+    'frame-bytes': { about: 'of the large frame', default: 32_768 },
+    repeats: { about: 'repeats', default: 3, atLeast: 3 },
   },
 });
-if (values.help) {
-  process.stdout.write('bus [--count 5000] [--frame-bytes 32768] [--repeats 3] [--json]\n');
-  process.exit(0);
-}
-const count = Number(values.count);
-const frameBytes = Number(values['frame-bytes']);
-const repeats = Math.max(3, Number(values.repeats));
 
 const services = await startServices();
 const prefix = `reeve_bench_${randomUUID().slice(0, 8)}:`;
@@ -187,7 +184,7 @@ const result = {
   frame_bytes: frameBytes,
   repeats: rounds,
 };
-if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
 else {
   const ratio = (of: keyof Round, beside: keyof Round): number =>
     round(median(rounds.map((one) => one[of] / one[beside])), 2);

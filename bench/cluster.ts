@@ -1,12 +1,11 @@
 // Three real nodes: how long a decision on one takes to an agent on another, and how many entries a deployment to a
-// fleet adds in Redis. Usage: npm run build && node dist/bench/cluster.js [--decisions 200] [--repeats 3] [--agents
-// 3000] [--json]
-import { parseArgs } from 'node:util';
+// fleet adds in Redis.
 import { createClient } from 'redis';
 import type { Env } from '../src/domain/ids.ts';
 import { bareHops, decisions } from './decisions.ts';
 import { type BenchNodes, startNodes } from './nodes.ts';
 import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 import { type BenchServices, startServices } from './services.ts';
 import { StreamClient, streamRequest } from './stream-client.ts';
 
@@ -18,22 +17,19 @@ const bundleBytes = 4096;
 /** Agents that connect side by side: each is written to the store. */
 const openAtOnce = 32;
 
-const { values } = parseArgs({
+const {
+  decisions: count,
+  repeats,
+  agents,
+  json,
+} = readOptions({
+  program: 'cluster',
   options: {
-    decisions: { type: 'string', default: '200' },
-    repeats: { type: 'string', default: '3' },
-    agents: { type: 'string', default: '3000' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    decisions: { about: 'decisions, one after another', default: 200 },
+    repeats: { about: 'repeats', default: 3, atLeast: 3 },
+    agents: { about: 'agents that hold a stream each', default: 3000 },
   },
 });
-if (values.help) {
-  process.stdout.write('cluster [--decisions 200] [--repeats 3] [--agents 3000] [--json]\n');
-  process.exit(0);
-}
-const count = Number(values.decisions);
-const repeats = Math.max(3, Number(values.repeats));
-const agents = Number(values.agents);
 
 const bundle = (n: number): string => `apiVersion: service/v1
 kind: ContractBundle
@@ -131,7 +127,7 @@ const verdicts: readonly Verdict[] = [
   },
 ];
 const met = verdicts.every(isMet);
-if (values.json) {
+if (json) {
   const result = {
     benchmark: 'cluster',
     decisions: rounds,

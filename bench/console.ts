@@ -1,7 +1,6 @@
 // The web console in a real browser beside a real hub process on the same machine: how soon Home is usable, how soon
 // another person's decision and a filter are on the screen, how evenly frames come while events arrive, whether memory
 // grows, and what many dashboards cost the hub.
-import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { ask, browser, view } from '../test/dashboard/browser.ts';
 import { cpuSeconds, dashboards, pause, pour, seededHub } from './console-hub.ts';
@@ -15,76 +14,71 @@ import {
   whenShown,
 } from './console-page.ts';
 import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node --conditions=reeve-source --import tsx bench/console.ts [options]
-  --rows N       stored events, over the last day (1000000)
-  --agents N     agents that they are of (5000)
-  --post N       events of a post (5)
-  --only A,B     of home, decision, filter, frames, sockets and heap (all)
-  --repeats N    loads of Home, whose median is shown (5)
-  --decisions N  decisions of another person (20)
-  --seconds N    of 1,000 events a second, and of each turn of the sockets (20)
-  --from N       minute of the first look at the heap (2)
-  --minutes N    minute of the last look at the heap (12)
-  --rate N       events a second while the heap is looked at (1000)
-  --data FOLDER  keeps the hub's data there, and takes what is there
-  --json         one line of JSON instead of text
-Ends with code 1 when a goal is missed.
-`;
 const parts = ['home', 'decision', 'filter', 'frames', 'sockets', 'heap'] as const;
 type Part = (typeof parts)[number];
 
-const { values } = parseArgs({
+const {
+  rows,
+  agents,
+  post,
+  only,
+  repeats,
+  decisions,
+  seconds,
+  from: firstLook,
+  minutes: lastLook,
+  rate,
+  data,
+  json,
+  say: print,
+} = readOptions({
+  program: 'console',
+  start: 'node --conditions=reeve-source --import tsx bench/console.ts',
   options: {
-    rows: { type: 'string', default: '1000000' },
-    agents: { type: 'string', default: '5000' },
-    post: { type: 'string', default: '5' },
-    only: { type: 'string', default: parts.join(',') },
-    repeats: { type: 'string', default: '5' },
-    decisions: { type: 'string', default: '20' },
-    seconds: { type: 'string', default: '20' },
-    from: { type: 'string', default: '2' },
-    minutes: { type: 'string', default: '12' },
-    rate: { type: 'string', default: '1000' },
-    data: { type: 'string' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    rows: { about: 'stored events, over the last day', default: 1_000_000 },
+    agents: { about: 'agents that they are of', default: 5000 },
+    post: { about: 'events of a post', default: 5 },
+    only: {
+      about: 'of home, decision, filter, frames, sockets and heap',
+      default: parts.join(','),
+      value: 'A,B',
+    },
+    repeats: { about: 'loads of Home, whose median is shown', default: 5 },
+    decisions: { about: 'decisions of another person', default: 20 },
+    seconds: { about: 'of 1,000 events a second, and of each turn of the sockets', default: 20 },
+    from: { about: 'minute of the first look at the heap', default: 2, atLeast: 0 },
+    minutes: { about: 'minute of the last look at the heap', default: 12 },
+    rate: { about: 'events a second while the heap is looked at', default: 1000 },
+    data: {
+      about: 'keeps the data of the hub there, and takes what is there',
+      default: null,
+      value: 'FOLDER',
+    },
   },
+  note: 'Ends with code 1 when a goal is missed.',
 });
-if (values.help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-const rows = Number(values.rows);
-const repeats = Number(values.repeats);
-const seconds = Number(values.seconds);
-const wanted = new Set(values.only.split(','));
+const wanted = new Set(only.split(','));
 const unknown = [...wanted].filter((one) => !parts.includes(one as Part));
 if (unknown.length > 0) {
-  process.stderr.write(`There is no part ${unknown.join(', ')}.\n${usage}`);
+  process.stderr.write(`There is no part ${unknown.join(', ')}: --help lists them.\n`);
   process.exit(2);
 }
 
 const socketTurns = 3;
 const otherDashboards = 199;
 const minuteMs = 60_000;
-const print = (line: string): void => {
-  if (!values.json) process.stdout.write(`${line}\n`);
-};
 
 const hub = await seededHub({
   rows,
-  agents: Number(values.agents),
-  post: Number(values.post),
-  folder: values.data ?? null,
+  agents,
+  post,
+  folder: data,
 });
 const { cookie } = hub;
 const { url } = hub.hub;
-print(
-  hub.fillMs === null
-    ? `The data of ${values.data}`
-    : `${rows} events filled in ${round(hub.fillMs / 1000)} s`,
-);
+print(hub.fillMs === null ? `The data of ${data}` : `${rows} events filled in ${round(hub.fillMs / 1000)} s`);
 
 const verdicts: Verdict[] = [];
 const others: { readonly what: string; readonly value: number; readonly unit: string }[] = [];
@@ -164,7 +158,7 @@ async function decisionMs(page: Page): Promise<number> {
 
 async function decision(page: Page): Promise<void> {
   const list: number[] = [];
-  for (let n = 0; n < Number(values.decisions); n += 1) list.push(await decisionMs(page));
+  for (let n = 0; n < decisions; n += 1) list.push(await decisionMs(page));
   judge("another person's decision on the screen, p95", round(percentile(list, 0.95), 0), ' ms', 150);
   tell('median', round(median(list), 0), ' ms');
 }
@@ -236,17 +230,20 @@ async function sockets(page: Page): Promise<void> {
 }
 
 async function heap(page: Page): Promise<void> {
-  const [from, to] = [Number(values.from), Number(values.minutes)];
   await openTail(page);
-  const rate = Number(values.rate);
   const stop = pour(hub, rate, 100);
-  await pause(from * minuteMs);
+  await pause(firstLook * minuteMs);
   const early = await heapBytes(page);
-  await pause((to - from) * minuteMs);
+  await pause((lastLook - firstLook) * minuteMs);
   const late = await heapBytes(page);
   await stop();
-  judge(`heap at ${rate} events/s, minute ${to} against ${from}`, round((late / early - 1) * 100), ' %', 10);
-  tell(`minute ${to}`, round(late / 1024 / 1024), ' MiB');
+  judge(
+    `heap at ${rate} events/s, minute ${lastLook} against ${firstLook}`,
+    round((late / early - 1) * 100),
+    ' %',
+    10,
+  );
+  tell(`minute ${lastLook}`, round(late / 1024 / 1024), ' MiB');
 }
 
 const work: { readonly [P in Part]: (page: Page) => Promise<void> } = {
@@ -267,5 +264,5 @@ try {
   await (await browser()).close();
   await hub.hub.remove();
 }
-if (values.json) process.stdout.write(`${JSON.stringify({ rows, verdicts, others })}\n`);
+if (json) process.stdout.write(`${JSON.stringify({ rows, verdicts, others })}\n`);
 process.exitCode = verdicts.every(isMet) ? 0 : 1;

@@ -3,7 +3,6 @@
 // agents.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { systemClock } from '../adapters/node/clock.ts';
 import { openSqlite } from '../adapters/sqlite/index.ts';
 import { startHub } from '../src/bootstrap/hub.ts';
@@ -12,33 +11,21 @@ import { benchOperatorToken, setUp } from './admin.ts';
 import { makeBatch } from './batch.ts';
 import { fillFleet, fleetAgent } from './fleet.ts';
 import { benchFolder } from './folder.ts';
-import { isMet, lineOf, median, printer, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, median, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/coverage.js [options]
-  --rows N      stored events, over the last day (1000000)
-  --agents N    agents that they are of (5000)
-  --post N      events of a post (5)
-  --repeats N   repeats of each question, whose median is shown (5)
-  --json        one line of JSON instead of text
-Ends with code 1 when a goal is missed.
-`;
 const goals = { fleetMs: 300, overviewMs: 10 };
 
-const { values } = parseArgs({
+const { rows, agents, post, repeats, json, say } = readOptions({
+  program: 'coverage',
   options: {
-    rows: { type: 'string', default: '1000000' },
-    agents: { type: 'string', default: '5000' },
-    post: { type: 'string', default: '5' },
-    repeats: { type: 'string', default: '5' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    rows: { about: 'stored events, over the last day', default: 1_000_000 },
+    agents: { about: 'agents that they are of', default: 5000 },
+    post: { about: 'events of a post', default: 5 },
+    repeats: { about: 'repeats of each question, whose median is shown', default: 5 },
   },
+  note: 'Ends with code 1 when a goal is missed.',
 });
-const say = printer(usage, values);
-const rows = Number(values.rows);
-const agents = Number(values.agents);
-const post = Number(values.post);
-const repeats = Number(values.repeats);
 
 /** Five tools, three contracts: the first events of a batch. */
 const eventsOf =
@@ -153,5 +140,5 @@ for (const [what, target, atMost] of questions) {
 }
 await hub.stop();
 remove();
-if (values.json) process.stdout.write(`${JSON.stringify({ rows, agents, verdicts, others })}\n`);
+if (json) process.stdout.write(`${JSON.stringify({ rows, agents, verdicts, others })}\n`);
 process.exit(verdicts.every(isMet) ? 0 : 1);

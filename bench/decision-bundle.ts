@@ -6,21 +6,14 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { systemClock } from '../adapters/node/clock.ts';
 import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { agentName, makeBatch } from './batch.ts';
 import { benchFolder } from './folder.ts';
-import { isMet, lineOf, loopSampleMs, median, printer, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, loopSampleMs, median, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/decision-bundle.js [options]
-  --events N    events of the run (20000)
-  --repeats N   repeats of each request (5)
-  --json        one line of JSON instead of text
-A run that is too large for one bundle is refused with the parts to ask for: the refusal, the largest bundle that fits
-and the parts are measured. Ends with code 1 when a goal is missed.
-`;
 const goalMiB = 64;
 const mib = 1024 * 1024;
 const posted = 500;
@@ -107,17 +100,15 @@ interface Envelope {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { events, repeats, json, say } = readOptions({
+    program: 'decision-bundle',
     options: {
-      events: { type: 'string', default: '20000' },
-      repeats: { type: 'string', default: '5' },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
+      events: { about: 'events of the run', default: 20_000 },
+      repeats: { about: 'repeats of each request', default: 5 },
     },
+    note: `A run that is too large for one bundle is refused with the parts to ask for: the refusal, the largest bundle that fits
+and the parts are measured. Ends with code 1 when a goal is missed.`,
   });
-  const say = printer(usage, values);
-  const events = Number(values.events);
-  const repeats = Number(values.repeats);
 
   const folder = benchFolder();
   let hub = await startProcess(folder.dir);
@@ -240,7 +231,7 @@ async function main(): Promise<void> {
   await hub.stop();
   folder.remove();
   const met = verdicts.every(isMet);
-  if (values.json) {
+  if (json) {
     process.stdout.write(
       `${JSON.stringify({ benchmark: 'decision-bundle', events, idle, figures, verdicts, met })}\n`,
     );

@@ -2,31 +2,24 @@
 // receiver when nothing else goes on, and whether one receiver of twenty that never answers delays the other nineteen.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseArgs } from 'node:util';
 import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { benchFolder } from './folder.ts';
-import { isMet, lineOf, median, percentile, printer, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/deliveries.js [options]
-  --requests N   approvals that are asked for one after another (100)
-  --rounds N     rounds of 50 approvals, each told to every receiver (5)
-  --json         one line of JSON instead of text
-Ends with code 1 when a goal is missed.
-`;
 const goals = { idleMs: 50, besideDead: 1.2 };
 const receiverCount = 20;
 const askedPerRound = 50;
 
-const { values } = parseArgs({
+const { requests, rounds, json, say } = readOptions({
+  program: 'deliveries',
   options: {
-    requests: { type: 'string', default: '100' },
-    rounds: { type: 'string', default: '5' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    requests: { about: 'approvals that are asked for one after another', default: 100 },
+    rounds: { about: 'rounds of 50 approvals, each told to every receiver', default: 5 },
   },
+  note: 'Ends with code 1 when a goal is missed.',
 });
-const say = printer(usage, values);
 
 /** What a receiver does with a notification, by the approval's id, and whether it answers. */
 interface Receiver {
@@ -122,7 +115,7 @@ async function crowd(receivers: readonly Receiver[]): Promise<number> {
 const alone = await receive();
 await addChannel(alone, 'alone', 'idle-*');
 await idle(alone, 20);
-const waits = await idle(alone, Number(values.requests));
+const waits = await idle(alone, requests);
 const others: Receiver[] = [];
 for (let i = 1; i < receiverCount; i++) {
   const one = await receive();
@@ -135,7 +128,7 @@ const dead = await receive();
 dead.dead = true;
 const without: number[] = [];
 const beside: number[] = [];
-for (let round = 0; round < Number(values.rounds); round++) {
+for (let round = 0; round < rounds; round++) {
   without.push(await crowd(others));
   const channel = await addChannel(dead, `dead-${round}`, 'crowd-*');
   beside.push(await crowd(others));
@@ -165,5 +158,5 @@ for (const { server } of [alone, dead, ...others]) {
   server.close();
 }
 remove();
-if (values.json) process.stdout.write(`${JSON.stringify({ verdicts, without, beside })}\n`);
+if (json) process.stdout.write(`${JSON.stringify({ verdicts, without, beside })}\n`);
 process.exit(verdicts.every(isMet) ? 0 : 1);

@@ -2,27 +2,21 @@
 // a bound of the same run: the same 100 conditions written by hand in the host language with its own patterns, without
 // records, modes or messages. On a machine with other work a p99 tells of that work: `machine` is a loop that only
 // waits as long as an evaluation's p50 takes. Prints p50 and p99 per round, and whether p99 is within 0.2 ms.
-import { parseArgs } from 'node:util';
 import { compileBundle, dryRun, evaluateCall } from 'reeve-agent/rules';
-import { median, printer } from './numbers.ts';
+import { median } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/evaluate.js [options]
-  --rounds N   rounds, at least 3 (5)
-  --calls N    calls of a round (20000)
-  --json       one line of JSON instead of text
-`;
-
-const { values: options } = parseArgs({
+const {
+  rounds,
+  calls: repeats,
+  json,
+} = readOptions({
+  program: 'evaluate',
   options: {
-    rounds: { type: 'string', default: '5' },
-    calls: { type: 'string', default: '20000' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    rounds: { about: 'rounds', default: 5, atLeast: 3 },
+    calls: { about: 'calls of a round', default: 20_000 },
   },
 });
-printer(usage, options);
-const rounds = Math.max(3, Number(options.rounds));
-const repeats = Number(options.calls);
 const contracts = 100;
 const goalMs = 0.2;
 
@@ -139,8 +133,7 @@ const results = Array.from({ length: rounds + 1 }, () => {
 const middle = (name: string): number => median(results.map((round) => round[name]?.p99 ?? 0));
 const p99 = middle('evaluateCall');
 const noise = middle('machine');
-if (options.json)
-  process.stdout.write(`${JSON.stringify({ contracts, compileMs, goalMs, p99, noise, results })}\n`);
+if (json) process.stdout.write(`${JSON.stringify({ contracts, compileMs, goalMs, p99, noise, results })}\n`);
 else {
   const out = (line: string) => process.stdout.write(`${line}\n`);
   const us = (ms = 0) => `${(ms * 1000).toFixed(1)} µs`.padStart(10);

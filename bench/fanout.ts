@@ -1,37 +1,25 @@
 // Fan-out: one bundle to N agents through the whole hub (deployment, store, signature, actors, streams), beside a bare
 // corked uWebSockets.js broadcast in the same run.
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
-import { parseArgs } from 'node:util';
 import { loadUws } from '../adapters/uws/load.ts';
-import { median, printer } from './numbers.ts';
+import { median } from './numbers.ts';
+import { readOptions } from './options.ts';
 import { StreamClient } from './stream-client.ts';
 import { startHub } from './stream-hub.ts';
-
-const usage = `Usage: npm run build && node dist/bench/fanout.js [options]
-  --clients N   agents that hold a stream each (10000)
-  --bytes N     of the frame (32768)
-  --repeats N   repeats, at least 3 (3)
-  --json        one line of JSON instead of text
-Ends with code 1 when the goal is missed.
-`;
 
 /** The last delivery may take this many times as long as the bare broadcast's. */
 const goal = 1.5;
 const framesPerRepeat = 5;
 
-const { values } = parseArgs({
+const { clients, bytes, repeats, json } = readOptions({
+  program: 'fanout',
   options: {
-    clients: { type: 'string', default: '10000' },
-    bytes: { type: 'string', default: '32768' },
-    repeats: { type: 'string', default: '3' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    clients: { about: 'agents that hold a stream each', default: 10_000 },
+    bytes: { about: 'of the frame', default: 32_768 },
+    repeats: { about: 'repeats', default: 3, atLeast: 3 },
   },
+  note: 'Ends with code 1 when the goal is missed.',
 });
-printer(usage, values);
-const clients = Number(values.clients);
-const bytes = Number(values.bytes);
-const repeats = Math.max(3, Number(values.repeats));
 
 interface Contender {
   readonly port: number;
@@ -142,7 +130,7 @@ const result = {
   goal,
   met: ratio <= goal,
 };
-if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
 else {
   process.stdout.write(
     `fan-out of ${bytes} bytes to ${clients} streams, deploy call → last delivery, medians\n`,

@@ -1,41 +1,21 @@
 // How long a coding assistant waits for `reeve-agent gate`: from the start of the process to its end, with a hundred
 // contracts that all look at the call, and beside it a Node process that does nothing, in turns.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { isMet, lineOf, median, percentile, printer, round, type Verdict } from './numbers.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { agentProgram, contractsFolder } from './library.ts';
+import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/gate.js [options]
-  --calls N   processes that are started (50)
-  --json      one line of JSON instead of text
-`;
-
-const { values } = parseArgs({
+const { calls, json } = readOptions({
+  program: 'gate',
   options: {
-    calls: { type: 'string', default: '50' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    calls: { about: 'processes that are started', default: 50 },
   },
 });
-printer(usage, values);
 
-const library = fileURLToPath(import.meta.resolve('reeve-agent/package.json'));
-const program = join(dirname(library), 'dist/esm/cli/main.js');
-const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-const contracts = join(folder, 'contracts.yaml');
-writeFileSync(
-  contracts,
-  `apiVersion: service/v1\nkind: ContractBundle\nmetadata: { name: bench }\ndefaults: { mode: enforce }\ncontracts:
-  - { id: many, type: session, limits: { max_tool_calls: 100000000 }, then: { effect: deny, message: enough } }
-${Array.from(
-  { length: 100 },
-  (_, i) =>
-    `  - { id: no-${i}, type: pre, tool: "*", when: { args.command: { matches: "secret ${i}\\\\b" } }, then: { effect: deny, message: no } }\n`,
-).join('')}`,
-);
+const program = agentProgram();
+const { folder, contracts } = contractsFolder((i) => `args.command: { matches: "secret ${i}\\\\b" }`);
 const call = {
   hook_event_name: 'PreToolUse',
   session_id: 'bench',
@@ -64,7 +44,7 @@ const gate = [
 const lists = { gate: [] as number[], bare: [] as number[] };
 // The first call reads the contracts.
 time(gate, JSON.stringify(call));
-for (let i = 0; i < Number(values.calls); i++) {
+for (let i = 0; i < calls; i++) {
   lists.gate.push(time(gate, JSON.stringify(call)));
   lists.bare.push(time(['-e', '0'], ''));
 }
@@ -77,7 +57,7 @@ const verdict: Verdict = {
   unit: ' ms',
   atMost: 150,
 };
-const report = values.json
+const report = json
   ? JSON.stringify({ ...verdict, bare: round(median(lists.bare)) })
   : [`  gate: ${words(lists.gate)}; Node alone: ${words(lists.bare)}`, lineOf(verdict)].join('\n');
 process.stdout.write(`${report}\n`);

@@ -3,7 +3,6 @@
 // bench/ingest.ts, and the same without a run, of which neither projections nor audit entries are kept.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { systemClock } from '../adapters/node/clock.ts';
 import { openSqlite } from '../adapters/sqlite/index.ts';
 import { startHub } from '../src/bootstrap/hub.ts';
@@ -12,16 +11,9 @@ import { type Admin, adminOf, benchOperatorToken, setUp } from './admin.ts';
 import { agentCount, agentName, makeBatch, runsOfAgent, sessionName } from './batch.ts';
 import { benchFolder } from './folder.ts';
 import { HttpClient } from './http-client.ts';
-import { isMet, lineOf, median, percentile, printer, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/hosted.js [options]
-  --rows N      stored events, over the last day, in ${agentCount * runsOfAgent} runs of ${agentCount} agents (1000000)
-  --reads N     repeats of each question, whose median is shown (100)
-  --seconds N   length of each round of ingest (8)
-  --rounds N    rounds of ingest through each API, at least 5 (5)
-  --json        one line of JSON instead of text
-Ends with code 1 when a goal is missed.
-`;
 const goals = { runsMs: 20, agentMs: 10, ingestShare: 0.7 };
 const connections = 32;
 /** The load comes from several tenants, as in bench/ingest.ts. */
@@ -33,21 +25,26 @@ const together = 100;
 /** Runs that wait for a person. */
 const asking = 300;
 
-const { values } = parseArgs({
+const {
+  rows,
+  reads,
+  seconds,
+  rounds: repeats,
+  json,
+  say,
+} = readOptions({
+  program: 'hosted',
   options: {
-    rows: { type: 'string', default: '1000000' },
-    reads: { type: 'string', default: '100' },
-    seconds: { type: 'string', default: '8' },
-    rounds: { type: 'string', default: '5' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    rows: {
+      about: `stored events, over the last day, in ${agentCount * runsOfAgent} runs of ${agentCount} agents`,
+      default: 1_000_000,
+    },
+    reads: { about: 'repeats of each question, whose median is shown', default: 100 },
+    seconds: { about: 'length of each round of ingest', default: 8 },
+    rounds: { about: 'rounds of ingest through each API', default: 5, atLeast: 5 },
   },
+  note: 'Ends with code 1 when a goal is missed.',
 });
-const say = printer(usage, values);
-const rows = Number(values.rows);
-const reads = Number(values.reads);
-const seconds = Number(values.seconds);
-const repeats = Math.max(5, Number(values.rounds));
 
 const ruleset = `apiVersion: service/v1
 kind: Ruleset
@@ -270,7 +267,7 @@ say(
   `  ÷ events that belong to no run: ${shares.withoutRun}, by processor time ${shares.withoutRunByProcessor}`,
 );
 const met = verdicts.every(isMet);
-if (values.json) {
+if (json) {
   process.stdout.write(
     `${JSON.stringify({ benchmark: 'hosted', rows, figures, rounds, shares, verdicts, met })}\n`,
   );

@@ -3,37 +3,27 @@
 // left out of it), and what the second half of the streams added (the slope: what one more stream costs once the
 // process has grown its reserves). (Run compiled: tsx names every closure at run time, which alone adds 0.8 KB to a
 // stream.)
-import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '../adapters/node/clock.ts';
 import { agentName, makeBatch } from './batch.ts';
-import { median, printer } from './numbers.ts';
+import { median } from './numbers.ts';
+import { readOptions } from './options.ts';
 import { StreamClient } from './stream-client.ts';
 import { startHub } from './stream-hub.ts';
-
-const usage = `Usage: npm run build && node dist/bench/idle-streams.js [options]
-  --clients N   streams that are opened (10000)
-  --repeats N   repeats (3)
-  --json        one line of JSON instead of text
-Ends with code 1 when the goal is missed.
-`;
 
 /** Bytes of resident memory per stream. */
 const goal = 3 * 1024;
 const warmBatches = 1000;
 
-const { values } = parseArgs({
+const { clients, repeats, json } = readOptions({
+  program: 'idle-streams',
   options: {
-    clients: { type: 'string', default: '10000' },
-    repeats: { type: 'string', default: '3' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    clients: { about: 'streams that are opened', default: 10_000 },
+    repeats: { about: 'repeats', default: 3 },
   },
+  note: 'Ends with code 1 when the goal is missed.',
 });
-printer(usage, values);
-const clients = Number(values.clients);
-const repeats = Math.max(1, Number(values.repeats));
 
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as () => void;
@@ -120,7 +110,7 @@ const result = {
   goal,
   met: bytes <= goal,
 };
-if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
 else {
   process.stdout.write(`${clients} idle authenticated agent streams\n`);
   const list = (of: 'perStream' | 'slope' | 'heap'): string => rounds.map((round) => round[of]).join(', ');

@@ -5,21 +5,13 @@ import { closeSync, fdatasyncSync, openSync, unlinkSync, writeSync } from 'node:
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
 import { systemClock } from '../adapters/node/clock.ts';
 import { agentName, batchSize, makeBatch } from './batch.ts';
 import { HttpClient } from './http-client.ts';
 import { rareVerdict, startIngestHub } from './ingest-hub.ts';
-import { isMet, lineOf, loopSampleMs, median, percentile, printer, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, loopSampleMs, median, percentile, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/ingest.js [options]
-  --rows N      events stored before, in one tenant; others get as many together (1000000; at least 100000)
-  --seconds N   length of each measurement of ingest (10)
-  --repeats N   repeats, at least 3 (3)
-  --quiet N     before each measurement, wait up to N seconds for the rest of the machine to be idle (0)
-  --json        one line of JSON instead of text
-Ends with code 1 when a goal is missed.
-`;
 const goals = { eventsPerSecond: 20_000, loopDelayMs: 5, newestMs: 5, rareMs: 500, rateBesideReads: 0.8 };
 const connections = 32;
 /** Batches that share an fdatasync in the bound: about what the hub's commits hold with so many connections. */
@@ -27,20 +19,31 @@ const boundGroup = 16;
 const boundBatches = 2000;
 const newestReads = 300;
 
-const { values } = parseArgs({
+const {
+  rows,
+  seconds,
+  repeats,
+  quiet: quietSeconds,
+  json,
+  say,
+} = readOptions({
+  program: 'ingest',
   options: {
-    rows: { type: 'string', default: '1000000' },
-    seconds: { type: 'string', default: '10' },
-    repeats: { type: 'string', default: '3' },
-    quiet: { type: 'string', default: '0' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    rows: {
+      about: 'events stored before, in one tenant; others get as many together',
+      default: 1_000_000,
+      atLeast: 100_000,
+    },
+    seconds: { about: 'length of each measurement of ingest', default: 10 },
+    repeats: { about: 'repeats', default: 3, atLeast: 3 },
+    quiet: {
+      about: 'before each measurement, wait up to N seconds for the rest of the machine to be idle',
+      default: 0,
+      atLeast: 0,
+    },
   },
+  note: 'Ends with code 1 when a goal is missed.',
 });
-const say = printer(usage, values);
-const rows = Math.max(100_000, Number(values.rows));
-const seconds = Number(values.seconds);
-const repeats = Math.max(3, Number(values.repeats));
 
 /** Events per second of appending the bodies of batches to a file, with an fdatasync for each group of them. */
 function rawAppend(dir: string): number {
@@ -77,7 +80,7 @@ const busyMs = (): number =>
 
 /** Waits until less than a tenth of the machine is busy for two seconds, at most as long as asked for. */
 async function quiet(): Promise<void> {
-  const until = performance.now() + Number(values.quiet) * 1000;
+  const until = performance.now() + quietSeconds * 1000;
   while (performance.now() < until) {
     const [before, began] = [busyMs(), performance.now()];
     await new Promise<void>((resolve) => {
@@ -229,7 +232,7 @@ const verdicts: Verdict[] = [
 const met = verdicts.every(isMet);
 const idleDelay = middle((r) => r.idleLoopDelay);
 const share = middle((r) => r.share);
-if (values.json) {
+if (json) {
   const { fillMs, startMs, fileBytes } = hub;
   process.stdout.write(
     `${JSON.stringify({ benchmark: 'ingest', rows, seconds, repeats: rounds, fillMs, startMs, fileBytes, share, verdicts, met })}\n`,

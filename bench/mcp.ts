@@ -1,50 +1,29 @@
 // What the MCP proxy adds to a call: the same calls of the same real server and client, one after another, without and
 // with the proxy between them, in turns, so that the machine's noise falls on both. Contracts: a hundred that all look
 // at the call.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { isMet, lineOf, median, percentile, printer, round, type Verdict } from './numbers.ts';
+import { agentProgram, contractsFolder } from './library.ts';
+import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/mcp.js [options]
-  --calls N     calls of each repeat (2000)
-  --repeats N   repeats (3)
-  --json        one line of JSON instead of text
-`;
-
-const { values } = parseArgs({
+const { calls, repeats, json } = readOptions({
+  program: 'mcp',
   options: {
-    calls: { type: 'string', default: '2000' },
-    repeats: { type: 'string', default: '3' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    calls: { about: 'calls of each repeat', default: 2000 },
+    repeats: { about: 'repeats', default: 3 },
   },
 });
-printer(usage, values);
-const calls = Number(values.calls);
 const turn = 100;
 
 const resolve = (name: string): string => fileURLToPath(import.meta.resolve(name));
-const program = join(dirname(resolve('reeve-agent/package.json')), 'dist/esm/cli/main.js');
+const program = agentProgram();
 const serverEntry = resolve('@modelcontextprotocol/server-everything/dist/index.js');
 const server = [process.execPath, serverEntry, 'stdio'] as const;
 
-const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-const contracts = join(folder, 'contracts.yaml');
-writeFileSync(
-  contracts,
-  `apiVersion: service/v1\nkind: ContractBundle\nmetadata: { name: bench }\ndefaults: { mode: enforce }\ncontracts:
-  - { id: many, type: session, limits: { max_tool_calls: 100000000 }, then: { effect: deny, message: enough } }
-${Array.from(
-  { length: 100 },
-  (_, i) =>
-    `  - { id: no-${i}, type: pre, tool: "*", when: { args.message: { contains: "secret ${i}" } }, then: { effect: deny, message: no } }\n`,
-).join('')}`,
-);
+const { folder, contracts } = contractsFolder((i) => `args.message: { contains: "secret ${i}" }`);
 
 async function connected(...[command = '', ...args]: readonly string[]): Promise<Client> {
   const client = new Client({ name: 'bench', version: '1.0.0' });
@@ -86,7 +65,7 @@ async function repeat(): Promise<{ readonly bare: readonly number[]; readonly go
 
 const added: number[] = [];
 const lines: string[] = [];
-for (let i = 0; i < Number(values.repeats); i++) {
+for (let i = 0; i < repeats; i++) {
   const { bare, governed } = await repeat();
   added.push(median(governed) - median(bare));
   const words = (list: readonly number[]) =>
@@ -100,8 +79,6 @@ const verdict: Verdict = {
   unit: ' ms',
   atMost: 2,
 };
-const report = values.json
-  ? JSON.stringify({ ...verdict, repeats: added })
-  : [...lines, lineOf(verdict)].join('\n');
+const report = json ? JSON.stringify({ ...verdict, repeats: added }) : [...lines, lineOf(verdict)].join('\n');
 process.stdout.write(`${report}\n`);
 process.exitCode = isMet(verdict) ? 0 : 1;

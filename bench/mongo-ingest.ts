@@ -1,8 +1,6 @@
 // Ingest through the MongoDB store beside a bare insertMany loop: the same driver settings, batches, documents and
-// indexes, on the same server, in turns. Usage: npm run build && node dist/bench/mongo-ingest.js [--seconds 5]
-// [--repeats 3] [--json]
+// indexes, on the same server, in turns.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { MongoClient } from 'mongodb';
 import { type EventRow, toEventRow } from '../adapters/mongo/event-filter.ts';
 import { openMongo } from '../adapters/mongo/index.ts';
@@ -12,6 +10,7 @@ import { createLog } from '../adapters/node/log.ts';
 import type { EventInput } from '../src/domain/event.ts';
 import type { EventBatch } from '../src/ports/events.ts';
 import { median } from './numbers.ts';
+import { readOptions } from './options.ts';
 import { startServices } from './services.ts';
 
 /** The store's rate over the bare loop's. */
@@ -19,20 +18,13 @@ const goal = 0.6;
 const batchSize = 50;
 const inFlight = 16;
 
-const { values } = parseArgs({
+const { seconds, repeats, json } = readOptions({
+  program: 'mongo-ingest',
   options: {
-    seconds: { type: 'string', default: '5' },
-    repeats: { type: 'string', default: '3' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    seconds: { about: 'length of each measurement', default: 5 },
+    repeats: { about: 'repeats', default: 3, atLeast: 3 },
   },
 });
-if (values.help) {
-  process.stdout.write('mongo-ingest [--seconds 5] [--repeats 3] [--json]\n');
-  process.exit(0);
-}
-const seconds = Number(values.seconds);
-const repeats = Math.max(3, Number(values.repeats));
 const tenantId = randomUUID();
 const filler = randomBytes(300).toString('hex').slice(0, 560);
 const arrival = risingIds();
@@ -121,7 +113,7 @@ const result = {
   goal,
   met: ratio >= goal,
 };
-if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
 else {
   process.stdout.write(`events/s into MongoDB, batches of ${batchSize}, ${inFlight} at once\n`);
   for (const round of rounds)

@@ -29,19 +29,5 @@ export function lineOf(verdict: Verdict): string {
   return `  ${what}: ${value}${unit} (goal ${goal}${unit}) ${isMet(verdict) ? 'met' : 'MISSED'}`;
 }
 
-/** How lines for people are printed, which --json leaves out. With --help the usage is, and the process ends. */
-export function printer(
-  usage: string,
-  { help, json }: { readonly help: boolean; readonly json: boolean },
-): (line: string) => void {
-  if (help) {
-    process.stdout.write(usage);
-    process.exit(0);
-  }
-  return (line) => {
-    if (!json) process.stdout.write(`${line}\n`);
-  };
-}
-
 /** How often event-loop delays are sampled, in milliseconds. */
 export const loopSampleMs = 1;

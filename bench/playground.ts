@@ -7,18 +7,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { benchFolder } from './folder.ts';
-import { isMet, lineOf, median, percentile, printer, round } from './numbers.ts';
-
-const usage = `Usage: npm run build && node dist/bench/playground.js [options]
-  --rounds N   rounds, at least 3, after one that warms up (5)
-  --calls N    calls of a known text in a round (500)
-  --json       one line of JSON instead of text
-Ends with code 1 when the goal is missed.
-`;
+import { isMet, lineOf, median, percentile, round } from './numbers.ts';
+import { readOptions } from './options.ts';
 
 const contracts = 100;
 const goalMs = 5;
@@ -159,17 +152,14 @@ async function measure(
 }
 
 async function main(): Promise<void> {
-  const { values: options } = parseArgs({
+  const { rounds, calls, json } = readOptions({
+    program: 'playground',
     options: {
-      rounds: { type: 'string', default: '5' },
-      calls: { type: 'string', default: '500' },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
+      rounds: { about: 'rounds, after one that warms up', default: 5, atLeast: 3 },
+      calls: { about: 'calls of a known text in a round', default: 500 },
     },
+    note: 'Ends with code 1 when the goal is missed.',
   });
-  printer(usage, options);
-  const rounds = Math.max(3, Number(options.rounds));
-  const calls = Number(options.calls);
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['serve-hub']);
   const [port] = (await once(child, 'message')) as [number];
   const admin = await setUp(`http://127.0.0.1:${port}`);
@@ -196,7 +186,7 @@ async function main(): Promise<void> {
     atMost: goalMs,
   };
   if (!isMet(verdict)) process.exitCode = 1;
-  if (options.json) {
+  if (json) {
     process.stdout.write(`${JSON.stringify({ contracts, calls, goalMs, verdict, results })}\n`);
     return;
   }

@@ -1,31 +1,25 @@
 // Time to replay 10,000 calls over two documents of 100 contracts each, as the hub's thread does it: portions of 500
 // calls, every contract looking at every call, sessions counted. One thread, without the store. Counts processor time,
 // which other work on the machine does not change much, and prints the median round beside the goal of 2 s.
-import { parseArgs } from 'node:util';
 import { judgeCalls, judgeLimits } from '../adapters/node/evaluator/replay-tasks.ts';
 import type { StoredEvent } from '../src/domain/event.ts';
 import { type ReplayReport, reportOf } from '../src/domain/replay.ts';
 import { ReplayCalls } from '../src/domain/replay-call.ts';
 import type { Judged } from '../src/domain/replay-judge.ts';
-import { lineOf, median, printer, round } from './numbers.ts';
+import { lineOf, median, round } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/replay.js [options]
-  --rounds N   rounds (5)
-  --calls N    calls that are replayed (10000)
-  --json       one line of JSON instead of text
-`;
-
-const { values: options } = parseArgs({
+const {
+  rounds,
+  calls: count,
+  json,
+} = readOptions({
+  program: 'replay',
   options: {
-    rounds: { type: 'string', default: '5' },
-    calls: { type: 'string', default: '10000' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    rounds: { about: 'rounds', default: 5 },
+    calls: { about: 'calls that are replayed', default: 10_000 },
   },
 });
-printer(usage, options);
-const rounds = Number(options.rounds);
-const count = Number(options.calls);
 const portion = 500;
 
 const conditions: readonly string[] = [
@@ -115,7 +109,7 @@ const verdict = {
   atMost: 2,
 };
 const out = (line: string): boolean => process.stdout.write(`${line}\n`);
-if (options.json)
+if (json)
   out(
     JSON.stringify({
       ...verdict,

@@ -7,19 +7,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { benchFolder } from './folder.ts';
-import { median, percentile, printer, round } from './numbers.ts';
+import { median, percentile, round } from './numbers.ts';
+import { readOptions } from './options.ts';
 
-const usage = `Usage: npm run build && node dist/bench/requests.js [options]
-  --connections N  that ask one request after another (64)
-  --seconds N      of each measurement (5)
-  --repeats N      repeats of each, in turns, at least 3 (3)
-  --json           one line of JSON instead of text
-`;
 /** A key has 6,000 requests a minute: so many share the load that none is refused. */
 const keys = 60;
 
@@ -113,19 +107,14 @@ async function started(
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { connections, seconds, repeats, json, say } = readOptions({
+    program: 'requests',
     options: {
-      connections: { type: 'string', default: '64' },
-      seconds: { type: 'string', default: '5' },
-      repeats: { type: 'string', default: '3' },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
+      connections: { about: 'that ask one request after another', default: 64 },
+      seconds: { about: 'of each measurement', default: 5 },
+      repeats: { about: 'repeats of each, in turns', default: 3, atLeast: 3 },
     },
   });
-  const say = printer(usage, values);
-  const connections = Number(values.connections);
-  const seconds = Number(values.seconds);
-  const repeats = Math.max(3, Number(values.repeats));
 
   const hub = await started('hub');
   const hubUrl = `http://127.0.0.1:${await hub.port}`;
@@ -161,7 +150,7 @@ async function main(): Promise<void> {
     for (const one of rounds) say(`  hub ${one.hub}/s, bare server ${one.bare}/s: ${one.ratio}`);
     say(`  median of ${repeats}: ${median(ratios)} of the bare server`);
   }
-  if (values.json) process.stdout.write(`${JSON.stringify({ connections, seconds, results })}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ connections, seconds, results })}\n`);
   for (const { child } of [hub, bare]) {
     const ended = once(child, 'exit');
     child.disconnect();

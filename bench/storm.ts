@@ -8,19 +8,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { systemClock } from '../adapters/node/clock.ts';
 import { loadUws } from '../adapters/uws/load.ts';
-import { median, printer } from './numbers.ts';
+import { median } from './numbers.ts';
+import { readOptions } from './options.ts';
 import { startHub } from './stream-hub.ts';
-
-const usage = `Usage: npm run build && node dist/bench/storm.js [options]
-  --clients N   agents that connect in one moment (10000)
-  --repeats N   repeats (3)
-  --settle N    seconds until the memory of the streams is read (60)
-  --json        one line of JSON instead of text
-Ends with code 1 when a goal is missed.
-`;
 
 /** Connections a second beside the bare loop's; bytes of resident memory per stream. */
 const goals = { ratio: 0.5, bytes: 10_240 };
@@ -169,28 +161,26 @@ async function round(role: string, clients: number, settle: number): Promise<Rou
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { clients, repeats, settle, json } = readOptions({
+    program: 'storm',
     options: {
-      clients: { type: 'string', default: '10000' },
-      repeats: { type: 'string', default: '3' },
-      settle: { type: 'string', default: '60' },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
+      clients: { about: 'agents that connect in one moment', default: 10_000 },
+      repeats: { about: 'repeats', default: 3, atLeast: 3 },
+      settle: { about: 'seconds until the memory of the streams is read', default: 60, atLeast: 0 },
     },
+    note: 'Ends with code 1 when a goal is missed.',
   });
-  printer(usage, values);
-  const clients = Number(values.clients);
   const rounds: { readonly bare: Round; readonly hub: Round }[] = [];
-  for (let i = 0; i < Math.max(3, Number(values.repeats)); i++) {
+  for (let i = 0; i < repeats; i++) {
     const bare = await round('serve-bare', clients, 1);
-    rounds.push({ bare, hub: await round('serve-hub', clients, Number(values.settle)) });
+    rounds.push({ bare, hub: await round('serve-hub', clients, settle) });
   }
   const ratio = median(rounds.map(({ bare, hub }) => bare.ms / hub.ms));
   const refused = Math.max(...rounds.map(({ hub }) => hub.refused));
   const bytes = median(rounds.map(({ hub }) => hub.bytes));
   const met = ratio >= goals.ratio && refused === 0 && bytes <= goals.bytes;
   const result = { benchmark: 'storm', clients, ratio, refused, bytes_per_stream: bytes, rounds, goals, met };
-  if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+  if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
   else {
     const list = (of: (round: (typeof rounds)[number]) => number): string =>
       rounds.map((one) => Math.round(of(one))).join(', ');

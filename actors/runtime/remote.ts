@@ -60,7 +60,7 @@ export const shardOfKey = (key: string): number => shardOf(key.split('/', 2).joi
 const handOverMs = 2000;
 
 /** What this node has sent to a shard over the bus. */
-interface Line {
+interface Sent {
   sending: number;
   last: BusPosition;
 }
@@ -76,7 +76,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
   const { clock, log, node, bus, askTimeoutMs = 5000 } = options;
   const asks = new Asks(clock, askTimeoutMs);
   const waiting = new Map<string, (reply: BusReply) => void>();
-  const lines = new Map<number, Line>();
+  const sentTo = new Map<number, Sent>();
   const owed = new Set<Promise<unknown>>();
   let ownership: Ownership | null = null;
   let envelopes = 0;
@@ -111,16 +111,16 @@ export function createRemoteActors<K extends Kinds, Ports>(
   /** Appends to the shard's stream. What effects tell goes this way always: it outlives this process. */
   async function byPost(tell: Tell, asking: boolean, id = `${node}:${++envelopes}`): Promise<void> {
     const shard = shardOfKey(tell.key);
-    const line = lines.get(shard) ?? { sending: 0, last: '0-0' };
-    lines.set(shard, line);
-    line.sending++;
+    const sent = sentTo.get(shard) ?? { sending: 0, last: '0-0' };
+    sentTo.set(shard, sent);
+    sent.sending++;
     const { kind, key, type, body } = tell;
     const envelope: Envelope = { id, from: node, asks: asking, kind, key, type, body };
     try {
       const position = await bus.send(shard, envelope);
-      if (isLater(position, line.last)) line.last = position;
+      if (isLater(position, sent.last)) sent.last = position;
     } finally {
-      line.sending--;
+      sent.sending--;
     }
   }
 
@@ -133,10 +133,10 @@ export function createRemoteActors<K extends Kinds, Ports>(
     if (!owns(shard)) return false;
     const position = inbox.position(shard);
     if (position === null) return false;
-    const line = lines.get(shard);
-    if (!line) return true;
-    if (line.sending > 0 || isLater(line.last, position)) return false;
-    lines.delete(shard);
+    const sent = sentTo.get(shard);
+    if (!sent) return true;
+    if (sent.sending > 0 || isLater(sent.last, position)) return false;
+    sentTo.delete(shard);
     return true;
   }
 

@@ -82,11 +82,11 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
     lastTurn = clock.monotonic();
   }
 
-  const turns = singleFlight(
+  const taking = singleFlight(
     () => turn().catch((err: unknown) => log.warn({ err }, 'due jobs wait for the next turn')),
     () => closing !== null,
   );
-  const poke = (): void => void turns.ask();
+  const poke = (): void => void taking.ask();
 
   function begin(queue: Queue, job: TakenJob): void {
     const key = { queue: queue.name, id: job.id, run: job.run };
@@ -105,18 +105,18 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
       await table.progress(key, jobProgress(value));
     };
     const run = { id, payload, attempt: failures + 1, maxAttempts, signal, progress };
-    let settle: () => Promise<void>;
+    let record: () => Promise<void>;
     try {
       await queue.handler(run);
-      settle = () => table.finish(key);
+      record = () => table.finish(key);
     } catch (error) {
-      settle = () => settleFailure(job, key, signal, error);
+      record = () => recordFailure(job, key, signal, error);
     }
     // What cannot be written down now runs again when the lease ends.
-    await settle().catch((err: unknown) => log.warn({ err, job: id, queue: queue.name }, 'a job runs again'));
+    await record().catch((err: unknown) => log.warn({ err, job: id, queue: queue.name }, 'a job runs again'));
   }
 
-  async function settleFailure(
+  async function recordFailure(
     job: TakenJob,
     key: JobRunKey,
     signal: AbortSignal,
@@ -136,7 +136,7 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
 
   async function close(graceMs: number): Promise<void> {
     poll.cancel();
-    await turns.idle();
+    await taking.idle();
     const left = running();
     for (const { abort } of left) abort.abort();
     await upTo(clock, graceMs, Promise.all(left.map(({ ended }) => ended)));

@@ -7,7 +7,7 @@ import type { ApprovalStore } from '../../src/ports/approvals.ts';
 import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Run, RunFilter, RunPlace, RunStore } from '../../src/ports/runs.ts';
-import { type ApprovalRow, approvalOf } from './approvals.ts';
+import { type ApprovalRow, approvalOf } from './approval-rows.ts';
 import type { EventRow } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';

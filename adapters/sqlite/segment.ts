@@ -281,3 +281,5 @@ export const storedEvent = (
   outcomes,
   ...(segment.sample ? { sample: true } : {}),
 });
+
+export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

@@ -1,7 +1,18 @@
 // Routes of approvals.
 import { z } from 'zod';
 import { limits } from '../domain/limit.ts';
-import { anyObject, approvalStatus, env, instant, instantInput, line, paging, text, uuid } from './fields.ts';
+import {
+  anyObject,
+  approvalStatus,
+  env,
+  instant,
+  instantInput,
+  line,
+  paging,
+  text,
+  timeoutWord,
+  uuid,
+} from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
@@ -60,7 +71,7 @@ export const approvalRoutes = routes({
       /** Unless given: deny. */
       timeout_effect: z.enum(['deny', 'allow']).optional(),
       /** The same in the words of newer clients; counts when timeout_effect is absent. */
-      timeout_action: z.enum(['block', 'deny', 'allow']).optional(),
+      timeout_action: timeoutWord.optional(),
       decision_source: line(255).nullish(),
       contract_name: line(255).nullish(),
       contracts: z

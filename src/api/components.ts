@@ -24,6 +24,7 @@ import {
   mode,
   tagMap,
   tags,
+  timeoutWord,
   uuid,
   yamlDocument,
 } from './fields.ts';
@@ -100,6 +101,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   Approval: approval,
   AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
+  TimeoutWord: timeoutWord,
   AuditEventInput: eventInput,
   AuditEventBatch: eventBatch,
   AuditEvent: stored,

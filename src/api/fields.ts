@@ -26,6 +26,8 @@ export const line = (max: number) =>
     .refine((value) => isWellFormed(value) && !hasControl(value), 'must not hold control characters');
 
 export const env = z.enum(environments);
+/** What happens to a call that nobody decided, in the words of either API. */
+export const timeoutWord = z.enum(['block', 'deny', 'allow']);
 export const uuid = z.uuid();
 /** ISO 8601, UTC, milliseconds. */
 export const instant = z.iso.datetime();

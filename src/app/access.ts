@@ -1,5 +1,5 @@
 // Who may: the checks of rights that use cases share.
-import { HubError } from '../domain/error.ts';
+import { refused } from '../domain/error.ts';
 import type { Principal, Role } from '../domain/principal.ts';
 
 const words: { readonly [R in Role]: string } = {
@@ -11,5 +11,5 @@ const words: { readonly [R in Role]: string } = {
 
 /** @throws HubError forbidden when the principal has not the role */
 export function requireRole(principal: Principal, role: Role): void {
-  if (!principal.roles.has(role)) throw new HubError('forbidden', words[role]);
+  if (!principal.roles.has(role)) throw refused('role_required', words[role]);
 }

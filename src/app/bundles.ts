@@ -3,12 +3,13 @@ import type { BundleSummary, BundleVersion } from '../domain/deployment.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { Finding } from '../domain/finding.ts';
 import { type Env, environments } from '../domain/ids.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
+import type { Principal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { noted, uploaded } from './audit.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
+import { uploadedVersion } from './uploaded-version.ts';
 
 export interface Bundles {
   /**
@@ -67,28 +68,15 @@ export function createBundles({
     async upload(principal, yamlText) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
-      const { name, contractCount, mode, description } = await evaluator.outline(tenantId, yamlText);
+      const outline = await evaluator.outline(tenantId, yamlText);
       const warnings = await inspector.inspect(tenantId, yamlText);
-      const yaml = new TextEncoder().encode(yamlText);
       const bundle = await noted(
         { store, clock, secrets },
         principal,
-        uploaded('bundle', name),
-      ).bundles.addVersion({
-        id: secrets.uuid(),
-        tenantId,
-        name,
-        revisionHash: secrets.sha256(yaml),
-        contractCount,
-        mode,
-        description,
-        size: yaml.length,
-        uploadedBy: actorName(principal.actor),
-        createdAt: clock.now(),
-        compositionId: null,
-        snapshot: null,
-        yaml,
-      });
+        uploaded('bundle', outline.name),
+      ).bundles.addVersion(
+        uploadedVersion({ clock, secrets }, principal, new TextEncoder().encode(yamlText), outline),
+      );
       await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
       return { bundle, warnings };
     },

@@ -13,6 +13,7 @@ import { noted, uploaded } from './audit.ts';
 import type { Deployments } from './deployments.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
+import { uploadedVersion } from './uploaded-version.ts';
 
 /** A version, and the environments that run it now: the newest of its deployments first. */
 export interface RulesetVersion {
@@ -92,7 +93,7 @@ const newestFirst = (deployments: readonly Deployment[]): readonly Deployment[] 
   [...deployments].sort((a, b) => b.createdAt - a.createdAt);
 
 export function createRulesets(ports: Ports): Rulesets {
-  const { store, evaluator, announcer, clock, secrets, settings, inspector, deployments } = ports;
+  const { store, evaluator, announcer, secrets, settings, inspector, deployments } = ports;
   const { bundles } = store;
 
   /** The text of a document that reads back as the same bytes. @throws HubError */
@@ -140,7 +141,7 @@ export function createRulesets(ports: Ports): Rulesets {
   async function save(
     principal: Principal,
     { name, yaml, match, noneMatch }: Put,
-    { contractCount, mode, description }: BundleOutline,
+    outline: BundleOutline,
   ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
     const { tenantId } = principal;
     const revisionHash = secrets.sha256(yaml);
@@ -149,21 +150,7 @@ export function createRulesets(ports: Ports): Rulesets {
       checkPrecondition({ match, noneMatch }, newest);
       if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
       const bundle = await noted(ports, principal, uploaded('ruleset', name)).bundles.addVersionAfter(
-        {
-          id: secrets.uuid(),
-          tenantId,
-          name,
-          revisionHash,
-          contractCount,
-          mode,
-          description,
-          size: yaml.length,
-          uploadedBy: actorName(principal.actor),
-          createdAt: clock.now(),
-          compositionId: null,
-          snapshot: null,
-          yaml,
-        },
+        uploadedVersion(ports, principal, yaml, outline),
         newest?.version ?? 0,
       );
       if (bundle === 'changed') continue;

@@ -83,6 +83,8 @@ export interface Callers {
   close(): Promise<void>;
 }
 
+const isHosted = (name: AuthScheme): boolean => name === 'hostedKey' || name === 'operatorJwt';
+
 const unauthenticated = (message: string): HubError => new HubError('unauthenticated', message);
 
 export function createCallers(options: CallersOptions): Callers {
@@ -183,7 +185,10 @@ export function createCallers(options: CallersOptions): Callers {
     const scheme =
       named.length === 1
         ? only
-        : (named.find((one) => one.presented(headers)) ?? named.find((one) => one.attempted(headers)));
+        : (named.find((one) => one.presented(headers)) ??
+          named.find((one) => one.attempted(headers)) ??
+          // The hosted API has one text for no key and for a wrong one.
+          (auth.some(isHosted) ? named[auth.findIndex(isHosted)] : undefined));
     if (!scheme) throw unauthenticated('Authentication required.');
     return scheme;
   }
@@ -206,7 +211,7 @@ export function createCallers(options: CallersOptions): Callers {
     checkCsrf({ auth, method, csrf = method === 'GET' ? 'none' : 'header', csrfMessage }, headers) {
       if (csrf === 'none' || headers.get('x-requested-with')) return;
       // Routes that take no cookie have nothing that a page could make a browser send.
-      if (auth.length > 0 && auth.every((name) => name === 'hostedKey' || name === 'operatorJwt')) return;
+      if (auth.length > 0 && auth.every(isHosted)) return;
       // A page of another origin can make a browser send its cookie, and nothing else that proves who calls.
       const byToken =
         hasKey(headers) || (auth.includes('operatorToken') && schemes.operatorToken.presented(headers));

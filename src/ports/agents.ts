@@ -19,6 +19,7 @@ export interface RegistrationPatch {
   readonly bundleName?: string | null;
 }
 
+/** What became of an agent that was seen. */
 export interface SeenAgent {
   /** Retired, or null, when the agent is not registered. */
   readonly registration: Registration | null;
@@ -26,6 +27,7 @@ export interface SeenAgent {
   readonly made: boolean;
 }
 
+/** Registrations: the agents of a tenant, by id. */
 export interface AgentStore {
   /**
    * Sets last env and last seen (never backwards) of a registration that lives.
@@ -79,6 +81,7 @@ export interface AgentStore {
   forgetLeftOut(hour: number): Promise<number>;
 }
 
+/** Which part of a list of agents. */
 export interface AgentPageRequest {
   /** Items, at most. */
   readonly limit: number;
@@ -93,6 +96,7 @@ export interface AgentPlace {
   readonly at: number;
 }
 
+/** Which agents, in which order. */
 export interface AgentQuery {
   readonly order: AgentOrder;
   readonly descending: boolean;

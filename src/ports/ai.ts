@@ -1,6 +1,7 @@
 // Language models of any provider, behind one form. Adapters: adapters/ai, one file a wire format.
 import type { AiProvider } from '../domain/ai.ts';
 
+/** Which model of which provider. */
 export interface AiTarget {
   readonly provider: AiProvider;
   /** Null where the provider needs none. */
@@ -18,6 +19,7 @@ export interface AiTool {
   readonly parameters: object;
 }
 
+/** A call that a model asks for. */
 export interface AiToolCall {
   readonly id: string;
   readonly name: string;
@@ -34,6 +36,7 @@ export type AiMessage =
       readonly results: readonly { readonly id: string; readonly content: string }[];
     };
 
+/** One question to a model. */
 export interface AiRequest {
   readonly target: AiTarget;
   readonly system: string;
@@ -59,6 +62,7 @@ export type AiEvent =
       readonly cost: number | null;
     };
 
+/** The models of all providers. */
 export interface AiModels {
   /**
    * One answer, piece by piece. Whoever stops reading closes the connection. It ends when the provider said that the

@@ -1,6 +1,7 @@
 // The way by which what happened reaches the connected clients of every API.
 import type { Announcement } from '../domain/announcement.ts';
 
+/** Announces what happened. */
 export interface Announcer {
   /**
    * Tells, in order, everybody who is connected or comes back within the hour. Resolves when all of it has its place in

@@ -35,6 +35,7 @@ export interface ApprovalFilter {
   readonly search?: string;
 }
 
+/** Which part of a list of approvals. */
 export interface ApprovalPageRequest extends PageRequest {
   /** The approval that the page before ended with: the page begins behind it, wherever it stands now. */
   readonly after?: Pick<Approval, 'createdAt' | 'id'>;

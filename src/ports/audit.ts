@@ -22,11 +22,13 @@ export interface AuditPlace {
   readonly position: number;
 }
 
+/** An entry and its place in the chain. */
 export interface PlacedAuditEntry extends AuditPlace {
   /** As `entryText` writes it. */
   readonly entry: JsonObject;
 }
 
+/** The audit chains of all tenants. */
 export interface AuditStore {
   /**
    * Adds notes of one tenant to its chain, without those whose ids it has already. They are one link, which may hold

@@ -2,6 +2,7 @@
 import type { Audience, Control, Frame } from '../domain/frame.ts';
 import type { Position } from '../domain/position.ts';
 
+/** A frame and its place in its audience's log. */
 export interface BroadcastEntry {
   readonly position: Position;
   readonly frame: Frame;
@@ -13,6 +14,7 @@ export interface BroadcastEntry {
  */
 export const idempotencyMs = 3_600_000;
 
+/** The logs of all audiences, and control messages between nodes. */
 export interface Broadcast {
   /**
    * Appends frames, in order, each to its audience's log. Resolves when every one has its position. Cost on the bus is
@@ -45,6 +47,7 @@ export interface Broadcast {
   close(): Promise<void>;
 }
 
+/** A log that is being read. */
 export interface Following {
   /** The end of the log when following began. */
   readonly position: Position;

@@ -5,6 +5,7 @@ import type { Page, PageRequest } from './page.ts';
 
 export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
 
+/** Bundle versions. A version never changes. */
 export interface BundleStore {
   /**
    * Saves the next version of the name; parallel calls get different versions. Safe to repeat: the same id returns the
@@ -36,6 +37,7 @@ export interface BundleStore {
   remove(tenantId: string, name: string, at: number): Promise<'removed' | 'absent' | 'deployed'>;
 }
 
+/** Which version runs in which environment, and which ran before. */
 export interface DeploymentStore {
   /**
    * The sequence of the bundle's last deployment in the environment, also when that is gone since; 0 when there was

@@ -3,6 +3,7 @@ import type { Channel, ChannelKind } from '../domain/channel.ts';
 import type { Delivery, DeliveryStatus } from '../domain/delivery.ts';
 import type { Page, PageRequest } from './page.ts';
 
+/** Notification channels of a tenant. */
 export interface ChannelStore {
   /**
    * `full` when the tenant has `max` channels; where nodes share the store, parallel calls may exceed it by what they
@@ -33,6 +34,7 @@ export interface ChannelStore {
   remove(tenantId: string, id: string): Promise<Channel | null>;
 }
 
+/** Deliveries: one approval to one channel each. */
 export interface DeliveryStore {
   /** Safe to repeat: an id that exists answers the stored one. */
   add(delivery: Delivery): Promise<Delivery>;

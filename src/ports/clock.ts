@@ -1,10 +1,12 @@
 // Time and timers, and waiting by them. The only way to them: tests bring a manual clock.
 
+/** A timer that was set and may not have fired yet. */
 export interface Timer {
   /** Stops the timer; harmless when it has fired or was stopped. */
   cancel(): void;
 }
 
+/** Time and timers, for tests to replace. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;

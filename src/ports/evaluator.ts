@@ -15,6 +15,7 @@ export interface CustomWords {
   readonly operators: readonly string[];
 }
 
+/** A text and the call that it is asked about. */
 export interface EvaluationRequest {
   readonly yaml: string;
   readonly call: ToolCall;
@@ -78,6 +79,7 @@ export interface AssemblyItem extends Pick<CompositionItem, 'contractId' | 'vers
   readonly shadow: boolean;
 }
 
+/** What a bundle is assembled of. */
 export interface AssemblyRequest {
   readonly name: string;
   readonly description: string | null;
@@ -91,6 +93,7 @@ export interface AssemblyRequest {
   readonly items: readonly AssemblyItem[];
 }
 
+/** An assembled bundle. */
 export interface Assembly {
   readonly yaml: string;
   readonly contracts: readonly AssembledContract[];

@@ -5,9 +5,11 @@ import type { Facet } from '../domain/facet.ts';
 import type { Env } from '../domain/ids.ts';
 import type { ContractNames } from './usage.ts';
 
+/** Events that came together. */
 export interface EventBatch {
   readonly tenantId: string;
   readonly env: Env;
+  /** Epoch milliseconds. */
   readonly receivedAt: number;
   /** At most 1,000. */
   readonly events: readonly EventInput[];
@@ -15,6 +17,7 @@ export interface EventBatch {
   readonly sample?: true;
 }
 
+/** Which events. What is left out does not narrow. */
 export interface EventFilter {
   /** Null: every environment. */
   readonly env: Env | null;
@@ -47,6 +50,7 @@ export interface EventFilter {
 export const facetNames = ['agentId', 'toolName', 'verdict', 'mode', 'decisionName', 'env'] as const;
 export type FacetName = (typeof facetNames)[number];
 
+/** How often each value occurs among the events that fit. */
 export interface Facets {
   /** Events that fit. */
   readonly events: number;
@@ -56,6 +60,7 @@ export interface Facets {
 
 export type EventOrder = 'newest' | 'oldest';
 
+/** A part of a search. */
 export interface EventPage {
   /**
    * In the order asked for (timestamp, then order of arrival), newest first by default. Fewer than the limit once they
@@ -73,6 +78,7 @@ export interface Arrivals {
   readonly more: boolean;
 }
 
+/** The events of one span of time, by class. */
 export interface HistogramBucket {
   /** Epoch milliseconds, a multiple of the bucket's width. */
   readonly start: number;
@@ -82,6 +88,7 @@ export interface HistogramBucket {
   readonly observed: number;
 }
 
+/** The figures of a window of time. */
 export interface EventCounts {
   readonly events: number;
   readonly denials: number;
@@ -95,6 +102,7 @@ export interface EventCounts {
 /** How long after its receipt an event is in its place among the arrivals, in milliseconds. */
 export const arrivalSlackMs = 5_000;
 
+/** The audit events of all tenants. */
 export interface EventStore {
   /**
    * Stores a batch, what it says of its runs (ports/runs), and its decisions of runs in the audit chain, as one link:

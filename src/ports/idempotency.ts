@@ -9,6 +9,7 @@ export interface KeyedRequest {
   readonly bodyHash: string;
 }
 
+/** What a request was answered. */
 export interface StoredAnswer {
   readonly status: number;
   readonly headers: { readonly [name: string]: string };
@@ -16,6 +17,7 @@ export interface StoredAnswer {
   readonly json: string | null;
 }
 
+/** The times of a claim, in epoch milliseconds. */
 export interface ClaimTimes {
   readonly now: number;
   /** Until when others leave the request to whoever claims it now. */
@@ -33,6 +35,7 @@ export type Claim =
   | { readonly kind: 'reused' }
   | { readonly kind: 'answered'; readonly newId: string; readonly answer: StoredAnswer };
 
+/** Requests by their Idempotency-Key. */
 export interface IdempotencyStore {
   /**
    * One atomic step over all nodes: of many at once one claims. A request whose time is over without an answer is

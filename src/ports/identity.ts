@@ -3,6 +3,7 @@ import type { Env } from '../domain/ids.ts';
 import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../domain/tenant.ts';
 import type { Page, PageRequest } from './page.ts';
 
+/** Tenants and their users. */
 export interface TenantStore {
   /** True when any user exists in any tenant. */
   anyUser(): Promise<boolean>;
@@ -36,6 +37,7 @@ export interface TenantStore {
   tenantIds(): Promise<readonly string[]>;
 }
 
+/** Logins, by the hash of their token. */
 export interface LoginStore {
   put(login: Login): Promise<void>;
   /** The login when it exists and has not expired at `now`. */
@@ -61,6 +63,7 @@ export interface LoginStore {
 /** Networks that a user signed in from and that are remembered. */
 export const maxNetworks = 100;
 
+/** API keys. A revoked one stays known. */
 export interface KeyStore {
   /** @throws HubError conflict when its id is taken, also by a revoked one */
   insert(key: ApiKey): Promise<void>;
@@ -81,6 +84,7 @@ export interface NewSignature {
   readonly attestation: string;
 }
 
+/** A tenant's signing keys, one of them active. */
 export interface SigningStore {
   active(tenantId: string): Promise<SigningKey | null>;
   /** Adds the tenant's first key; `exists` when it has an active one. */

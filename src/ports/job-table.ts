@@ -14,6 +14,7 @@ export interface TakenJob {
   readonly longestBackoffMs: number;
 }
 
+/** One run of a job. */
 export interface JobRunKey {
   readonly queue: string;
   readonly id: string;

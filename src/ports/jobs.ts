@@ -35,6 +35,7 @@ export type JobHandler = (run: JobRun) => Promise<void>;
 
 export type JobState = 'waiting' | 'running' | 'dead';
 
+/** A job as its queue shows it. */
 export interface JobStatus {
   readonly id: string;
   readonly state: JobState;
@@ -46,6 +47,7 @@ export interface JobStatus {
   readonly progress: unknown;
 }
 
+/** A job that failed too often, or was lost too often. */
 export interface DeadJob {
   readonly id: string;
   readonly payload: unknown;
@@ -65,6 +67,7 @@ export interface JobsHealth {
   readonly running: number;
 }
 
+/** The queues of all jobs. */
 export interface Jobs {
   /**
    * Durable when resolved. Safe to repeat: the id makes it one job.

@@ -5,14 +5,17 @@ export interface Jwk {
   readonly [member: string]: unknown;
 }
 
+/** The keys of an issuer, as RFC 7517 writes them. */
 export interface JwkSet {
   readonly keys: readonly Jwk[];
 }
 
+/** What a token says, by name. */
 export interface Claims {
   readonly [claim: string]: unknown;
 }
 
+/** What a token must fit to be believed. */
 export interface Expected {
   readonly issuer: string;
   /** The token must name one of them, as `aud` or as `azp`. */
@@ -21,6 +24,7 @@ export interface Expected {
   readonly now: number;
 }
 
+/** Makes and checks tokens. */
 export interface Jwts {
   /** What the token says of its issuer, before anything is checked; null when it is no JWT. */
   issuerOf(token: string): string | null;

@@ -1,6 +1,7 @@
 // Leases: which node owns a thing for a few seconds. A lease is time-limited and its epoch rises, so that an owner who
 // lost it without noticing can be told apart.
 
+/** A thing that a node owns for a while. */
 export interface Lease {
   readonly name: string;
   /** Rises with every acquisition by whichever node: the fencing token. Compare it, never count on steps of one. */
@@ -12,6 +13,7 @@ export interface Lease {
   readonly until: number;
 }
 
+/** Takes, renews and gives back leases. */
 export interface Leases {
   /**
    * Takes those that are free or ended; answers those that this node holds now, in the order asked for. Asking again

@@ -11,6 +11,7 @@ import type {
 } from '../domain/library.ts';
 import type { Page, PageRequest } from './page.ts';
 
+/** What a new version of a contract changes. */
 export interface ContractPatch {
   readonly name?: string;
   readonly description?: string | null;
@@ -28,6 +29,7 @@ export const maxHistory = 1000;
 /** Compositions that are named when a contract cannot be removed. */
 export const maxNamed = 20;
 
+/** Contracts and all their versions. */
 export interface ContractStore {
   /** Version 1 of a new contract. */
   create(contract: ContractVersion): Promise<'created' | 'exists'>;
@@ -89,6 +91,7 @@ export interface ContractStore {
   >;
 }
 
+/** What changes of a composition. */
 export interface CompositionPatch {
   readonly description?: string | null;
   readonly defaultsMode?: Mode;
@@ -118,6 +121,7 @@ export type CompositionSummary = Omit<
   'tenantId' | 'items' | 'documentKind' | 'toolsConfig' | 'observability' | 'createdAt'
 > & { readonly contractCount: number };
 
+/** Compositions: lists of contracts, each pinned to a version. */
 export interface CompositionStore {
   /** Pins each item to its contract's latest version in the same step. */
   create(

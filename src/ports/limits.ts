@@ -1,6 +1,7 @@
 // Sliding-window limits. A name is `<class>:<whom>`; classes are few and fixed, so that one may be bounded apart from
 // the others.
 
+/** Counts what callers do. */
 export interface Limits {
   /**
    * Counts `cost` against `name` and says whether it fits into `max` per `windowMs`: one atomic step over all nodes. A

@@ -1,5 +1,6 @@
 // Structured logging. Callers pass no secret: no key, password, token, cookie or channel configuration.
 
+/** Writes one line a call, with its fields, where the level lets it. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

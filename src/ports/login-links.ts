@@ -1,6 +1,7 @@
 // One-time sign-in links, which are made through the data folder and never over HTTP: whoever can write there may sign
 // in.
 
+/** Who may sign in by a link, and until when. */
 export interface LoginLink {
   /** Lower-cased; null for the first admin of the hub. */
   readonly email: string | null;
@@ -8,6 +9,7 @@ export interface LoginLink {
   readonly expiresAt: number;
 }
 
+/** Links that were made and not used yet. */
 export interface LoginLinks {
   /**
    * The link whose token has this hash, given to one caller once, expired or not; null when there is none. The token

@@ -2,6 +2,7 @@
 // s is gone. Between these heartbeats it sends pulses, which say no more than that it lives: so a death is suspected
 // before it is certain.
 
+/** A node that lives. */
 export interface Member {
   readonly node: string;
   /** What it said of itself. */
@@ -18,6 +19,7 @@ export interface NodeNote {
   readonly agents: number;
 }
 
+/** The nodes of the cluster. */
 export interface Membership {
   /** Says that this node lives; answers all that do, this one included, by name. @throws HubError unavailable */
   heartbeat(note: NodeNote): Promise<readonly Member[]>;

@@ -5,6 +5,7 @@ import type { ErrorCode, ErrorDetail } from '../domain/error.ts';
 /** Place in a shard's stream, `<ms>-<n>`: rises within a shard. */
 export type BusPosition = string;
 
+/** A message to an actor, on its way. */
 export interface Envelope {
   /** Unique. Who handles envelopes tells a repeat by it. */
   readonly id: string;
@@ -26,6 +27,7 @@ export interface BusReply {
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly detail: ErrorDetail };
 }
 
+/** An envelope as its reader gets it. */
 export interface BusDelivery {
   readonly shard: number;
   readonly position: BusPosition;
@@ -34,6 +36,7 @@ export interface BusDelivery {
   readonly ageMs: number;
 }
 
+/** How far behind the reader of a shard is. */
 export interface ShardLag {
   readonly shard: number;
   /** Envelopes that are not acknowledged. */
@@ -42,6 +45,7 @@ export interface ShardLag {
   readonly oldestMs: number;
 }
 
+/** The streams of all shards. */
 export interface MessageBus {
   /**
    * Appends an envelope to a shard's stream; envelopes of one node stand there in the order of these calls. Answers its

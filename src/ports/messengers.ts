@@ -4,6 +4,7 @@ import type { ChannelConfig } from '../domain/channel.ts';
 import type { AttemptOutcome } from '../domain/delivery.ts';
 import type { Notice } from '../domain/notice.ts';
 
+/** One notice to one channel. */
 export interface Sending {
   readonly config: ChannelConfig;
   readonly notice: Notice;
@@ -22,6 +23,7 @@ export interface ButtonAnswer {
   readonly text: string;
 }
 
+/** Every kind of channel. */
 export interface Messengers {
   /**
    * One attempt, at most 10 s. What the other side does is an outcome and never thrown.

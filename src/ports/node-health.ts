@@ -58,6 +58,7 @@ export interface NodeMetrics {
   readonly eventLoop: { readonly meanMs: number; readonly p99Ms: number; readonly maxMs: number };
 }
 
+/** Asks the parts of the node how they are. */
 export interface NodeHealth {
   /** @throws HubError unavailable when the bus does not answer */
   metrics(): Promise<NodeMetrics>;

@@ -2,6 +2,7 @@
 // the hub gave itself.
 import type { OperatorRole } from '../domain/principal.ts';
 
+/** Who an operator is, by whom, and what they may do. */
 export interface OperatorIdentity {
   readonly tenantId: string;
   readonly issuer: string;
@@ -16,6 +17,7 @@ export interface OperatorIdentity {
   readonly expiresAt: number;
 }
 
+/** Reads the bearer tokens of operators. */
 export interface OperatorTokens {
   /**
    * Reads a token only after its signature, issuer, audience and times hold.

@@ -13,6 +13,7 @@
 export type { OutboundFailure } from '../domain/outbound.ts';
 export { OutboundError } from '../domain/outbound.ts';
 
+/** A call to a service. */
 export interface OutboundRequest {
   readonly url: string;
   /** GET by default. */
@@ -30,16 +31,19 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal;
 }
 
+/** What an answer begins with. */
 export interface OutboundHead {
   readonly status: number;
   /** Names in lower case; repeated ones joined with a comma. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
+/** A whole answer. */
 export interface OutboundAnswer extends OutboundHead {
   readonly body: Uint8Array;
 }
 
+/** An answer whose body is still coming. */
 export interface OutboundStream extends OutboundHead {
   /**
    * Read it once. Whoever stops reading (`break`, `return`) closes the connection.
@@ -50,11 +54,13 @@ export interface OutboundStream extends OutboundHead {
   close(): void;
 }
 
+/** An address that a name resolved to and that may be called. */
 export interface OutboundAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
+/** The guard of every call out. */
 export interface Outbound {
   /** The whole answer, whatever its status. @throws OutboundError */
   send(request: OutboundRequest): Promise<OutboundAnswer>;

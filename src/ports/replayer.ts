@@ -7,6 +7,7 @@ import type { CustomWords } from './evaluator.ts';
 /** Replays that run at once in a process, of all tenants and of one. */
 export const replaysAtOnce = { all: 4, ofTenant: 2 } as const;
 
+/** The two documents that are compared. */
 export interface ReplayDocuments {
   /** Null: nothing, which allows every call. */
   readonly base: string | null;
@@ -29,6 +30,7 @@ interface Timed {
   readonly elapsedMs: number;
 }
 
+/** Compiles and judges. */
 export interface Replayer {
   /** @throws HubError unprocessable, with what is wrong with which of the two; overloaded */
   outline(tenantId: string, documents: ReplayDocuments): Promise<ReplayOutline & Timed>;

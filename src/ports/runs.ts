@@ -6,6 +6,7 @@ import type { Env } from '../domain/ids.ts';
 import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from '../domain/run.ts';
 import type { Page, PageRequest } from './page.ts';
 
+/** What a session of an agent did and what became of it. */
 export interface Run extends RunKey {
   readonly env: Env;
   readonly startedAt: number;
@@ -25,6 +26,7 @@ export interface Run extends RunKey {
   readonly sample: boolean;
 }
 
+/** Which runs. What is left out does not narrow. */
 export interface RunFilter {
   /** Null: every environment. */
   readonly env: Env | null;
@@ -39,6 +41,7 @@ export interface RunPlace extends RunKey {
   readonly lastActivityAt: number;
 }
 
+/** Which part of a list of runs. */
 export interface RunPageRequest extends PageRequest {
   /** What the page before ended with: the page begins behind it. A run with new activity has moved before it. */
   readonly after?: RunPlace;
@@ -51,6 +54,7 @@ export interface RunGlance extends RunKey {
   readonly pendingApprovals: number;
 }
 
+/** The runs of all tenants. */
 export interface RunStore {
   /**
    * By last activity, newest first, then by agent and session.

@@ -11,6 +11,7 @@ export type Purpose =
   | 'setup-token'
   | 'operator-token';
 
+/** Everything that needs chance or a key. */
 export interface Secrets {
   /** A random UUID (version 4). */
   uuid(): string;

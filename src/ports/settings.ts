@@ -1,6 +1,7 @@
 // Store port of a tenant's settings: one small record under each name.
 import type { Setting, SettingName } from '../domain/settings.ts';
 
+/** Settings by tenant and name. */
 export interface SettingsStore {
   /** Null when it was never set. */
   get<N extends SettingName>(tenantId: string, name: N): Promise<Setting<N> | null>;

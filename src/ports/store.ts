@@ -35,6 +35,7 @@ export type NotingStores = Omit<
   | 'close'
 >;
 
+/** All store ports of one database. */
 export interface Store {
   readonly tenants: TenantStore;
   readonly logins: LoginStore;

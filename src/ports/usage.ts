@@ -15,6 +15,7 @@ export interface ToolUse {
   readonly lastUsed: number;
 }
 
+/** An agent and the tools that it used. */
 export interface AgentTools {
   readonly agentId: string;
   /** Of its newest event. */
@@ -24,6 +25,7 @@ export interface AgentTools {
   readonly tools: number;
 }
 
+/** An agent, its tools and its events. */
 export interface AgentUse extends AgentTools {
   /** Events since `countSince`. */
   readonly events: number;
@@ -58,12 +60,14 @@ export interface ContractUse {
   readonly lastTriggered: number;
 }
 
+/** Whether an agent runs a version. */
 export interface VersionQuestion {
   readonly version: string;
   /** Epoch milliseconds. */
   readonly since: number;
 }
 
+/** Since when an agent runs a version. */
 export interface VersionAnswer {
   /** When the agent's first event with this version was, not before `since`; null: none. */
   readonly firstAt: number | null;
@@ -71,7 +75,9 @@ export interface VersionAnswer {
   readonly before: string | null;
 }
 
+/** An agent's first event and its newest one. */
 export interface AgentSpan {
+  /** Epoch milliseconds. */
   readonly firstAt: number;
   readonly firstEnv: Env;
   /** Of its newest event. */

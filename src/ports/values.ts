@@ -21,6 +21,7 @@ export interface ValueWriter {
   readonly quota: ValueQuota;
 }
 
+/** Session values by tenant and key. */
 export interface ValueStore {
   get(tenantId: string, key: string, now: number): Promise<string | null>;
   /**

@@ -2,7 +2,8 @@
 // that died left half done is finished or invisible.
 import { MongoClient } from 'mongodb';
 import { afterAll, describe, expect, inject, it } from 'vitest';
-import { type ApprovalRow, type ArgsRow, mongoApprovals } from '../../adapters/mongo/approvals.ts';
+import type { ApprovalRow, ArgsRow } from '../../adapters/mongo/approval-rows.ts';
+import { mongoApprovals } from '../../adapters/mongo/approvals.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';

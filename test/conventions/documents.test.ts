@@ -72,7 +72,7 @@ describe('documents', () => {
       ...files.map((name) => `docs/${name}`),
     ];
     const named = documents.flatMap((file) => [
-      ...[...read(file).matchAll(/`((?:test|docs|src|bench|actors|adapters)\/[\w./-]+)`/g)].map(
+      ...[...read(file).matchAll(/`((?:test|docs|src|bench|actors|adapters|packages)\/[\w./-]+)`/g)].map(
         (match) => match[1] ?? '',
       ),
       ...[...read(file).matchAll(/\]\((?!http)([\w./-]+)(?:#[\w-]+)?\)/g)].map((match) =>
@@ -80,5 +80,19 @@ describe('documents', () => {
       ),
     ]);
     expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).toEqual([]);
+  });
+
+  it('names in ARCHITECTURE.md only functions that stand in the file before them, and explains twelve words', () => {
+    const text = read('ARCHITECTURE.md').replaceAll(/\s+/g, ' ');
+    // A file, and the names in the brackets behind it: `path.ts` (`name`, `other`), or `path.ts`: `name` inside them.
+    const named = [...text.matchAll(/`([\w./-]+\.ts)`(?: \(|: )((?:`\w+`(?:, | and )?)+)/g)].flatMap(
+      ([, file = '', names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => ({ file, name })),
+    );
+    expect(named.length).toBeGreaterThan(20);
+    const absent = named.filter(({ file, name }) => !new RegExp(`\\b${name}\\b`).test(read(file)));
+    expect(absent).toEqual([]);
+    const [, words = ''] = read('ARCHITECTURE.md').split(/^## Words$/m);
+    const rows = words.split(/^## /m)[0]?.match(/^\| (?!Word |-)/gm) ?? [];
+    expect(rows.length).toBeLessThanOrEqual(12);
   });
 });

@@ -40,6 +40,13 @@ const list = async (
 ) => (await t.call('hostedListApprovals', { query }, as)).body;
 
 describe('an approval', () => {
+  it('takes the field of older clients for what happens when nobody decides', async () => {
+    expect((await ask({ timeout_effect: 'allow' })).timeout_action).toBe('allow');
+    expect((await ask({ message: 'b', timeout_effect: 'deny' })).timeout_action).toBe('block');
+    const both = { message: 'c', timeout_action: 'block', timeout_effect: 'allow' };
+    expect((await ask(both)).timeout_action).toBe('block');
+  });
+
   it('is asked for by a key and is the one that the console shows', async () => {
     const asked = await ask({
       session_id: 's1',

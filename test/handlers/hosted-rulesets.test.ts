@@ -1,5 +1,5 @@
 // Rulesets on the hosted API: saved and deployed in one step, byte for byte, with strong ETags and base64 signatures.
-import { createHash, verify } from 'node:crypto';
+import { createHash, createPublicKey, verify } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { encodeSignature } from '../../src/api/signature.ts';
@@ -103,6 +103,26 @@ describe('a put', () => {
       await t.call('currentBundle', { params: { name: 'team' }, query: { env: 'production' } }, user)
     ).body;
     expect(bundle).toMatchObject({ version: 1, revision_hash: sha256(yaml), public_key: now.public_key });
+  });
+
+  it('can be attested by what /current answers alone', async () => {
+    await put(ruleset('one'));
+    const now = (await current()).body;
+    const signs = [
+      now.tenant_id,
+      now.env,
+      now.name,
+      now.version,
+      now.revision_hash,
+      now.sequence,
+      now.deployed_at,
+    ];
+    const text = Buffer.from(`reeve-deployment-v1\n${JSON.stringify(signs)}`);
+    const key = createPublicKey({
+      key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(now.public_key, 'hex').toString('base64url') },
+      format: 'jwk',
+    });
+    expect(verify(null, text, key, Buffer.from(now.attestation ?? '', 'hex'))).toBe(true);
   });
 
   it('of the newest bytes makes no version, and deploys where something else runs', async () => {
@@ -249,7 +269,10 @@ describe('a put', () => {
     await expect(put(never)).rejects.toMatchObject({ detail: { reason: 'invalid_ruleset' } });
     const reason = 'the claim comes with the next client';
     const force = { query: { force: 'true', reason } };
-    await expect(put(never, force)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(put(never, force)).rejects.toMatchObject({
+      code: 'forbidden',
+      detail: { reason: 'role_required' },
+    });
     const forced = await put(never, { ...force, as: t.operator(user) });
     expect(forced.body.warnings).toMatchObject([{ severity: 'error' }]);
     const { entries } = (await t.call('hostedListAudit', {}, operator)).body;

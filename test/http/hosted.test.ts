@@ -87,6 +87,13 @@ describe('callers of the hosted API', () => {
     expect(await problem(response)).toMatchObject({ status, body: { code } });
   });
 
+  it('learn nothing from the answer to no key at all: it is that to an unknown one', async () => {
+    const { pipeline } = edge();
+    const detail = async (headers: { [name: string]: string }) =>
+      (await problem(await pipeline.handle(raw('POST', '/v1/echo', headers, body)))).body.detail;
+    expect(await detail({})).toBe(await detail({ authorization: 'Bearer svk_nobody' }));
+  });
+
   it('with wrong credentials are counted by address; good ones are let through all the same', async () => {
     const { pipeline } = edge();
     const call = async (headers: { [name: string]: string }) =>

@@ -6,16 +6,21 @@ import { HubResponseError } from './failure.ts';
 import type { HttpConnection } from './http.ts';
 import type { Principal } from './record.ts';
 
+/** What a person is asked. Sent to an `ApprovalBackend`. */
 export interface ApprovalRequest {
+  /** The name of the tool. */
   readonly tool: string;
   /** As JSON: bytes and what cannot be written are named (`[BINARY 3 bytes]`). */
   readonly args: { readonly [name: string]: unknown };
+  /** The first asking contract's message, its placeholders filled in. */
   readonly message: string;
   /** Seconds. */
   readonly timeout: number;
   /** What happens when nobody decides in time. */
   readonly timeoutEffect: 'deny' | 'allow';
+  /** Which kind of rule asks, as records name it; null when none is named. */
   readonly decisionSource: string | null;
+  /** The id of the contract that asks; null when none is named. */
   readonly contractName: string | null;
   /** Every contract that asks, in order; the first is `contractName`. */
   readonly contracts?: readonly AskingContract[];
@@ -59,15 +64,20 @@ const bodyOf = (agentId: string, request: ApprovalRequest) => ({
   ...(request.callId === undefined ? {} : { call_id: request.callId }),
 });
 
+/** How an approval ended. */
 export interface ApprovalOutcome {
   readonly status: 'approved' | 'denied' | 'timeout';
   /** Whether the call may run: approved, or timed out with the effect `allow`. */
   readonly proceed: boolean;
+  /** The name of the person; null after a timeout. */
   readonly decidedBy: string | null;
+  /** What the person wrote; null for nothing. */
   readonly reason: string | null;
 }
 
+/** An approval that was asked for and may not be decided yet. */
 export interface PendingApproval {
+  /** The hub's id; null when no hub knows it. */
   readonly id: string | null;
   /**
    * Resolves with a decision, or by the deadline with the timeout effect: never later. Rejects when it can never be
@@ -116,6 +126,7 @@ const statuses: { readonly [status: string]: 'approved' | 'denied' | 'timeout' }
 /** An approval as the hub shows it. */
 export interface HubApproval {
   readonly id: string;
+  /** `pending`, `approved`, `denied` or `timeout`; other releases of the hub may have other words. */
   readonly status: string;
   readonly decidedBy: string | null;
   readonly reason: string | null;
@@ -167,6 +178,10 @@ export class HubApprovals implements ApprovalBackend {
     return approvalOf(await this.#http.request('POST', '/approvals', { body, signal, headers }), 201);
   }
 
+  /**
+   * The approval as it stands. Repeating it is safe.
+   * @throws HubResponseError with status 404 for an unknown id, HubConnectionError
+   */
   async get(id: string, signal?: AbortSignal): Promise<HubApproval> {
     return approvalOf(
       await this.#http.request('GET', `/approvals/${encodeURIComponent(id)}`, { signal }),
@@ -174,6 +189,10 @@ export class HubApprovals implements ApprovalBackend {
     );
   }
 
+  /**
+   * Creates the approval; its outcome comes by the stream, or by looking, and at the deadline at the latest.
+   * @throws HubResponseError, HubConnectionError
+   */
   async request(request: ApprovalRequest, signal?: AbortSignal): Promise<PendingApproval> {
     const looked = this.#looks;
     const { id } = await this.create(request, signal);

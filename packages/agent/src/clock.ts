@@ -1,10 +1,12 @@
 // Time, timers and chance for the agent library: the only file of it that touches them. Tests bring a manual clock.
 
+/** A timer that was set and may not have fired yet. */
 export interface Timer {
   /** Stops the timer; harmless when it has fired or was stopped. */
   cancel(): void;
 }
 
+/** Time, timers and jitter, for tests to replace. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
@@ -16,6 +18,7 @@ export interface Clock {
   random(): number;
 }
 
+/** The clock of this process. Its timers fire after 24.8 days at the latest. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -1,11 +1,11 @@
 // The errors that callers of the agent library can catch, beside DeniedError (guard) and MarkEvictedError (collecting
 // sink).
 
-/**
- * The hub answered, but not with success. `text` is the answer's body, cut at 64 KB. Never retried when it is a 4xx.
- */
+/** The hub answered, but not with success. A 4xx is never retried. */
 export class HubResponseError extends Error {
+  /** The HTTP status of the answer. */
   readonly status: number;
+  /** The answer's body, cut at 64 KB. */
   readonly text: string;
   /** Seconds of the answer's Retry-After, when it had one. */
   readonly retryAfter: number | null;

@@ -9,6 +9,7 @@ import type { WireEvent } from './record.ts';
 import { HubSessionStore } from './sessions.ts';
 import type { AgentManifest } from './sinks/server.ts';
 
+/** Where the hub is, and how this agent is known there. `url` and `apiKey` are required. */
 export interface HubOptions extends HttpOptions {
   /** Milliseconds between two looks at a pending approval; default 2,000. */
   readonly approvalPollInterval?: number;
@@ -25,11 +26,15 @@ export const hubOptionsOf = (options: HubOptions): HubOptions =>
 /** A bundle as it came from the hub, not yet checked. */
 export interface FetchedBundle {
   readonly bundleName: string;
+  /** From 1 up; null when the hub does not say. */
   readonly version: number | null;
+  /** The YAML as it was signed, at most 1 MiB. */
   readonly bytes: Buffer;
   /** As the hub states it; null when it does not. */
   readonly revisionHash: string | null;
+  /** Ed25519 over the bytes, in hex or base64; null for an unsigned bundle. */
   readonly signature: string | null;
+  /** Ed25519, in hex; null for an unsigned bundle. */
   readonly publicKey: string | null;
   readonly provenance: Provenance;
 }
@@ -63,9 +68,12 @@ const maxSuccessions = 16;
 /** Decoded bytes of a bundle may not be more than this. */
 export const maxBundle = 1_048_576;
 
+/** What an agent asks of a hub: approvals, session values, events, the current bundle and reports. Holds no stream. */
 export class HubClient {
   readonly http: HttpConnection;
+  /** Approvals that people decide in the hub. */
   readonly approvals: HubApprovals;
+  /** Session values in the hub, shared by all agents of the tenant. */
   readonly sessions: HubSessionStore;
   #reports = true;
 
@@ -77,10 +85,12 @@ export class HubClient {
     this.sessions = new HubSessionStore(this.http);
   }
 
+  /** The name this agent has at the hub. */
   get agentId(): string {
     return this.http.agentId;
   }
 
+  /** The environment of the key. */
   get env(): string {
     return this.http.env;
   }

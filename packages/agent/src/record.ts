@@ -1,7 +1,9 @@
 // The audit event record 0.3.0: its fields, actions and defaults. Not its journey (sinks/).
 
+/** The version of the record, as every record names it. */
 export const schemaVersion = '0.3.0';
 
+/** What can have happened to a call. */
 export const auditActions = [
   'call_denied',
   'call_would_deny',
@@ -17,7 +19,9 @@ export const auditActions = [
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
+/** What a tool does to the world, as its declaration says. */
 export type SideEffect = 'pure' | 'read' | 'write' | 'irreversible';
+/** `enforce` stops what is denied; `observe` only records it. */
 export type GuardMode = 'enforce' | 'observe';
 
 /** Who a call is made for. Absent attributes are null in records. */
@@ -41,12 +45,14 @@ const principalOf = (principal: Principal | null): Principal | null =>
     claims: principal.claims ?? {},
   };
 
+/** What one hook said of the call. */
 export interface HookEvaluated {
   readonly name: string;
   readonly result: 'allow' | 'deny';
   readonly reason: string | null;
 }
 
+/** What one contract said of the call. */
 export interface RuleEvaluated {
   readonly name: string;
   /** `precondition`, `sandbox`, `session_contract` or `postcondition`. */
@@ -58,14 +64,18 @@ export interface RuleEvaluated {
   readonly metadata?: { readonly [name: string]: unknown };
 }
 
+/** One step of a call, as sinks and the hub get it. The words are those of the hub's API. */
 export interface AuditRecord {
   readonly schema_version: string;
   /** ISO 8601, UTC. */
   readonly timestamp: string;
+  /** The guard's session id, or the call's own. */
   readonly run_id: string;
+  /** A UUID; the same in every record of the call. */
   readonly call_id: string;
   /** Counts the calls of a run from 0. */
   readonly call_index: number;
+  /** The governed call that this one was made inside of; null for none. */
   readonly parent_call_id: string | null;
   readonly tool_name: string;
   /** Redacted already. */
@@ -74,21 +84,29 @@ export interface AuditRecord {
   readonly environment: string;
   readonly principal: Principal | null;
   readonly action: AuditAction;
+  /** Which kind of rule decided, such as `precondition` or `hook`; null when none did. */
   readonly decision_source: string | null;
+  /** The name of what decided; null when none has a name. */
   readonly decision_name: string | null;
   readonly reason: string | null;
   readonly hooks_evaluated: readonly HookEvaluated[];
   readonly rules_evaluated: readonly RuleEvaluated[];
+  /** Null before the tool has run. */
   readonly tool_success: boolean | null;
+  /** Null before the tool has run. */
   readonly postconditions_passed: boolean | null;
   /** Reserved, always 0. */
   readonly duration_ms: number;
   readonly error: string | null;
   /** Reserved, always null. */
   readonly result_summary: string | null;
+  /** Attempts of the run so far, this one included. */
   readonly session_attempt_count: number;
+  /** Calls of the run that were let through so far: counted before their tool runs, taken back when it does not. */
   readonly session_execution_count: number;
+  /** Hex SHA-256 of the contracts that judged the call. */
   readonly policy_version: string | null;
+  /** Whether a rule failed instead of answering. */
   readonly policy_error: boolean;
   readonly mode: GuardMode;
 }

@@ -4,9 +4,14 @@ import { HubResponseError } from './failure.ts';
 import type { HttpConnection } from './http.ts';
 import { sessionKeyPattern } from './rules/names.ts';
 
+/**
+ * Counters and texts of a run, by key. The hub takes keys of up to 256 characters. A method rejects when the store does
+ * not answer, and a call whose counters cannot be read is not run.
+ */
 export interface SessionStore {
   /** Null when there is no such key. */
   get(key: string): Promise<string | null>;
+  /** Replaces what is there; repeating it is safe. */
   set(key: string, value: string): Promise<void>;
   /** A missing key is no error. */
   delete(key: string): Promise<void>;

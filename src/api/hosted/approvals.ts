@@ -1,7 +1,7 @@
 // Routes of approvals in the hosted API's words.
 import { z } from 'zod';
 import { limits } from '../../domain/limit.ts';
-import { anyObject, env, instant, line, text } from '../fields.ts';
+import { anyObject, env, instant, line, text, timeoutWord } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
 import { cursorQuery, hostedPaging, identifier, nextFields, pageFields } from './fields.ts';
@@ -81,7 +81,10 @@ export const hostedApprovalRoutes = routes({
       /** Default: the ruleset that the agent follows. */
       ruleset_name: line(128).nullish(),
       timeout: z.number().int().min(1).max(86_400).default(300),
-      timeout_action: z.enum(['block', 'deny', 'allow']).default('block'),
+      /** What happens when nobody decides; default block. */
+      timeout_action: timeoutWord.optional(),
+      /** The same in the words of older clients; counts when timeout_action is absent. */
+      timeout_effect: timeoutWord.optional(),
       /** For a key without an environment; default production. */
       environment: env.nullish(),
       principal: anyObject.nullish(),

@@ -190,6 +190,8 @@ export const hostedRulesetRoutes = routes({
       name: z.string(),
       version: z.number().int(),
       revision_hash: z.string(),
+      /** A part of what the attestation signs. */
+      tenant_id: z.uuid(),
       env,
       yaml: z.string(),
       /** The same bytes in standard base64. */

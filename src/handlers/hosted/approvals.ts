@@ -30,7 +30,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       toolArgs: body.tool_args ?? null,
       message: body.message,
       timeoutSeconds: body.timeout,
-      timeoutEffect: body.timeout_action === 'allow' ? 'allow' : 'deny',
+      timeoutEffect: (body.timeout_action ?? body.timeout_effect) === 'allow' ? 'allow' : 'deny',
       decisionSource: null,
       contractName: body.rule_name ?? body.tool_name.slice(0, 128),
       rulesetName: body.ruleset_name ?? null,

@@ -119,6 +119,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
         name: deployment.bundleName,
         version: deployment.version,
         revision_hash: deployment.revisionHash,
+        tenant_id: deployment.tenantId,
         env,
         yaml: bytes.toString('utf8'),
         yaml_bytes: bytes.toString('base64'),

@@ -10,6 +10,7 @@ export interface AiTool {
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
 }
 
+/** How the calls of these tools are governed. All of it is optional. */
 export interface AiGuardOptions {
   /** For every call, made from the input and the SDK's own options. */
   readonly call?: (input: unknown, options: unknown) => RunOptions<unknown>;
@@ -36,6 +37,7 @@ export type GuardedAiTool<T> = T extends { readonly execute?: infer E }
       }
     : T
   : T;
+/** The tools by name, each as `GuardedAiTool` makes it. */
 export type GuardedAiTools<T> = { [K in keyof T]: GuardedAiTool<T[K]> };
 
 type Execute = (input: unknown, options: unknown) => unknown;

@@ -19,10 +19,13 @@ export class DeniedError extends Error {
 
 /** A post contract fired; the tool has run. */
 export interface Warning {
+  /** The id of the contract. */
   readonly contract: string;
+  /** The contract's message, its placeholders filled in. */
   readonly message: string;
 }
 
+/** What one call may be given besides tool, arguments and function. All of it is optional. */
 export interface RunOptions<R> {
   /** Over the guard's principal. */
   readonly principal?: Principal | null;
@@ -61,6 +64,12 @@ export type ToolArgs = { readonly [name: string]: unknown };
 
 /** The part of a guard that adapters need. */
 export interface Governs {
+  /**
+   * Judges the call, runs `fn` with the arguments, and records both.
+   * @returns what `fn` gives, redacted where a post contract says so
+   * @throws DeniedError when the call is refused: `fn` did not run; ResultReplacedError when a redacted result has lost
+   *   its form; and whatever `fn` throws
+   */
   run<A extends object, R>(
     tool: string,
     args: A,

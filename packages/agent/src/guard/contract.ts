@@ -8,7 +8,9 @@ import type { HookAnswer, HookCall } from './hook.ts';
 
 /** Counters of the run, the attempt that is asked about included. */
 export interface RunCounts {
+  /** Calls of the run that were asked for, whether they ran or not. */
   readonly attempts: number;
+  /** Calls of the run that were let through. */
   readonly executions: number;
 }
 

@@ -34,9 +34,14 @@ const maxEvents = 1000;
 /** A guard keeps the counts of this many runs for `call_index`. */
 const maxRuns = 10_000;
 
+/**
+ * Checks every call of a tool against contracts before it runs, asks people where a contract says so, and records what
+ * happened. One guard serves any number of calls at once. Make it with `fromYaml`, `fromFile` or `connect`.
+ */
 export class Guard implements Governs {
   /** The newest records of this guard, in memory. */
   readonly events: CollectingSink;
+  /** The run its calls are counted in, unless a call names another: `options.sessionId`, or a new UUID. */
   readonly sessionId: string;
   readonly #options: GuardOptions;
   readonly #onError: OnError;
@@ -126,6 +131,7 @@ export class Guard implements Governs {
     return this.#policy.name;
   }
 
+  /** What happens to a denial: `enforce` stops the call, `observe` records it and lets the call run. */
   get mode(): GuardMode {
     return this.#options.mode ?? this.#policy.bundle.mode;
   }

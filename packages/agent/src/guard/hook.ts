@@ -4,10 +4,14 @@ import type { ToolArgs } from './call.ts';
 
 /** The call as hooks see it. The arguments are a frozen copy of those that the tool will get. */
 export interface HookCall {
+  /** The name of the tool. */
   readonly tool: string;
   readonly args: ToolArgs;
+  /** Of the call, or else of the guard. */
   readonly environment: string;
+  /** Who the call is made for; null when nobody is named. */
   readonly principal: Principal | null;
+  /** As the call was given it; empty by default. */
   readonly metadata: { readonly [name: string]: unknown };
   /** The folder the tool runs in; null when the caller did not say. */
   readonly cwd: string | null;
@@ -16,6 +20,7 @@ export interface HookCall {
 /** Nothing or true: allowed. False or a reason: denied. */
 export type HookAnswer = undefined | boolean | { readonly deny: string };
 
+/** Code that is asked before any contract. One that throws denies the call. */
 export interface BeforeHook {
   /** A glob of tool names; default `*`. */
   readonly tool?: string;
@@ -23,6 +28,7 @@ export interface BeforeHook {
   readonly name?: string;
   /** The hook only runs when this holds. */
   readonly when?: (call: HookCall) => boolean;
+  /** Is awaited. The call runs only when every hook allows it. */
   readonly run: (call: HookCall) => HookAnswer | Promise<HookAnswer>;
 }
 

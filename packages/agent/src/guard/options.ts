@@ -15,14 +15,17 @@ import type { Language } from './engine.ts';
 import type { OnFindings } from './findings.ts';
 import type { BeforeHook } from './hook.ts';
 
+/** What every guard takes. All of it is optional. */
 export interface GuardOptions extends Language {
   /** What happens to a denial; default: the bundle's `defaults.mode`. */
   readonly mode?: GuardMode;
   /** Default `production`; with a hub, the environment of the key. */
   readonly environment?: string;
+  /** Who calls are made for, as contracts and records see it; default: nobody. */
   readonly principal?: Principal | null;
   /** The run its calls are counted in, and their `run_id`; default: a new one per guard. */
   readonly sessionId?: string;
+  /** Asked in this order before any contract; the first that denies decides. Default: none. */
   readonly hooks?: readonly BeforeHook[];
   /** Contracts as code: `pre` ones before those of the document, `session` and `post` ones after them. */
   readonly contracts?: readonly CodeContract[];
@@ -30,6 +33,7 @@ export interface GuardOptions extends Language {
   readonly sinks?: readonly Sink[];
   /** Records kept in memory (`guard.events`); default 1,000. */
   readonly maxEvents?: number;
+  /** What is hidden in records and approval requests besides what looks secret by itself. Default: nothing besides. */
   readonly redaction?: RedactionPolicy;
   /** Default: the hub's, when there is a hub; else none, and calls that need approval are denied. */
   readonly approvals?: ApprovalBackend;
@@ -43,6 +47,7 @@ export interface GuardOptions extends Language {
   readonly strictAudit?: boolean;
   /** The OpenTelemetry API to use; null: none. Default: the installed one, if there is one. */
   readonly openTelemetry?: OpenTelemetryApi | null;
+  /** Time, timers and jitter; default: the system's. For tests. */
   readonly clock?: Clock;
   /** Told once per session when half of a built-in limit is used up. Default: a warning of the Node process. */
   readonly onNotice?: (message: string) => void;
@@ -55,6 +60,7 @@ export interface GuardOptions extends Language {
   readonly onError?: OnError;
 }
 
+/** What a guard takes that follows a hub. `url` and `apiKey` are required. */
 export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'>, HubOptions {
   /** Default: the hub assigns one. */
   readonly bundleName?: string;
@@ -83,8 +89,11 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
 
 /** What a dry run is asked with, besides tool and arguments. */
 export interface EvaluateOptions {
+  /** Over the guard's principal. */
   readonly principal?: Principal | null;
+  /** Over the guard's environment. */
   readonly environment?: string;
+  /** Read by `metadata.*` selectors. Default: none. */
   readonly metadata?: { readonly [name: string]: unknown };
   /** The folder the tool would run in, for sandboxes. Over the guard's. */
   readonly cwd?: string;

@@ -74,9 +74,9 @@ function keep(
 }
 
 /** Between two looks for events of gates that ran meanwhile; milliseconds. */
-const pause = 1500;
-/** A gate that has opened the file has written its line by then. */
-const settle = 50;
+const pauseMs = 1500;
+/** A gate that has opened the file has written its line by then; milliseconds. */
+const writeMs = 50;
 const maxRounds = 40;
 /** Counters of sessions that nobody touched for so long are forgotten. */
 const counterLife = 7 * 24 * 3_600_000;
@@ -89,7 +89,7 @@ export async function deliver(plan: ConnectionPlan, hub: HubOptions, state: Gate
     for (let round = 0; round < maxRounds && state.hasEvents; round++) {
       await collect(state);
       await send(plan, hub, state.path('sending.jsonl'));
-      await sleep(systemClock, pause);
+      await sleep(systemClock, pauseMs);
     }
     forgetCounters(join(state.folder, 'sessions'));
   } catch {
@@ -106,7 +106,7 @@ async function collect(state: GateState): Promise<void> {
   if (!isLeft) {
     if (!statSync(state.path('events.jsonl'), { throwIfNoEntry: false })) return;
     renameSync(state.path('events.jsonl'), moving);
-    await sleep(systemClock, settle);
+    await sleep(systemClock, writeMs);
   }
   // A crash in between sends them twice: the hub knows the call ids.
   appendFileSync(state.path('sending.jsonl'), readFileSync(moving), { mode: 0o600, flush: true });

@@ -53,9 +53,9 @@ export class AskingClient {
 
   /** True when the response answers a question of ours. */
   take(answer: Response): boolean {
-    const settle = this.#questions.get(answer.id);
-    settle?.(answer);
-    return settle !== undefined;
+    const onAnswer = this.#questions.get(answer.id);
+    onAnswer?.(answer);
+    return onAnswer !== undefined;
   }
 
   /** @param own where the guard asks; null: nowhere */

@@ -51,7 +51,7 @@ interface Open {
   readonly request: Request;
   readonly cancelled: AbortController;
   /** Set while the server works on a governed call. */
-  settle: ((answer: Response) => void) | null;
+  onAnswer: ((answer: Response) => void) | null;
 }
 
 type Fields = { readonly [name: string]: unknown };
@@ -97,7 +97,7 @@ export class McpSession {
     const open = this.#open.get(message.id);
     // One that was cancelled is awaited by nobody.
     if (!open) return;
-    if (open.settle) return void open.settle(message);
+    if (open.onAnswer) return void open.onAnswer(message);
     this.#close(open);
     toClient(this.#adjusted(open.request, message), message.id);
     this.#answered();
@@ -134,7 +134,7 @@ export class McpSession {
       const id = message.params.requestId as Id;
       const open = this.#open.get(id);
       if (open?.request.method === 'tools/call') {
-        const isAtServer = open.settle !== null;
+        const isAtServer = open.onAnswer !== null;
         open.cancelled.abort(new Error('the client cancelled the call'));
         if (!isAtServer) return;
       }
@@ -154,7 +154,7 @@ export class McpSession {
         id,
       );
     if (method === 'initialize') this.#greeted(request);
-    const open: Open = { request, cancelled: new AbortController(), settle: null };
+    const open: Open = { request, cancelled: new AbortController(), onAnswer: null };
     this.#open.set(id, open);
     const token = fieldsOf(request.params._meta).progressToken;
     if (token !== undefined) this.#tokens.set(token as Id, id);
@@ -235,7 +235,7 @@ export class McpSession {
     const { signal } = open.cancelled;
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      open.settle = resolve;
+      open.onAnswer = resolve;
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
       this.#toServer(request);
     });

@@ -39,7 +39,7 @@ export interface CreateApprovalRequest {
   readonly message: string;
   readonly timeout?: number | undefined;
   readonly timeout_effect?: "deny" | "allow" | undefined;
-  readonly timeout_action?: "block" | "deny" | "allow" | undefined;
+  readonly timeout_action?: TimeoutWord | undefined;
   readonly decision_source?: string | null | undefined;
   readonly contract_name?: string | null | undefined;
   readonly contracts?: readonly {
@@ -80,6 +80,8 @@ export type ListApprovalsReply = readonly ({
   readonly created_at: Instant;
   readonly expires_at: Instant;
 })[];
+
+export type TimeoutWord = "block" | "deny" | "allow";
 
 export interface ApprovalsOperations {
   /** Ask people to approve a tool call; at most 10 per 60 seconds and agent. An API key. */

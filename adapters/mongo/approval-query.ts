@@ -1,0 +1,127 @@
+// Reads of approvals in MongoDB: the lists that people search, and those from which deadlines are kept.
+import type { Collection, Filter } from 'mongodb';
+import { type Approval, asSeen } from '../../src/domain/approval.ts';
+import { maxSearchMs } from '../../src/domain/event.ts';
+import { environments } from '../../src/domain/ids.ts';
+import type { ApprovalFilter, ApprovalStore } from '../../src/ports/approvals.ts';
+import { type ApprovalRow, approvalOf, placeOf } from './approval-rows.ts';
+import { literalPattern } from './form.ts';
+import { pageOf } from './page.ts';
+
+/** What people search, page by page. */
+export function approvalLists(
+  approvals: Collection<ApprovalRow>,
+): Pick<ApprovalStore, 'list' | 'count' | 'countPending'> {
+  return {
+    async list(tenantId, filter, page, now) {
+      const { after } = page;
+      const last =
+        after && (await approvals.findOne({ _id: after.id, tenantId }, { projection: { arrival: 1 } }));
+      const found = approvals
+        .find(
+          {
+            $and: [
+              fitting(tenantId, filter, now),
+              ...(after ? [behind(after.createdAt, last?.arrival ?? '')] : []),
+            ],
+          },
+          { maxTimeMS: maxSearchMs },
+        )
+        .sort({ createdAt: -1, arrival: -1 });
+      return pageOf(found, page, (row) => asSeen(approvalOf(row), now));
+    },
+    count: (tenantId, filter, now) =>
+      approvals.countDocuments(fitting(tenantId, filter, now), { maxTimeMS: maxSearchMs }),
+    countPending: (tenantId, env, now) =>
+      approvals.countDocuments({
+        tenantId,
+        ...(env === null ? {} : { env }),
+        status: 'pending',
+        deadline: { $gt: now },
+      }),
+  };
+}
+
+/** What waits: for its deadline, or to be announced. */
+export function waitingApprovals(
+  approvals: Collection<ApprovalRow>,
+): Pick<ApprovalStore, 'pending' | 'due' | 'dueOf' | 'unannounced'> {
+  return {
+    async pending(tenantId, env) {
+      const rows = await approvals
+        .find({ tenantId, env, status: 'pending' }, { projection: { deadline: 1 } })
+        .sort({ deadline: 1, arrival: 1 })
+        .toArray();
+      return rows.map(({ _id, deadline }) => ({ id: _id, deadline }));
+    },
+    async due(now, limit, skip = 0) {
+      const rows = await approvals
+        .find({ status: 'pending', deadline: { $lte: now } }, { projection: { tenantId: 1, env: 1 } })
+        .sort({ deadline: 1 })
+        .skip(skip)
+        .limit(limit)
+        .toArray();
+      return rows.map(placeOf);
+    },
+    async dueOf(tenantId, now, limit) {
+      const env = { $in: [...environments] };
+      const rows = await approvals
+        .find(
+          { tenantId, status: 'pending', env, deadline: { $lte: now } },
+          { projection: { tenantId: 1, env: 1 } },
+        )
+        .sort({ deadline: 1 })
+        .limit(limit)
+        .toArray();
+      return rows.map(placeOf);
+    },
+    async unannounced(before, limit, skip = 0) {
+      const rows = await approvals
+        .find(
+          { unannouncedAt: { $lt: before } },
+          // As written: who acts on it reads the approval itself again.
+          { projection: { tenantId: 1, env: 1 }, readConcern: { level: 'local' } },
+        )
+        .sort({ unannouncedAt: 1 })
+        .skip(skip)
+        .limit(limit)
+        .toArray();
+      return rows.map(placeOf);
+    },
+  };
+}
+
+const searched = ['agentId', 'toolName', 'message', 'contractName', 'decidedBy'] as const;
+
+function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<ApprovalRow> {
+  const { env, status, agentId, sessionId, since, until, search } = filter;
+  const pattern = search && { $regex: literalPattern(search), $options: 'i' };
+  const time = {
+    ...(since === undefined ? {} : { $gte: since }),
+    ...(until === undefined ? {} : { $lte: until }),
+  };
+  return {
+    tenantId,
+    ...(env === null ? {} : { env }),
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(since === undefined && until === undefined ? {} : { createdAt: time }),
+    $and: [
+      status === undefined ? {} : seenAs(status, now),
+      pattern ? { $or: searched.map((name) => ({ [name]: pattern })) } : {},
+    ],
+  };
+}
+
+/** Those that come after this place in the order of the list. */
+const behind = (createdAt: number, arrival: string): Filter<ApprovalRow> => ({
+  $or: [{ createdAt: { $lt: createdAt } }, { createdAt, arrival: { $lt: arrival } }],
+});
+
+/** The documents that a reader at `now` sees in this status. */
+function seenAs(status: Approval['status'], now: number): Filter<ApprovalRow> {
+  if (status === 'pending') return { status: 'pending', deadline: { $gt: now } };
+  if (status === 'timeout')
+    return { $or: [{ status: 'timeout' }, { status: 'pending', deadline: { $lte: now } }] };
+  return { status };
+}

@@ -1,0 +1,165 @@
+// Figures of events in MongoDB: facets, counts and histograms, each one aggregation that the server itself bounds.
+import type { Collection } from 'mongodb';
+import { maxSearchMs, verdictsOf } from '../../src/domain/event.ts';
+import { type Facet, facetOf } from '../../src/domain/facet.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import {
+  type EventCounts,
+  type EventStore,
+  type FacetName,
+  type Facets,
+  facetNames,
+  type HistogramBucket,
+} from '../../src/ports/events.ts';
+import { type EventRow, eventQuery } from './event-filter.ts';
+import { fromBsonText, toBsonText } from './form.ts';
+
+/** The server itself ends what takes longer. */
+const bounded = { maxTimeMS: maxSearchMs };
+
+const denied = { $in: ['$verdict', verdictsOf('denied')] };
+const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
+const observing = { $eq: ['$mode', 'observe'] };
+const observed = { $or: [wouldDeny, { $and: [denied, observing] }] };
+const asked = { $in: ['$verdict', verdictsOf('pending')] };
+const count = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } });
+const and = (...conditions: object[]) => ({ $and: conditions });
+const not = (condition: object) => ({ $not: [condition] });
+
+const valueIn = (path: string) => [{ $project: { value: path } }];
+const eachOf = (list: object | string) => [
+  { $project: { value: list } },
+  { $unwind: '$value' },
+  { $match: { value: { $ne: null } } },
+];
+
+/** The values of a document that a facet counts, one after another. */
+const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
+  agentId: valueIn('$agentId'),
+  toolName: valueIn('$toolName'),
+  verdict: eachOf('$verdicts'),
+  mode: valueIn('$mode'),
+  // Mapped, because one server of this protocol finds nothing by a path through a list.
+  decisionName: eachOf({
+    $setUnion: [
+      ['$decisionName'],
+      { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
+    ],
+  }),
+  env: valueIn('$env'),
+};
+
+export function mongoEventFigures(
+  events: Collection<EventRow>,
+  clock: Clock,
+): Pick<EventStore, 'facets' | 'count' | 'histogram' | 'counts'> {
+  return {
+    async facets(tenantId, filter, limit) {
+      const $match = { ...eventQuery(tenantId, filter), sample: { $exists: false } };
+      const by = async (facet: FacetName): Promise<readonly [FacetName, Facet]> => {
+        const groups = await events
+          .aggregate<{ readonly _id: string; readonly n: number }>(
+            [{ $match }, ...valuesOf[facet], { $group: { _id: '$value', n: { $sum: 1 } } }],
+            bounded,
+          )
+          .toArray();
+        const counts = new Map(groups.map(({ _id, n }) => [fromBsonText(_id), n]));
+        return [facet, facetOf(counts, limit)];
+      };
+      const [count, ...found] = await Promise.all([
+        events.aggregate<{ readonly n: number }>([{ $match }, { $count: 'n' }], bounded).toArray(),
+        ...facetNames.map(by),
+      ]);
+      return { events: count[0]?.n ?? 0, by: Object.fromEntries(found) as Facets['by'] };
+    },
+
+    count: (tenantId, filter) =>
+      events.countDocuments({ ...eventQuery(tenantId, filter), sample: { $exists: false } }, bounded),
+
+    async histogram(tenantId, filter, bucketMs) {
+      const start = { $multiply: [{ $floor: { $divide: ['$ts', bucketMs] } }, bucketMs] };
+      const buckets = await events
+        .aggregate<Omit<HistogramBucket, 'start'> & { readonly _id: number }>(
+          [
+            { $match: { ...eventQuery(tenantId, filter, true), sample: { $exists: false } } },
+            {
+              $group: {
+                _id: start,
+                allowed: count(and(not(denied), not(wouldDeny), not(asked))),
+                denied: count(and(denied, not(observing))),
+                pending: count(asked),
+                observed: count(observed),
+              },
+            },
+            { $sort: { _id: 1 } },
+          ],
+          bounded,
+        )
+        .toArray();
+      return buckets.map(({ _id, ...counts }) => ({ start: _id, ...counts }));
+    },
+
+    counts: eventCounts(events, clock),
+  };
+}
+
+/** Makes the counts of a window: events, denials, findings, contracts that decided, agents that sent lately. */
+function eventCounts(events: Collection<EventRow>, clock: Clock): EventStore['counts'] {
+  return async (tenantId, env, since, activeSince, entries): Promise<EventCounts> => {
+    const $match = {
+      ...eventQuery(tenantId, { env, since, until: clock.now() }),
+      sample: { $exists: false },
+    };
+    const distinct = (values: readonly object[], match: object) =>
+      events
+        .aggregate<{ readonly n: number }>(
+          [{ $match: { $and: [$match, match] } }, ...values, { $group: { _id: '$value' } }, { $count: 'n' }],
+          bounded,
+        )
+        .toArray();
+    // Names that may stand for the same contract: which of them there are.
+    const shared = [...new Set([...(entries ?? [])].flat())];
+    const [sums, contracts, agents, found] = await Promise.all([
+      events
+        .aggregate<{ readonly events: number; readonly denials: number; readonly observeFindings: number }>(
+          [
+            { $match },
+            {
+              $group: {
+                _id: null,
+                events: { $sum: 1 },
+                denials: count(and(denied, not(observing))),
+                observeFindings: count(observed),
+              },
+            },
+          ],
+          bounded,
+        )
+        .toArray(),
+      distinct(valuesOf.decisionName, {}),
+      distinct(valuesOf.agentId, { ts: { $gt: activeSince } }),
+      shared.length === 0
+        ? []
+        : events
+            .aggregate<{ readonly _id: string }>(
+              [
+                { $match },
+                ...valuesOf.decisionName,
+                { $match: { value: { $in: shared.map(toBsonText) } } },
+                { $group: { _id: '$value' } },
+              ],
+              bounded,
+            )
+            .toArray(),
+    ]);
+    const names = found.map(({ _id }) => fromBsonText(_id));
+    const again = names.length - new Set(names.map((name) => entries?.get(name) ?? name)).size;
+    return {
+      events: sums[0]?.events ?? 0,
+      denials: sums[0]?.denials ?? 0,
+      observeFindings: sums[0]?.observeFindings ?? 0,
+      contractsTriggered: (contracts[0]?.n ?? 0) - again,
+      activeAgents: agents[0]?.n ?? 0,
+    };
+  };
+}

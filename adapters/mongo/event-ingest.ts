@@ -1,0 +1,138 @@
+// Stores batches of events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one
+// unordered insert; what the index refuses are repeats, whose outcome is added, when it is not known yet, by an update
+// that does nothing the second time. The insert of a batch is not one step: when it fails half-way it throws and part
+// of the batch may be stored, and sending the batch again completes it and counts that part as duplicates. A process
+// that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+import { hash, randomUUID } from 'node:crypto';
+import type { Collection } from 'mongodb';
+import { createSemaphore } from '../../src/concurrency/semaphore.ts';
+import { sessionOf } from '../../src/domain/decision-event.ts';
+import { HubError } from '../../src/domain/error.ts';
+import type { EventInput } from '../../src/domain/event.ts';
+import { factsBySession, type RunKey } from '../../src/domain/run.ts';
+import { runNote } from '../../src/domain/run-report.ts';
+import type { AuditStore } from '../../src/ports/audit.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { EventBatch, EventStore } from '../../src/ports/events.ts';
+import { type EventRow, toEventRow } from './event-filter.ts';
+import { addOutcomes } from './event-outcomes.ts';
+import { takenAmong } from './failure.ts';
+import { type RunPart, type RunRow, runProjection } from './run-projection.ts';
+import { type RisingIds, seqOf } from './uuidv7.ts';
+
+const atOnce = 16;
+const waiting = 256;
+
+/** A run, and the places of its events in a batch. */
+interface PlacesOfRun extends RunKey {
+  readonly places: number[];
+}
+
+/** The runs that events belong to, each once. */
+function runsIn(events: readonly EventInput[]): readonly PlacesOfRun[] {
+  const found = new Map<string, PlacesOfRun>();
+  for (const [place, event] of events.entries()) {
+    const sessionId = sessionOf(event);
+    if (sessionId === null) continue;
+    const key = JSON.stringify([event.agent_id, sessionId]);
+    const run = found.get(key) ?? { agentId: event.agent_id, sessionId, places: [] };
+    run.places.push(place);
+    found.set(key, run);
+  }
+  return [...found.values()];
+}
+
+/**
+ * What a batch says of its runs.
+ * @param stored the place of the event that each of the batch's events is stored as, or added an outcome to; absent: it
+ *   added nothing
+ */
+function partsOf(
+  batch: EventBatch,
+  runs: readonly PlacesOfRun[],
+  stored: ReadonlyMap<number, string>,
+  isFresh: (place: number) => boolean,
+): readonly RunPart[] {
+  return runs.map(({ agentId, sessionId, places }) => {
+    const said = places.filter((place) => stored.has(place));
+    const of = said.map((place) => batch.events[place] ?? null);
+    const facts = factsBySession(of, batch, (i) => {
+      const id = stored.get(said[i] ?? -1) ?? '';
+      return { seq: seqOf(id), id };
+    }).get(sessionId);
+    return { agentId, sessionId, facts: facts ?? null, hasDuplicates: !places.every(isFresh) };
+  });
+}
+
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
+
+/** The first event of each call of a batch, by its place, and the repeats among the others. */
+function splitRepeats(batch: EventBatch) {
+  const firsts = new Map<string, number>();
+  const repeats = new Map<number, EventInput>();
+  for (const [place, event] of batch.events.entries()) {
+    if (firsts.has(event.call_id)) repeats.set(place, event);
+    else firsts.set(event.call_id, place);
+  }
+  return { firsts: [...firsts.values()], repeats };
+}
+
+export function mongoEventIngest(
+  events: Collection<EventRow>,
+  runs: Collection<RunRow>,
+  audit: Pick<AuditStore, 'append'>,
+  nextId: RisingIds,
+  clock: Clock,
+): EventStore['ingest'] {
+  const projection = runProjection(runs, events, audit);
+
+  /**
+   * Records the decisions of a batch; what is recorded already is known by its id. Before the batch takes its tokens
+   * out of the runs: one that stays tells of entries that may be missing, too.
+   */
+  async function recordRuns(batch: EventBatch): Promise<void> {
+    if (batch.sample) return;
+    await audit.append(batch.events.flatMap((event) => runNote(event, batch, sha256) ?? []));
+  }
+
+  // A burst of ingest must neither take every connection nor pile up in memory.
+  const enter = createSemaphore({
+    max: atOnce,
+    maxWaiting: waiting,
+    maxWait: { ms: 5_000, clock },
+    refusal: () =>
+      new HubError('overloaded', 'Too many events are being written. Try again in a moment.', {
+        retryAfter: 1,
+      }),
+  });
+
+  /** Inserts a batch; what is stored already gets the outcomes that the batch adds. */
+  async function write(batch: EventBatch) {
+    const { firsts, repeats } = splitRepeats(batch);
+    const fresh = firsts.flatMap((place) => {
+      const event = batch.events[place];
+      return event ? [{ place, event, id: nextId(batch.receivedAt) }] : [];
+    });
+    if (fresh.length === 0) return { accepted: 0, duplicates: 0 };
+    const touched = runsIn(batch.events);
+    const open = touched.length > 0 ? await projection.begin(batch, touched) : null;
+    const rows = fresh.map(({ event, id }) => toEventRow(event, batch, id));
+    const taken = new Set(await takenAmong(events.insertMany(rows, { ordered: false })));
+    for (const [i, { place, event }] of fresh.entries()) if (taken.has(i)) repeats.set(place, event);
+    const inserted = fresh.filter((_, i) => !taken.has(i));
+    // In the order of the batch, whichever were stored before.
+    const inOrder = new Map([...repeats].sort(([a], [b]) => a - b));
+    const said = await addOutcomes(events, batch, inOrder, open?.token ?? randomUUID());
+    for (const { place, id } of inserted) said.set(place, id);
+    await recordRuns(batch);
+    const isInserted = new Set(inserted.map(({ place }) => place));
+    if (open)
+      await projection.finish(
+        open,
+        partsOf(batch, touched, said, (place) => isInserted.has(place)),
+      );
+    return { accepted: inserted.length, duplicates: batch.events.length - inserted.length };
+  }
+
+  return (batch) => enter(() => write(batch));
+}

@@ -1,0 +1,78 @@
+// What repeats of an event add to it: outcomes, and what they say of runs. Runs on the writer.
+import type { AuditNote } from '../../src/domain/audit.ts';
+import { type EventOutcome, maxOutcomes, outcomeKey } from '../../src/domain/event.ts';
+import { joinFacts, placedAt, type RunFacts } from '../../src/domain/run.ts';
+import { codeOfEntry, placeOfEntry } from './calls.ts';
+import type { Database } from './database.ts';
+import { type Report, verdictOfCode } from './events-encode.ts';
+import type { SegmentCache } from './events-segment-cache.ts';
+import { positionOf, segmentOf } from './segment.ts';
+import { entryOf, outcomeCounts } from './usage-rows.ts';
+import type { UsageWriter } from './usage-write.ts';
+
+/** What repeats say of runs, joined: a run is written once for a batch. */
+class RunReports {
+  readonly byAgent = new Map<string, Map<string, RunFacts>>();
+
+  add(agent: string, session: string, facts: RunFacts): void {
+    const sessions = entryOf(this.byAgent, agent, () => new Map<string, RunFacts>());
+    const before = sessions.get(session);
+    sessions.set(session, before ? joinFacts(before, facts) : facts);
+  }
+}
+
+/** What a batch tells of its runs by repeats, and for the audit chain. */
+export interface Told {
+  readonly outcomes: RunReports;
+  readonly notes: AuditNote[];
+}
+
+export const nothingTold = (): Told => ({ outcomes: new RunReports(), notes: [] });
+
+/** Makes the function that adds what a repeat says to the stored event, unless it was said before. */
+export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWriter) {
+  /** Counts a contract that a repeat names: once for its call. */
+  function countOutcome(segment: number, position: number, outcome: EventOutcome): void {
+    if (outcome.decision_name === null) return;
+    const { place, events } = cache.countsOf(segment);
+    const event = events[position];
+    if (!place || !event || !outcomeCounts(event, outcome)) return;
+    const said = db.all('SELECT outcome FROM outcomes WHERE segment = ? AND position = ? ORDER BY id', [
+      segment,
+      position,
+    ]);
+    // The last one is the one that was added just now.
+    const before = said.slice(0, -1).map(([text]) => JSON.parse(String(text)) as EventOutcome);
+    usage.addOutcome(place, event, before, outcome);
+  }
+
+  /** @param entry the index entry of the stored event @param told takes what the repeat says of runs */
+  return (entry: number, { outcome, agent, run, note }: Report, told: Told): void => {
+    const place = placeOfEntry(entry);
+    const key = outcomeKey(outcome.verdict, outcome.decision_name);
+    const known = verdictOfCode(codeOfEntry(entry));
+    // Only a repeat with the stored verdict needs the stored event.
+    if ((known === null || known === outcome.verdict) && cache.storedKey(place) === key) return;
+    const segment = segmentOf(place);
+    const [count] = db.get('SELECT count(*) FROM outcomes WHERE segment = ? AND position = ?', [
+      segment,
+      positionOf(place),
+    ]) ?? [0];
+    if (Number(count) >= maxOutcomes) return;
+    const added = db.run(
+      'INSERT OR IGNORE INTO outcomes (segment, position, key, outcome) VALUES (?, ?, ?, ?)',
+      [segment, positionOf(place), key, JSON.stringify(outcome)],
+    );
+    if (added === 0) return;
+    if (run) told.outcomes.add(agent, run[0], placedAt(run[1], place));
+    if (note) told.notes.push(note);
+    countOutcome(segment, positionOf(place), outcome);
+    const later = db.get('SELECT later FROM segments WHERE id = ?', [segment])?.[0];
+    const verdicts = new Set(typeof later === 'string' ? (JSON.parse(later) as string[]) : []);
+    verdicts.add(outcome.verdict);
+    db.run('UPDATE segments SET outcomes = outcomes + 1, later = ? WHERE id = ?', [
+      JSON.stringify([...verdicts]),
+      segment,
+    ]);
+  };
+}

@@ -1,0 +1,92 @@
+// Removes events: those past their retention, and the sample run. Runs on the writer; every call is one step, inside
+// the caller's transaction.
+import type { EventInput } from '../../src/domain/event.ts';
+import type { CallIndex } from './calls.ts';
+import type { Database } from './database.ts';
+import { callKey } from './events-encode.ts';
+import type { SegmentCache } from './events-segment-cache.ts';
+import { forgetRuns } from './runs.ts';
+import {
+  bodyEvents,
+  bodyText,
+  countedOf,
+  jsonBytes,
+  outcomesOf,
+  placeOf,
+  summarize,
+  tenantNumber,
+} from './segment.ts';
+import { type RemovedFrom, usageRemover } from './usage-purge.ts';
+import { entryOf, keyOf, type Removed } from './usage-rows.ts';
+import type { UsageWriter } from './usage-write.ts';
+
+/** Most events that one removal takes, however many are asked for: other writes wait meanwhile. */
+const removalSlice = 5000;
+
+export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter, cache: SegmentCache) {
+  const removeUsage = usageRemover(db, usage);
+
+  /** Removes up to `limit` events of a segment, first positions first. */
+  function removeFrom(tenant: number, segment: number, limit: number) {
+    const events = bodyEvents(bodyText(db, segment) ?? '[]');
+    const outcomes = outcomesOf(db, segment);
+    const { place } = cache.countsOf(segment);
+    const removed: Removed[] = [];
+    events.forEach((event, position) => {
+      if (!event || removed.length === limit) return;
+      calls.remove(tenant, callKey(event.call_id), placeOf(segment, position));
+      db.run('DELETE FROM outcomes WHERE segment = ? AND position = ?', [segment, position]);
+      events[position] = null;
+      removed.push({ event: countedOf(event), outcomes: outcomes.get(position) ?? [] });
+    });
+    rewrite(segment, events);
+    return { place, events: removed };
+  }
+
+  /** Writes what is left of a segment, or removes it with its last event. */
+  function rewrite(segment: number, events: readonly (EventInput | null)[]): void {
+    const { count, minTs, maxTs, tallies, names, marks, versions } = summarize(events);
+    if (count === 0) {
+      db.run('DELETE FROM segments WHERE id = ?', [segment]);
+      db.run('DELETE FROM segment_bodies WHERE segment = ?', [segment]);
+      return;
+    }
+    db.run(
+      `UPDATE segments SET events = ?, min_ts = ?, max_ts = ?, tallies = ?, names = ?, marks = ?, versions = ?
+         WHERE id = ?`,
+      [count, minTs, maxTs, tallies, names, marks, versions, segment],
+    );
+    db.run('UPDATE segment_bodies SET body = ? WHERE segment = ?', [jsonBytes(events), segment]);
+  }
+
+  return {
+    removeSample(tenantId: string): void {
+      const tenant = tenantNumber(db, tenantId);
+      const segments = db.all('SELECT id FROM segments WHERE tenant = ? AND sample = 1', [tenant]);
+      for (const [segment] of segments) removeFrom(Number(tenant), Number(segment), Number.MAX_SAFE_INTEGER);
+      db.run('DELETE FROM runs WHERE tenant_id = ? AND sample = 1', [tenantId]);
+    },
+
+    purge(tenantId: string, before: number, limit: number): number {
+      const tenant = tenantNumber(db, tenantId);
+      const asked = Math.min(limit, removalSlice);
+      const places = new Map<string, RemovedFrom>();
+      let left = asked;
+      cache.forget();
+      while (tenant !== null && left > 0) {
+        const row = db.get(
+          'SELECT id FROM segments WHERE tenant = ? AND received_at < ? ORDER BY received_at, id LIMIT 1',
+          [tenant, before],
+        );
+        if (!row) break;
+        const { place, events } = removeFrom(tenant, Number(row[0]), left);
+        left -= events.length;
+        if (place === null) continue;
+        entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
+      }
+      if (left === asked) forgetRuns(db, tenantId, before, limit);
+      removeUsage(places.values());
+      return asked - left;
+    },
+  };
+}

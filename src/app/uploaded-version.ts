@@ -1,0 +1,29 @@
+// A bundle version as somebody uploads it: YAML of their own, not assembled of a composition.
+import { actorName, type Principal } from '../domain/principal.ts';
+import type { NewBundle } from '../ports/bundles.ts';
+import type { BundleOutline } from '../ports/evaluator.ts';
+import type { AppPorts } from './ports.ts';
+
+/** @param outline what the YAML says of itself; its name is the version's */
+export function uploadedVersion(
+  { clock, secrets }: Pick<AppPorts, 'clock' | 'secrets'>,
+  principal: Principal,
+  yaml: Uint8Array,
+  { name, contractCount, mode, description }: BundleOutline,
+): NewBundle {
+  return {
+    id: secrets.uuid(),
+    tenantId: principal.tenantId,
+    name,
+    revisionHash: secrets.sha256(yaml),
+    contractCount,
+    mode,
+    description,
+    size: yaml.length,
+    uploadedBy: actorName(principal.actor),
+    createdAt: clock.now(),
+    compositionId: null,
+    snapshot: null,
+    yaml,
+  };
+}
