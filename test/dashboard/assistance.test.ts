@@ -20,12 +20,13 @@ afterAll(async () => {
   await hub.remove();
 });
 
-it('is absent without a provider, and with one describes, answers in plain text, and says when it failed', async () => {
+it('says that there is none without a provider, and with one describes, answers in plain text, and says when it failed', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/contracts?id=no-secrets');
   await page.getByRole('button', { name: 'Edit contract' }).click();
   await page.getByRole('button', { name: 'Save as new version' }).waitFor();
+  await page.getByText(/^No model is configured/).waitFor();
   expect(await page.getByRole('button', { name: 'Ask the assistant' }).count()).toBe(0);
   const body = { provider: 'hosted_a', api_key: 'k'.repeat(20), model: 'm', base_url: provider.url };
   expect((await hub.call('PUT', '/api/v1/settings/ai', { cookie, body })).status).toBe(200);
@@ -36,11 +37,21 @@ it('is absent without a provider, and with one describes, answers in plain text,
   await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('Keeps secrets closed.');
   const yaml =
     'tool: read_file\nwhen:\n  args.path: { contains: ".pem" }\nthen:\n  effect: deny\n  message: "From the model"\n';
-  provider.play({ text: ['<b>Like</b> this:\n\n```yaml\n', yaml, '```\n'] });
+  const rest =
+    '- `one` of **two**\n- [a link](https://elsewhere.example) ![an image](https://elsewhere.example/x.png)\n';
+  provider.play({ text: ['## A heading\n', rest, '\n<b>Like</b> this:\n\n```yaml\n', yaml, '```\n'] });
   await page.getByRole('button', { name: 'Ask the assistant' }).click();
   await page.getByLabel('Question to the assistant').fill('Refuse .pem files');
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
   await page.getByText('<b>Like</b> this:').waitFor();
+  // Markdown, without HTML, links or images: those stay what was written.
+  const answer = page.locator('.assistant-assistant');
+  expect(await answer.getByRole('listitem').count()).toBe(2);
+  expect(await answer.getByRole('listitem').first().innerHTML()).toMatch(
+    /<code[^>]*>one<\/code>.*<strong>two<\/strong>/,
+  );
+  await answer.getByText('[a link](https://elsewhere.example)').waitFor();
+  expect(await answer.locator('a, img, b').count()).toBe(0);
   await page.getByRole('button', { name: 'Put this YAML into the definition' }).click();
   await page.getByRole('textbox', { name: 'Definition as YAML' }).getByText('From the model').waitFor();
   await accessible(page);

@@ -135,6 +135,32 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
+  it('takes a range by its ends, in the zone of who looks, and refuses one that ends before it begins', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events');
+    await page.getByRole('combobox', { name: 'Time range' }).selectOption('own');
+    const range = page.getByRole('form', { name: 'Time range' });
+    await accessible(page);
+    await range.getByLabel('From (your time)').fill('2026-03-05T10:00');
+    await range.getByLabel('To (your time)').fill('2026-03-05T09:00');
+    await range.getByRole('alert').getByText('It ends before it begins.').waitFor();
+    expect(await range.getByRole('button', { name: 'Show this time' }).isDisabled()).toBe(true);
+    await range.getByLabel('To (your time)').fill('2026-03-05T10:30');
+    await page.keyboard.press('Enter');
+    await page.getByText('No event fits').waitFor();
+    // Berlin, in winter.
+    const { searchParams } = new URL(page.url());
+    expect([searchParams.get('since'), searchParams.get('until')]).toEqual([
+      '2026-03-05T09:00:00.000Z',
+      '2026-03-05T09:30:00.000Z',
+    ]);
+    await page.getByRole('combobox', { name: 'Time range' }).selectOption('7d');
+    await page.getByRole('complementary', { name: 'Filters' }).getByText('600 events fit').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('gives the filter as a file', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;

@@ -94,14 +94,22 @@ describe('the web console', () => {
     const { page } = seen;
     await page.goto('/dashboard/approvals');
     await page.getByLabel('Reason', { exact: true }).fill('because of this');
+    const other = await seen.context.newPage();
+    await other.goto('/dashboard/contracts');
+    await other.getByRole('heading', { name: 'Contracts' }).waitFor();
+    // Nothing is pressed: the stream tells that the session is over, in every tab.
     await hub.call('POST', '/api/v1/auth/logout', { cookie });
-    await page.getByRole('button', { name: /^Approve/ }).click();
+    const elsewhere = other.getByRole('dialog', { name: 'Sign in again' });
+    await elsewhere.waitFor();
     const dialog = page.getByRole('dialog', { name: 'Sign in again' });
     await dialog.waitFor();
     await accessible(page);
     await dialog.getByLabel('Password').fill(password);
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.waitFor({ state: 'hidden' });
+    await elsewhere.waitFor({ state: 'hidden' });
+    await other.locator('.live-live').waitFor();
+    await other.close();
     expect(await page.getByLabel('Reason', { exact: true }).inputValue()).toBe('because of this');
     await page.getByRole('button', { name: /^Approve/ }).click();
     await page.getByText(`Approved by ${email}`).waitFor();

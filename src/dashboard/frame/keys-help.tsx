@@ -32,6 +32,7 @@ const groups: readonly { readonly name: string; readonly keys: readonly (readonl
     keys: [
       ['r', 'write a reason'],
       ['x', 'select for a bulk decision'],
+      ['Shift x', 'select all, or none'],
     ],
   },
 ];

@@ -4,8 +4,9 @@ import { Outlet } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
-import { useCall } from '../lib/query.ts';
+import { refresh, useCall } from '../lib/query.ts';
 import { Icon } from '../ui/icons.tsx';
+import { Messages, say } from '../ui/overlay.tsx';
 import { Button, Empty, Failed, Field, FormFailed, Late } from '../ui/parts.tsx';
 import { Shell } from './shell.tsx';
 import { Mark, SignInForm, useSending } from './sign-in.tsx';
@@ -57,6 +58,7 @@ function Sheet({
         {says && <p className="page-says">{says}</p>}
         {children}
       </div>
+      <Messages />
     </main>
   );
 }
@@ -127,7 +129,16 @@ function SetUp(): JSX.Element {
     setForm((before) => ({ ...before, [name]: value }));
   const { error, busy, onSubmit } = useSending(async () => {
     const { email, password, token } = form;
-    await call('setup', { body: { email, password, ...(token === '' ? {} : { setup_token: token }) } });
+    try {
+      await call('setup', { body: { email, password, ...(token === '' ? {} : { setup_token: token }) } });
+    } catch (failure) {
+      // Somebody else was faster: what is left to do is to sign in.
+      if (failure instanceof ApiError && failure.status === 409) {
+        say('Somebody has set this hub up already. Sign in, or ask them for an account.', 'deny');
+        refresh(['health']);
+      }
+      throw failure;
+    }
     await signIn(email, password);
   });
   return (

@@ -63,13 +63,15 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
         </button>
       </nav>
       <Dialog title="All pages" open={more} onClose={() => setMore(false)}>
-        <ul className="more-pages">
-          {pages.map((page) => (
-            <li key={page.path}>
-              <PageLink page={page} onGo={() => setMore(false)} />
-            </li>
-          ))}
-        </ul>
+        <nav aria-label="All pages">
+          <ul className="more-pages">
+            {pages.map((page) => (
+              <li key={page.path}>
+                <PageLink page={page} onGo={() => setMore(false)} />
+              </li>
+            ))}
+          </ul>
+        </nav>
       </Dialog>
       <Late name="palette" load={loadPalette} open={palette} onClose={closePalette} />
       <Late name="list of keys" load={loadKeys} open={help} onClose={closeHelp} />

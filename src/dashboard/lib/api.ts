@@ -29,6 +29,8 @@ export class ApiError extends Error {
   readonly fields: { readonly [name: string]: string };
   /** Seconds, when the answer said when to try again. */
   readonly retryAfter: number | null;
+  /** The same as an instant: epoch milliseconds of this machine. */
+  readonly retryAt: number | null;
 
   /** @param errors what of the fields was refused, where the answer says it beside its sentence */
   constructor(
@@ -55,6 +57,7 @@ export class ApiError extends Error {
     this.code = code;
     this.fields = Object.fromEntries(named);
     this.retryAfter = retryAfter;
+    this.retryAt = retryAfter === null ? null : now() + retryAfter * 1000;
   }
 }
 

@@ -35,7 +35,7 @@ function headOf(id: string, type: string, text: string): readonly string[] {
   return [
     'apiVersion: service/v1',
     'kind: ContractBundle',
-    'metadata: { name: one-contract }',
+    'metadata: { name: one-contract-alone }',
     'defaults: { mode: enforce }',
     'contracts:',
     '  -',
@@ -44,11 +44,17 @@ function headOf(id: string, type: string, text: string): readonly string[] {
   ];
 }
 
+/** A contract alone, as a bundle. */
+export const bundleOfContract = (id: string, type: string, text: string): string =>
+  [
+    ...headOf(id, type, text),
+    ...text.split('\n').map((line) => (line.trim() === '' ? '' : ' '.repeat(indent) + line)),
+  ].join('\n');
+
 /** Problems of a contract's definition, at the places of its own text. */
 export function problemsOfContract(id: string, type: string, text: string): readonly EditorProblem[] {
   const head = headOf(id, type, text);
-  const lines = text.split('\n').map((line) => (line.trim() === '' ? '' : ' '.repeat(indent) + line));
-  return problemsOf([...head, ...lines].join('\n')).map((problem) => ({
+  return problemsOf(bundleOfContract(id, type, text)).map((problem) => ({
     ...problem,
     line: Math.max(1, problem.line - head.length),
     column: Math.max(1, problem.column - indent),

@@ -1,7 +1,7 @@
 // Who is here: asked once, kept in the cache. A session that ends while a page is open asks for the password over the
 // page.
 import { useQuery } from '@tanstack/react-query';
-import { startLive, stopLive } from '../live/live.ts';
+import { liveStatus, startLive, stopLive } from '../live/live.ts';
 import { type ApiError, call, type Reply, whenSignedOut } from './api.ts';
 import { loadPrefs } from './prefs.ts';
 import { keyOf, queries } from './query.ts';
@@ -15,7 +15,17 @@ whenSignedOut(() => {
   if (known !== null) signedOut.set(true);
 });
 
+// The stream hears of the end of a session before anybody presses anything, and another tab may sign in again for all.
+liveStatus.follow(() => {
+  const { state } = liveStatus.get();
+  if (state === 'signed_out' && known !== null && !isLeaving) signedOut.set(true);
+  if (state !== 'live' || !signedOut.get()) return;
+  signedOut.set(false);
+  void queries.invalidateQueries();
+});
+
 let known: Me | null = null;
+let isLeaving = false;
 
 async function ask(): Promise<Me> {
   const me = await call('me');
@@ -74,7 +84,10 @@ export async function signInByLink(token: string): Promise<void> {
 
 /** @throws ApiError */
 export async function signOut(): Promise<void> {
-  await call('logout');
+  isLeaving = true;
+  await call('logout').finally(() => {
+    isLeaving = false;
+  });
   stopLive();
   known = null;
   location.assign('/dashboard/');

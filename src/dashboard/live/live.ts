@@ -39,11 +39,13 @@ function heard(frame: LiveFrame): void {
 }
 
 let stop: () => void = () => undefined;
+/** Ends it for this tab alone. */
+let leave: () => void = () => undefined;
 let again: () => void = () => undefined;
 
 /** Begins to listen as this user. The one before, if any, ends. */
 export function startLive(userId: string): void {
-  stop();
+  leave();
   fleetByEnv.set({});
   let wasLive = false;
   const status = (next: LiveStatus): void => {
@@ -59,6 +61,7 @@ export function startLive(userId: string): void {
   if (typeof SharedWorker === 'undefined') {
     const connection = new LiveConnection(location.origin, { frame, status });
     stop = () => connection.close();
+    leave = stop;
     again = () => connection.retry();
     return;
   }
@@ -79,7 +82,11 @@ export function startLive(userId: string): void {
   };
   port.start();
   const tell = (message: ToWorker): void => port.postMessage(message);
-  addEventListener('pagehide', () => tell({ kind: 'leave' }), { once: true });
+  leave = () => {
+    port.onmessage = null;
+    tell({ kind: 'leave' });
+  };
+  addEventListener('pagehide', leave, { once: true });
   stop = () => tell({ kind: 'close' });
   again = () => tell({ kind: 'retry' });
 }
@@ -88,6 +95,7 @@ export function startLive(userId: string): void {
 export function stopLive(): void {
   stop();
   stop = () => undefined;
+  leave = stop;
   liveStatus.set({ state: 'connecting', since: null, nextTry: null });
 }
 

@@ -1,5 +1,6 @@
 // The SharedWorker that keeps one connection for all tabs of a person. Its name carries the user's id, so another login
 // is another worker.
+import { now } from '../lib/browser.ts';
 import { LiveConnection, type LiveStatus } from './connection.ts';
 import { type FleetFrame, isFleet } from './fleet.ts';
 
@@ -31,8 +32,13 @@ scope.onconnect = ({ ports: [port] }) => {
   ports.add(port);
   port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
     if (data.kind === 'retry') connection?.retry();
-    if (data.kind === 'leave') ports.delete(port);
+    if (data.kind === 'retry') return;
+    ports.delete(port);
     if (data.kind === 'close' || ports.size === 0) end();
+    // The other tabs of who signed out hear no more: they must not go on saying Live.
+    if (data.kind === 'close') {
+      tell({ kind: 'status', status: { state: 'signed_out', since: now(), nextTry: null } });
+    }
   };
   port.start();
   // A connection that was closed by a logout or ended with its session starts anew with the next tab.

@@ -1,23 +1,26 @@
-// The arguments of a call as a person reads them: commands as commands, edits as differences, paths and addresses
-// named, the rest as it is.
-import type { JSX } from 'react';
-import { plainJson } from '../lib/text.ts';
-import { Icon } from './icons.tsx';
+// The arguments of a call as a person reads them: commands in colours, edits as differences, money with its currency,
+// paths and addresses by what counts in them, the rest as it is.
+import type { JSX, ReactNode } from 'react';
+import {
+  addressParts,
+  commandOf,
+  commandParts,
+  editsOf,
+  isPatch,
+  moneyOf,
+  patchLines,
+  pathOf,
+} from '../lib/call-values.ts';
+import { count, plainJson, visible } from '../lib/text.ts';
+import { Diff, DiffLines } from './diff.tsx';
+import { Icon, type IconName } from './icons.tsx';
 import { Data } from './parts.tsx';
-
-const commandNames = new Set(['command', 'cmd', 'script', 'shell']);
-const beforeNames = ['old_string', 'old_text', 'old_str', 'before'];
-const afterNames = ['new_string', 'new_text', 'new_str', 'after'];
 
 type Arguments = { readonly [name: string]: unknown };
 
-const textOf = (args: Arguments, names: readonly string[]): readonly [name: string, text: string] | null => {
-  for (const name of names) {
-    const value = args[name];
-    if (typeof value === 'string') return [name, value];
-  }
-  return null;
-};
+/** Lines of an edit that are shown before a press. */
+const maxLines = 60;
+const maxEdits = 20;
 
 export function CallArguments({ of }: { readonly of: unknown }): JSX.Element {
   if (typeof of !== 'object' || of === null) return <p className="muted">No arguments were sent.</p>;
@@ -29,31 +32,28 @@ export function CallArguments({ of }: { readonly of: unknown }): JSX.Element {
       </p>
     );
   }
-  const before = textOf(args, beforeNames);
-  const after = textOf(args, afterNames);
-  const edit = before && after ? { before: before[1], after: after[1] } : null;
-  const rest = Object.entries(args).filter(
-    ([name]) => !edit || (name !== before?.[0] && name !== after?.[0]),
-  );
-  if (rest.length === 0 && !edit) return <p className="muted">No arguments.</p>;
+  const { names, edits } = editsOf(args);
+  const rest = Object.entries(args).filter(([name]) => !names.includes(name));
+  if (rest.length === 0 && edits.length === 0) return <p className="muted">No arguments.</p>;
   return (
     <dl className="arguments">
       {rest.map(([name, value]) => (
-        <div key={name} className={commandNames.has(name) ? 'argument argument-command' : 'argument'}>
-          <dt>
-            {commandNames.has(name) && <Icon name="terminal" />}
-            <Data text={name} max={60} />
-          </dt>
+        <One key={name} name={name} value={value} all={args} />
+      ))}
+      {edits.slice(0, maxEdits).map(({ before, after }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: edits are made in their order
+        <div key={at} className="argument argument-wide">
+          <dt>{edits.length === 1 ? 'edit' : `edit ${at + 1} of ${count(edits.length)}`}</dt>
           <dd>
-            <Data text={plainJson(value)} max={600} />
+            <Diff before={before} after={after} max={maxLines} label={`Edit ${at + 1}`} />
           </dd>
         </div>
       ))}
-      {edit && (
+      {edits.length > maxEdits && (
         <div className="argument">
-          <dt>edit</dt>
+          <dt>more edits</dt>
           <dd>
-            <Edit {...edit} />
+            <Data text={plainJson(edits.slice(maxEdits))} max={600} />
           </dd>
         </div>
       )}
@@ -61,27 +61,104 @@ export function CallArguments({ of }: { readonly of: unknown }): JSX.Element {
   );
 }
 
-const maxLines = 60;
+function One({
+  name,
+  value,
+  all,
+}: {
+  readonly name: string;
+  readonly value: unknown;
+  readonly all: Arguments;
+}): JSX.Element {
+  const command = commandOf(name, value);
+  if (command !== null) {
+    return (
+      <Row name={name} icon="terminal" kind="argument-command">
+        <Command text={command} />
+      </Row>
+    );
+  }
+  if (isPatch(name, value)) {
+    return (
+      <Row name={name} kind="argument-wide">
+        <DiffLines lines={patchLines(value)} label={visible(name).slice(0, 60)} max={maxLines} />
+      </Row>
+    );
+  }
+  const money = moneyOf(name, value, all);
+  if (money !== null) {
+    return (
+      <Row name={name}>
+        <strong className="numbers">{money}</strong>{' '}
+        <span className="muted">
+          sent as <Data text={plainJson(value)} max={60} />
+        </span>
+      </Row>
+    );
+  }
+  const parts = pathOf(name, value);
+  if (parts) {
+    return (
+      <Row name={name}>
+        <bdi className="data">
+          <span className="muted">{visible(parts[0])}</span>
+          <strong>{visible(parts[1])}</strong>
+        </bdi>
+      </Row>
+    );
+  }
+  const address = addressParts(value);
+  if (address) {
+    return (
+      <Row name={name}>
+        <bdi className="data">
+          <span className="muted">{visible(address[0])}</span>
+          <strong>{visible(address[1])}</strong>
+          {visible(address[2])}
+        </bdi>
+      </Row>
+    );
+  }
+  return (
+    <Row name={name}>
+      <Data text={plainJson(value)} max={600} />
+    </Row>
+  );
+}
 
-const Edit = ({ before, after }: { readonly before: string; readonly after: string }): JSX.Element => (
-  <div className="diff">
-    {(
-      [
-        ['−', 'removed', before],
-        ['+', 'added', after],
-      ] as const
-    ).map(([sign, what, text]) =>
-      text
-        .split('\n')
-        .slice(0, maxLines)
-        .map((line, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name
-          <div key={`${what}${index}`} className={`diff-line diff-${what}`}>
-            <span aria-hidden="true">{sign}</span>
-            <span className="heard">{what}: </span>
-            <Data text={line} max={400} />
-          </div>
-        )),
-    )}
+const Row = ({
+  name,
+  icon,
+  kind = '',
+  children,
+}: {
+  readonly name: string;
+  readonly icon?: IconName;
+  readonly kind?: string;
+  readonly children: ReactNode;
+}): JSX.Element => (
+  <div className={`argument ${kind}`}>
+    <dt>
+      {icon && <Icon name={icon} />}
+      <Data text={name} max={60} />
+    </dt>
+    <dd>{children}</dd>
   </div>
 );
+
+/** Longer commands are shown without colours, cut in the middle. */
+const maxCommand = 4_000;
+
+const Command = ({ text }: { readonly text: string }): JSX.Element =>
+  text.length > maxCommand ? (
+    <Data text={text} max={600} />
+  ) : (
+    <bdi className="data">
+      {commandParts(text).map(([kind, part], at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name
+        <span key={at} className={kind === 'plain' ? undefined : `command-${kind}`}>
+          {visible(part)}
+        </span>
+      ))}
+    </bdi>
+  );

@@ -1,23 +1,32 @@
-// Two texts, line by line: what goes, what comes, and a little of what stays around it.
-import { type JSX, useMemo } from 'react';
-import { diffLines } from '../lib/diff.ts';
-import { counted, visible } from '../lib/text.ts';
+// Two texts, line by line: what goes, what comes, the words that differ, and a little of what stays around it.
+import { type JSX, useMemo, useState } from 'react';
+import { type DiffLine, diffLines, pairedWords } from '../lib/diff.ts';
+import { count, counted, middleCut, visible } from '../lib/text.ts';
 import './editor.css';
 
 const around = 3;
 const signs = { removed: '−', added: '+', same: ' ', 'left-out': ' ' } as const;
+/** Of one line; more is cut in its middle. */
+const maxLine = 2_000;
 
-export function Diff({ before, after }: { readonly before: string; readonly after: string }): JSX.Element {
+export interface DiffProps {
+  readonly before: string;
+  readonly after: string;
+  readonly label?: string;
+  /** Lines that are shown before a press; default: all. */
+  readonly max?: number;
+}
+
+export function Diff({ before, after, label = 'Difference', max }: DiffProps): JSX.Element {
   const lines = useMemo(() => diffLines(before, after), [before, after]);
+  const words = useMemo(() => pairedWords(lines), [lines]);
   const changed = lines.map(({ kind }) => kind !== 'same');
   const isNear = (index: number): boolean =>
     changed.slice(Math.max(0, index - around), index + around + 1).includes(true);
-  const shown = lines.flatMap<{ at: number; kind: keyof typeof signs; text: string }>(
-    ({ kind, text }, at) => {
-      if (isNear(at)) return [{ at, kind, text }];
-      return at > 0 && isNear(at - 1) ? [{ at, kind: 'left-out', text: '⋯' }] : [];
-    },
-  );
+  const shown = lines.flatMap<Shown>(({ kind, text }, at) => {
+    if (isNear(at)) return [{ at, kind, text, words: words.get(at) }];
+    return at > 0 && isNear(at - 1) ? [{ at, kind: 'left-out', text: '⋯', words: undefined }] : [];
+  });
   const removed = lines.filter(({ kind }) => kind === 'removed').length;
   const added = lines.filter(({ kind }) => kind === 'added').length;
   if (removed === 0 && added === 0) return <p className="muted">Both are the same.</p>;
@@ -26,16 +35,61 @@ export function Diff({ before, after }: { readonly before: string; readonly afte
       <figcaption className="muted">
         {counted(added, 'line')} added, {counted(removed, 'line')} removed
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
-      <section className="yaml-diff" aria-label="Difference" tabIndex={0}>
-        {shown.map(({ at, kind, text }) => (
-          <div key={at} className={`diff-line diff-${kind}`}>
-            <span aria-hidden="true">{signs[kind]}</span>
-            {(kind === 'removed' || kind === 'added') && <span className="heard">{kind}: </span>}
-            {visible(text)}
-          </div>
-        ))}
-      </section>
+      <DiffLines lines={shown} label={label} {...(max === undefined ? {} : { max })} />
     </figure>
   );
 }
+
+interface Shown {
+  readonly at: number;
+  readonly kind: keyof typeof signs;
+  readonly text: string;
+  readonly words?: readonly DiffLine[] | undefined;
+}
+
+/** Lines that are known to go or to come. */
+export function DiffLines({
+  lines,
+  label,
+  max = Number.POSITIVE_INFINITY,
+}: {
+  readonly lines: readonly Shown[];
+  readonly label: string;
+  readonly max?: number;
+}): JSX.Element {
+  const [whole, setWhole] = useState(false);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
+      <section className="yaml-diff" aria-label={label} tabIndex={0}>
+        {(whole ? lines : lines.slice(0, max)).map(({ at, kind, text, words }) => (
+          <div key={at} className={`diff-line diff-${kind}`}>
+            <span aria-hidden="true">{signs[kind]}</span>
+            {(kind === 'removed' || kind === 'added') && <span className="heard">{kind}: </span>}
+            <bdi>{words ? <Words of={words} /> : middleCut(visible(text), maxLine)}</bdi>
+          </div>
+        ))}
+      </section>
+      {lines.length > max && (
+        <button type="button" className="link" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+          {whole ? 'Show fewer lines' : `Show all ${count(lines.length)} lines`}
+        </button>
+      )}
+    </>
+  );
+}
+
+const Words = ({ of }: { readonly of: readonly DiffLine[] }): JSX.Element => (
+  <>
+    {of.map(({ kind, text }, index) =>
+      kind === 'same' ? (
+        visible(text)
+      ) : (
+        // biome-ignore lint/suspicious/noArrayIndexKey: words have no other name
+        <span key={index} className="diff-word">
+          {visible(text)}
+        </span>
+      ),
+    )}
+  </>
+);

@@ -16,7 +16,7 @@ import {
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { type JSX, useEffect, useRef } from 'react';
-import { words } from './rule-words.ts';
+import { explained, offeredAt } from './rule-words.ts';
 
 /** A problem at a place of the text; lines and columns begin at 1. */
 export interface EditorProblem {
@@ -32,6 +32,8 @@ export interface EditorProps {
   readonly value: string;
   readonly onValue?: (value: string) => void;
   readonly problems?: readonly EditorProblem[];
+  /** Names that are offered where a tool is named. */
+  readonly tools?: readonly string[];
 }
 
 const colours = HighlightStyle.define([
@@ -66,29 +68,37 @@ const look = EditorView.theme({
   },
 });
 
-function offer(context: CompletionContext) {
-  const word = context.matchBefore(/[\w.]*/);
-  if (!word || (word.from === word.to && !context.explicit)) return null;
+const offerOf = (tools: () => readonly string[]) => (context: CompletionContext) => {
+  const { state, pos, explicit } = context;
+  const word = context.matchBefore(/[\w.*][\w.*/-]*/);
+  if (!word && !explicit) return null;
+  const options = offeredAt(state.sliceDoc(0, pos), tools());
+  if (options.length === 0) return null;
   return {
-    from: word.from,
-    options: words.map(({ word: label, kind, says }) => ({ label, type: kind, info: says })),
+    from: word?.from ?? pos,
+    options: options.map(({ word: label, kind, says }) => ({ label, type: kind, info: says })),
+    validFor: /^[\w.*/-]*$/,
   };
-}
+};
 
 const help = hoverTooltip((view, pos) => {
-  const range = view.state.wordAt(pos);
-  const text = range ? view.state.sliceDoc(range.from, range.to) : '';
-  const known = words.find(({ word }) => word === text);
-  if (!range || !known) return null;
-  return {
-    pos: range.from,
-    end: range.to,
-    create() {
-      const dom = document.createElement('div');
-      dom.textContent = known.says;
-      return { dom };
-    },
-  };
+  const line = view.state.doc.lineAt(pos);
+  for (const match of line.text.matchAll(/[\w.]+/g)) {
+    const from = line.from + match.index;
+    const end = from + match[0].length;
+    const known = pos >= from && pos <= end ? explained(match[0]) : undefined;
+    if (!known) continue;
+    return {
+      pos: from,
+      end,
+      create() {
+        const dom = document.createElement('div');
+        dom.textContent = known.says;
+        return { dom };
+      },
+    };
+  }
+  return null;
 });
 
 /**
@@ -120,11 +130,13 @@ const controlAfter = (place: HTMLElement | null): HTMLElement | undefined =>
       one.checkVisibility(),
   );
 
-export default function EditorViewOf({ label, value, onValue, problems }: EditorProps): JSX.Element {
+export default function EditorViewOf({ label, value, onValue, problems, tools }: EditorProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const change = useRef(onValue);
   change.current = onValue;
+  const named = useRef<readonly string[]>([]);
+  named.current = tools ?? [];
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new editor would lose the caret
   useEffect(() => {
     if (!host.current) return;
@@ -145,8 +157,11 @@ export default function EditorViewOf({ label, value, onValue, problems }: Editor
           syntaxHighlighting(colours),
           look,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ 'aria-label': label }),
-          ...(readOnly ? [EditorState.readOnly.of(true)] : [autocompletion({ override: [offer] })]),
+          // Named as what a keyboard reaches: without it a text that scrolls counts as out of its reach.
+          EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
+          ...(readOnly
+            ? [EditorState.readOnly.of(true)]
+            : [autocompletion({ override: [offerOf(() => named.current)] })]),
           help,
           overSelection,
           // Escape closes an offer, or leaves the editor so that Tab does not hold a keyboard in it. The dialog around

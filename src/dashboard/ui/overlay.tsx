@@ -98,6 +98,7 @@ const named: { readonly [key: string]: string } = {
   Enter: 'enter',
   ArrowDown: 'down',
   ArrowUp: 'up',
+  X: 'shift-x',
 };
 
 const fields =
@@ -111,7 +112,8 @@ export const isTyping = (event: Event): boolean =>
   event.composedPath().some((one) => one instanceof Element && one.matches(fields));
 
 /**
- * Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`.
+ * Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`,
+ * `shift-x`.
  * Characters do nothing for who turned them off.
  */
 export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {
@@ -120,7 +122,7 @@ export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) =
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (isTyping(event)) return;
       const act = keys[named[event.key] ?? event.key];
-      if (!act || !(event.key in named || prefs.get().letterKeys)) return;
+      if (!act || (event.key.length === 1 && !prefs.get().letterKeys)) return;
       event.preventDefault();
       act(event);
     };

@@ -2,7 +2,7 @@
 // states.
 import { type ComponentProps, type JSX, type ReactNode, useEffect, useId, useState } from 'react';
 import type { ApiError } from '../lib/api.ts';
-import { after } from '../lib/browser.ts';
+import { after, now } from '../lib/browser.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { maxWaitMs } from '../lib/query.ts';
 import { absolute, middleCut, relative, visible } from '../lib/text.ts';
@@ -276,6 +276,13 @@ export const Empty = ({
 export const FormFailed = ({ error }: { readonly error: ApiError | null }): JSX.Element | null =>
   error && Object.keys(error.fields).length === 0 ? <Failed error={error} /> : null;
 
+/** Counts down: a number that stood still would be a lie a second later. Heard once, with the notice around it. */
+function TryAgain({ at }: { readonly at: number }): JSX.Element {
+  useNow(1_000);
+  const seconds = Math.ceil((at - now()) / 1000);
+  return <p aria-live="off">{seconds > 0 ? `Try again in ${seconds} s.` : 'Try again now.'}</p>;
+}
+
 /** What went wrong, and what to do: the hub's own sentence. */
 export function Failed({
   error,
@@ -294,7 +301,7 @@ export function Failed({
           <Data text={error.message} mono={false} />
         </p>
         {forbidden && <p>Ask an admin of this hub to do it, or to make you one.</p>}
-        {error.retryAfter !== null && <p>Try again in {error.retryAfter} s.</p>}
+        {error.retryAt !== null && <TryAgain at={error.retryAt} />}
       </div>
       {onRetry && !forbidden && <Button onClick={onRetry}>Try again</Button>}
     </div>

@@ -66,7 +66,16 @@ export const replayedCall = <D extends string>(
 const doubtsOf = ({ doubts }: ReplayedCall): string => doubts.join('; ');
 
 const columns: readonly Column<ReplayedCall>[] = [
-  nameColumn('tool', 'Tool', (one) => one.tool, 1.5),
+  {
+    ...nameColumn<ReplayedCall>('tool', 'Tool', (one) => one.tool, 1.5),
+    // A tab of its own: the table stands in forms and plans, which hold what was typed.
+    cell: (one) => (
+      <a href={`/dashboard/events?id=${encodeURIComponent(one.id)}`} target="_blank" rel="noreferrer">
+        <Name text={one.tool} />
+        <span className="heard"> (opens the call in a new tab)</span>
+      </a>
+    ),
+  },
   verdictColumn('before', 'Before', (one) => one.before, 1.3),
   verdictColumn('after', 'After', (one) => one.after, 1.3),
   {
@@ -97,16 +106,23 @@ const columns: readonly Column<ReplayedCall>[] = [
 export function ReplayTable({
   calls,
   leftOut,
+  says = 'would be decided otherwise',
 }: {
   readonly calls: readonly ReplayedCall[];
   readonly leftOut: number;
+  /** What the calls have in common. */
+  readonly says?: string;
 }): JSX.Element | null {
   if (calls.length === 0) return null;
   return (
     <>
       <Table
-        bar={<span className="muted">{counted(calls.length, 'call')} would be decided otherwise</span>}
-        name="calls that would be decided otherwise"
+        bar={
+          <span className="muted">
+            {counted(calls.length, 'call')} {says}
+          </span>
+        }
+        name={`calls that ${says}`}
         rows={calls}
         columns={columns}
         keyOf={(one) => one.id}

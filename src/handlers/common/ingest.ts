@@ -3,15 +3,10 @@
 import { agentOf } from '../../app/acting-agent.ts';
 import type { IngestBatch } from '../../app/event-intake.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
+import { repairEitherForm } from '../../domain/decision-event.ts';
 import { HubError } from '../../domain/error.ts';
 import type { AgentManifest, EventInput, Ingested } from '../../domain/event.ts';
-import {
-  depthOf,
-  type RepairContext,
-  type Repaired,
-  repairEvent,
-  shortName,
-} from '../../domain/event-repair.ts';
+import { depthOf, type RepairContext, type Repaired, shortName } from '../../domain/event-repair.ts';
 import { changedFields } from '../../domain/exact-numbers.ts';
 import { parseSpans, type Span, scanList } from '../../domain/json-scan.ts';
 import { contractTypes, modes } from '../../domain/library.ts';
@@ -107,7 +102,7 @@ export async function readBatch(
   bytes: Uint8Array,
   context: RepairContext,
   budget: EventLoopBudget,
-  repair: Repair = repairEvent,
+  repair: Repair = repairEitherForm,
 ): Promise<Batch> {
   const scan = scanList(bytes, 'events', limits);
   let step = scan.next();
@@ -143,7 +138,7 @@ export function readParsedBatch(value: unknown, context: RepairContext): Batch {
       problems: [{ loc: ['body', 'events'], msg: `must hold at most ${maxBatchEvents} items` }],
     });
   }
-  const reader = new BatchReader(context, repairEvent);
+  const reader = new BatchReader(context, repairEitherForm);
   for (const event of map.events) reader.add(event);
   return reader.batch(map.agent_manifest);
 }

@@ -1,13 +1,15 @@
 // One approval, as the person needs it who decides: who asks, what for, why, how long still, what happens without an
 // answer.
-import { type JSX, useId } from 'react';
+import { Link } from '@tanstack/react-router';
+import { type JSX, useEffect, useId, useRef } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
+import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
-import { duration, visible } from '../../lib/text.ts';
+import { duration, plainJson, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
-import { Button, Data, Env, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { type Approval, deadlineOf, decide, decisions, isOfSample, outcomeOf } from './model.ts';
 
 const urgentMs = 60_000;
@@ -42,8 +44,9 @@ export interface CardProps {
   readonly onReason: (reason: string) => void;
 }
 
-export function ApprovalCard({ approval, brief, reason, onReason }: CardProps): JSX.Element {
-  const decision = useStore(decisions)[approval.id];
+export function ApprovalCard({ approval: listed, brief, reason, onReason }: CardProps): JSX.Element {
+  const decision = useStore(decisions)[listed.id];
+  const approval = useWhole(listed, !brief);
   const known = decision?.state === 'decided' ? decision.approval : approval;
   return (
     <article className="approval card" aria-label={`Approval of ${visible(approval.tool_name).slice(0, 80)}`}>
@@ -55,6 +58,7 @@ export function ApprovalCard({ approval, brief, reason, onReason }: CardProps): 
           <p className="muted">
             <Data text={approval.agent_id} max={120} /> asks <Time at={approval.created_at} /> in{' '}
             <Env of={approval.env} />
+            <Principal of={approval.principal} />
             {isOfSample(approval) && (
               <>
                 {' '}
@@ -66,31 +70,131 @@ export function ApprovalCard({ approval, brief, reason, onReason }: CardProps): 
         {known.status === 'pending' ? <Countdown approval={approval} /> : <Verdict of={known.status} />}
       </header>
       <p className="approval-why">
-        <Data
-          text={
-            typeof approval.message === 'string'
-              ? approval.message
-              : 'A message too long for the list: open the approval.'
-          }
-          mono={false}
-          max={600}
-        />
+        {typeof approval.message === 'string' ? (
+          <Data text={approval.message} mono={false} max={600} />
+        ) : (
+          'The message is long: open the approval to read it.'
+        )}
       </p>
-      {approval.contract_name && (
-        <p className="muted">
-          Asked by the contract <Data text={approval.contract_name} max={120} />
-        </p>
-      )}
+      <Asking approval={approval} />
       <CallArguments of={approval.tool_args} />
+      <p className="approval-links">
+        {brief ? (
+          <Link to="/approvals" search={{ id: approval.id } as never}>
+            Open this approval
+          </Link>
+        ) : (
+          <Related approval={approval} />
+        )}
+      </p>
       {known.status === 'pending' ? (
         <Decide approval={approval} brief={brief} reason={reason} onReason={onReason} />
       ) : (
-        <Outcome approval={known} lost={decision?.state === 'decided' && !decision.mine} />
+        <Outcome
+          approval={known}
+          lost={decision?.state === 'decided' && !decision.mine}
+          mine={decision?.state === 'decided' && decision.mine}
+        />
       )}
       {!brief && <Before approval={approval} />}
     </article>
   );
 }
+
+/** A list leaves out what is large: the card asks for the rest. */
+function useWhole(approval: Approval, wanted: boolean): Approval {
+  const { tool_args: args, principal, contracts, message, decision_reason: why } = approval;
+  const isCut = [args, principal, contracts, message, why].some(
+    (field) => typeof field === 'object' && field !== null && '_truncated' in field,
+  );
+  const { data } = useCall(
+    'getApproval',
+    { params: { approval_id: approval.id } },
+    { enabled: wanted && isCut },
+  );
+  return wanted && isCut && data ? { ...data, status: approval.status } : approval;
+}
+
+const text = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null;
+
+/** On whose behalf the agent calls: the name and role first, whatever else is known after them. */
+function Principal({ of }: { readonly of: Approval['principal'] }): JSX.Element | null {
+  if (of === null || '_truncated' in of || Object.keys(of).length === 0) return null;
+  const { user_id: user, role, ...others } = of as { readonly [name: string]: unknown };
+  const rest = Object.entries(others).filter(([, value]) => value !== null);
+  const said = rest.map(([key, value]) => `${key}: ${plainJson(value)}`).join(', ');
+  const [name, as] = [text(user), text(role)];
+  return (
+    <>
+      {' '}
+      on behalf of {name === null ? 'somebody' : <Data text={name} max={120} />}
+      {as !== null && (
+        <>
+          {' '}
+          as <Data text={as} max={80} />
+        </>
+      )}
+      {said !== '' && (
+        <>
+          {' '}
+          (<Data text={said} max={160} />)
+        </>
+      )}
+    </>
+  );
+}
+
+/** The contract that asks, or all of them with what each says, where several do. */
+function Asking({ approval }: { readonly approval: Approval }): JSX.Element | null {
+  const { contracts, contract_name: name } = approval;
+  if (Array.isArray(contracts) && contracts.length > 1) {
+    return (
+      <section className="asking">
+        <h3>Contracts that ask</h3>
+        <ul>
+          {contracts.map((one, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two may have one name
+            <li key={at}>
+              <Contract id={one.name} /> <Data text={one.message} mono={false} max={300} />
+            </li>
+          ))}
+        </ul>
+      </section>
+    );
+  }
+  if (!name) return null;
+  return (
+    <p className="muted">
+      Asked by the contract <Contract id={name} />
+    </p>
+  );
+}
+
+const Contract = ({ id }: { readonly id: string }): JSX.Element => (
+  <Link to="/contracts" search={{ id } as never}>
+    <Data text={id} max={120} />
+  </Link>
+);
+
+/** Where else this call is seen. */
+const Related = ({ approval }: { readonly approval: Approval }): JSX.Element => (
+  <>
+    <Link to="/agents" search={{ id: approval.agent_id } as never}>
+      The agent
+    </Link>
+    {approval.session_id !== null && (
+      <Link to="/runs" search={{ agent: approval.agent_id, session: approval.session_id } as never}>
+        Its run
+      </Link>
+    )}
+    {approval.call_id !== null && (
+      <Link to="/events" search={{ call_id: approval.call_id, range: '30d' } as never}>
+        Events of this call
+      </Link>
+    )}
+  </>
+);
 
 function Decide({ approval, brief, reason, onReason }: CardProps): JSX.Element {
   const id = useId();
@@ -145,10 +249,24 @@ function Decide({ approval, brief, reason, onReason }: CardProps): JSX.Element {
   );
 }
 
-function Outcome({ approval, lost }: { readonly approval: Approval; readonly lost: boolean }): JSX.Element {
+function Outcome({
+  approval,
+  lost,
+  mine,
+}: {
+  readonly approval: Approval;
+  readonly lost: boolean;
+  readonly mine: boolean;
+}): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The button that was pressed is gone: the focus goes on with what came of it, which is heard so.
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (mine && isLost) place.current?.focus({ preventScroll: true });
+  }, [mine]);
   const tone = approval.status === 'approved' ? 'allow' : approval.status === 'denied' ? 'deny' : 'ask';
   return (
-    <div className={`notice notice-${tone}`} role={lost ? 'alert' : undefined}>
+    <div ref={place} tabIndex={-1} className={`notice notice-${tone}`} role={lost ? 'alert' : undefined}>
       <div>
         <p>
           {lost && <strong>Somebody was faster. </strong>}
@@ -171,28 +289,52 @@ function Outcome({ approval, lost }: { readonly approval: Approval; readonly los
   );
 }
 
-/** The newest calls of the same agent. */
-function Before({ approval }: { readonly approval: Approval }): JSX.Element | null {
-  const { data } = useCall('searchEvents', {
-    query: { agent_id: approval.agent_id, env: approval.env, limit: 5 },
+const shownBefore = 5;
+
+/** The calls of the same agent before it asked; what it did since would mislead. */
+function Before({ approval }: { readonly approval: Approval }): JSX.Element {
+  const found = useCall('searchEvents', {
+    query: {
+      agent_id: approval.agent_id,
+      env: approval.env,
+      until: approval.created_at,
+      limit: shownBefore + 1,
+    },
   });
-  if (!data) return null;
   return (
     <section className="before">
       <h3>What this agent did just before</h3>
-      {data.length === 0 ? (
-        <p className="muted">Nothing that the hub was told of.</p>
-      ) : (
-        <ul>
-          {data.map((event) => (
-            <li key={event.id} className="before-row">
-              <Verdict of={event.verdict} />
-              <Name text={event.tool_name} />
-              <Time at={event.timestamp} className="muted" />
-            </li>
-          ))}
-        </ul>
-      )}
+      <Answer of={found} rows={shownBefore}>
+        {(list) => {
+          const calls = list
+            .filter((event) => event.call_id === null || event.call_id !== approval.call_id)
+            .slice(0, shownBefore);
+          if (calls.length === 0) return <p className="muted">Nothing that the hub was told of.</p>;
+          return (
+            <ul>
+              {calls.map((event) => (
+                <li key={event.id} className="before-row">
+                  <Verdict of={event.verdict} />
+                  <Link to="/events" search={{ id: event.id } as never} className="before-call">
+                    <Name text={callText(event)} />
+                  </Link>
+                  <Time at={event.timestamp} className="muted" />
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Answer>
     </section>
   );
+}
+
+/** A call in one line: the tool, and its arguments as far as they fit. */
+function callText({ tool_name: tool, payload }: Reply<'searchEvents'>[number]): string {
+  const args = (payload as { readonly tool_args?: unknown } | null)?.tool_args;
+  if (typeof args !== 'object' || args === null) return tool;
+  const said = Object.values(args).map((value) =>
+    typeof value === 'string' ? value : JSON.stringify(value),
+  );
+  return `${tool}(${said.join(', ')})`;
 }

@@ -60,13 +60,18 @@ const columns: readonly Column<Decided>[] = [
 
 export function History(): JSX.Element {
   const env = useEnv();
-  const [{ status = '' }, change] = useFilters();
+  const [{ status = '', search = '' }, change] = useFilters();
   const wanted = states.find(([key]) => key !== '' && key === status)?.[0] as
     | 'approved'
     | 'denied'
     | 'timeout'
     | undefined;
-  const query = { limit: pageSize, ...(wanted ? { status: wanted } : {}), ...(env ? { env } : {}) };
+  const query = {
+    limit: pageSize,
+    ...(wanted ? { status: wanted } : {}),
+    ...(env ? { env } : {}),
+    ...(search ? { search } : {}),
+  };
   const found = usePages('listApprovals', { query });
   const rows = useMemo(
     () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).filter((one) => one.status !== 'pending'),
@@ -94,7 +99,13 @@ export function History(): JSX.Element {
           rows.length === 0 && hasNextPage ? (
             <Skeleton />
           ) : rows.length === 0 ? (
-            <Empty title="Nothing was decided yet" />
+            <Empty title={search || wanted ? 'No decision fits' : 'Nothing was decided yet'}>
+              <p>
+                {search || wanted
+                  ? 'Change the words, or look at every outcome.'
+                  : 'What people decide is kept here, with who, when, through which channel and why.'}
+              </p>
+            </Empty>
           ) : (
             <Table
               name="decided approvals"

@@ -57,16 +57,17 @@ export async function decide(id: string, approved: boolean, reason: string): Pro
 /** So many decisions are on their way at a time. */
 const atOnce = 8;
 
+/** What came of each, by its id. */
 export async function decideAll(
   ids: readonly string[],
   approved: boolean,
   reason: string,
-): Promise<readonly Decision[]> {
+): Promise<ReadonlyMap<string, Decision>> {
   const left = [...ids];
-  const made: Decision[] = [];
+  const made = new Map<string, Decision>();
   const work = async (): Promise<void> => {
     for (let id = left.shift(); id !== undefined; id = left.shift())
-      made.push(await decide(id, approved, reason));
+      made.set(id, await decide(id, approved, reason));
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   return made;

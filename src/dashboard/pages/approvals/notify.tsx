@@ -4,9 +4,11 @@ import { changePrefs, usePrefs } from '../../lib/prefs.ts';
 import { Button } from '../../ui/parts.tsx';
 
 export function NotifySwitch(): JSX.Element {
-  const { notify } = usePrefs();
+  const { notify: wished } = usePrefs();
   const [refused, setRefused] = useState<string | null>(null);
   const can = 'Notification' in globalThis && isSecureContext;
+  // The permission can be taken back in the browser.
+  const notify = wished && can && Notification.permission === 'granted';
   const turnOn = async (): Promise<void> => {
     const answer = await Notification.requestPermission();
     if (answer === 'granted') changePrefs({ notify: true });

@@ -2,30 +2,35 @@
 import './approvals.css';
 import { type JSX, useEffect, useRef, useState } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
+import type { Input } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { counted } from '../../lib/text.ts';
-import { Views } from '../../ui/list.tsx';
+import { SearchInput, Views } from '../../ui/list.tsx';
 import { useNarrow } from '../../ui/narrow.ts';
-import { say, useKeys, useStepKeys } from '../../ui/overlay.tsx';
-import { Answer, Button, Empty, Name, PageHead, Verdict } from '../../ui/parts.tsx';
+import { useKeys, useStepKeys } from '../../ui/overlay.tsx';
+import { Answer, Empty, Name, PageHead, Verdict } from '../../ui/parts.tsx';
+import { waitingInput } from '../home/ahead.ts';
+import { Bulk } from './bulk.tsx';
 import { ApprovalCard, Countdown } from './card.tsx';
 import { History } from './history.tsx';
-import { type Approval, deadlineOf, decide, decideAll, decisions, isOfSample } from './model.ts';
+import { type Approval, deadlineOf, decide, decisions, isOfSample } from './model.ts';
 import { NotifySwitch } from './notify.tsx';
 
 /** The most that the queue shows; a cap is said as one. */
 const max = 200;
 
 export default function Approvals(): JSX.Element {
-  const [{ view = 'waiting' }] = useFilters();
+  const [{ view = 'waiting', search = '' }] = useFilters();
   const env = useEnv();
-  const pending = useCall('listApprovals', {
-    query: { status: 'pending', limit: max, ...(env ? { env } : {}) },
-  });
-  const says = pending.data ? saysOf(pending.data) : null;
+  const input: Input<'listApprovals'> =
+    search === ''
+      ? waitingInput(env)
+      : { query: { status: 'pending', limit: max, search, ...(env ? { env } : {}) } };
+  const pending = useCall('listApprovals', input, { keep: true });
+  const says = pending.data ? saysOf(pending.data, search !== '') : null;
   return (
     <div className="page approvals-page">
       <PageHead title="Approvals" says={says}>
@@ -38,16 +43,25 @@ export default function Approvals(): JSX.Element {
           ['history', 'History'],
         ]}
       />
-      {view === 'history' ? <History /> : <Answer of={pending}>{(list) => <Queue list={list} />}</Answer>}
+      <search className="filter-bar">
+        <SearchInput key={view} of="approvals" holds="Agent, tool, contract, message, person" />
+      </search>
+      {view === 'history' ? (
+        <History />
+      ) : (
+        <Answer of={pending}>{(list) => <Queue list={list} narrowed={search !== ''} />}</Answer>
+      )}
     </div>
   );
 }
 
 /** The sample run's call is named apart: neither the badge nor Home counts it. */
-function saysOf(list: readonly Approval[]): string {
+function saysOf(list: readonly Approval[], narrowed: boolean): string {
   const waiting = list.filter(({ status }) => status === 'pending');
   const size = waiting.filter((one) => !isOfSample(one)).length;
   const hasSample = size < waiting.length;
+  if (narrowed)
+    return `${counted(waiting.length, 'call')} of those that wait ${waiting.length === 1 ? 'fits' : 'fit'}.`;
   if (size === 0) return hasSample ? "Only the sample run's call waits." : 'Nothing waits for a person.';
   const calls = waiting.length === max ? `${max}+ calls` : counted(size, 'call');
   return `${calls} ${size === 1 ? 'waits' : 'wait'} for a person${hasSample ? ", and the sample run's" : ''}.`;
@@ -87,7 +101,13 @@ function useOutcome(chosen: Approval | undefined, list: readonly Approval[]): Ap
   return isLost && found.data?.id === chosen.id ? found.data : chosen;
 }
 
-function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
+function Queue({
+  list,
+  narrowed,
+}: {
+  readonly list: readonly Approval[];
+  readonly narrowed: boolean;
+}): JSX.Element {
   const [{ id }, change] = useFilters();
   const narrow = useNarrow();
   const known = useStore(decisions);
@@ -104,7 +124,20 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
   const chosen = useOutcome(listed, list);
   const rows = queue.map((row) => (row === listed && chosen ? chosen : row));
   const at = chosen ? rows.indexOf(chosen) : -1;
-  useStepKeys(rows, at, (row) => change({ id: row.id }, true));
+  const stepped = useRef(false);
+  useStepKeys(rows, at, (row) => {
+    stepped.current = true;
+    change({ id: row.id }, true);
+  });
+  useEffect(() => {
+    // The focus goes along with j and k: the row is heard, and comes into view.
+    if (!stepped.current || id === undefined) return;
+    stepped.current = false;
+    document.querySelector<HTMLElement>('.queue-open[aria-current]')?.focus();
+  }, [id]);
+  const lastPick = useRef<string | null>(null);
+  const open = rows.filter((row) => statusOf(row, known) === 'pending').map((row) => row.id);
+  const isAll = open.length > 0 && open.every((key) => selected.has(key));
   const press = (approved: boolean) => (): void => {
     if (!chosen || cannot) return;
     change({ id: chosen.id }, true);
@@ -117,14 +150,27 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
   useKeys({
     r: () => document.querySelector<HTMLInputElement>('.approval .reason')?.focus(),
     x: () => chosen && toggle(chosen.id),
+    'shift-x': () => setSelected(new Set(isAll ? [] : open)),
     esc: () => change({ id: undefined }, true),
   });
-  const toggle = (key: string): void =>
+  const toggle = (key: string): void => {
+    lastPick.current = key;
     setSelected((before) => {
       const after = new Set(before);
       if (!after.delete(key)) after.add(key);
       return after;
     });
+  };
+  /** With Shift: all from the last one that was picked. */
+  const pick = (key: string, isRange: boolean): void => {
+    const from = open.indexOf(lastPick.current ?? '');
+    const to = open.indexOf(key);
+    if (!isRange || from < 0 || to < 0) toggle(key);
+    else
+      setSelected(
+        (before) => new Set([...before, ...open.slice(Math.min(from, to), Math.max(from, to) + 1)]),
+      );
+  };
   const card = (approval: Approval): JSX.Element => (
     <ApprovalCard
       approval={approval}
@@ -133,21 +179,37 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
     />
   );
   if (rows.length === 0 && id === undefined) {
-    return (
+    return narrowed ? (
+      <Empty title="No call that waits fits">
+        <p>Change the words, or look at the history.</p>
+      </Empty>
+    ) : (
       <Empty title="Nothing waits for you">
         <p>An agent's call lands here when a contract asks for a person. It appears by itself.</p>
       </Empty>
     );
   }
-  const live = [...selected].filter((key) => rows.some((row) => row.id === key && row.status === 'pending'));
+  const live = open.filter((key) => selected.has(key));
   return (
     <>
-      {live.length > 0 && <Bulk ids={live} onDone={() => setSelected(new Set())} />}
+      {live.length > 0 && <Bulk ids={live} onDone={(left) => setSelected(new Set(left))} />}
+      {open.length > 1 && (
+        <label className="queue-all">
+          <input
+            type="checkbox"
+            checked={isAll}
+            ref={(box) => {
+              if (box) box.indeterminate = live.length > 0 && !isAll;
+            }}
+            onChange={() => setSelected(new Set(isAll ? [] : open))}
+          />
+          Select all {open.length}
+        </label>
+      )}
       <div className="queue">
         <ul className="queue-list" aria-label="Queue">
           {rows.map((row) => {
-            const decision = known[row.id];
-            const status = decision?.state === 'decided' ? decision.approval.status : row.status;
+            const status = statusOf(row, known);
             return (
               <li key={row.id} className={`queue-item ${status === 'pending' ? '' : 'queue-done'}`}>
                 <div className="queue-row">
@@ -156,7 +218,9 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
                     aria-label={`Select ${row.tool_name.slice(0, 60)} of ${row.agent_id.slice(0, 60)}`}
                     checked={selected.has(row.id)}
                     disabled={status !== 'pending'}
-                    onChange={() => toggle(row.id)}
+                    onChange={({ nativeEvent }) =>
+                      pick(row.id, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
+                    }
                   />
                   <button
                     type="button"
@@ -186,6 +250,11 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
   );
 }
 
+const statusOf = (row: Approval, known: ReturnType<typeof decisions.get>): Approval['status'] => {
+  const decision = known[row.id];
+  return decision?.state === 'decided' ? decision.approval.status : row.status;
+};
+
 /** An approval that a link names and the queue does not hold, because it was decided long ago. */
 function Linked({
   id,
@@ -196,59 +265,11 @@ function Linked({
 }): JSX.Element {
   const found = useCall('getApproval', { params: { approval_id: id } });
   if (found.error?.status === 404 || found.error?.status === 422) {
-    return <Empty title="This approval does not exist" />;
+    return (
+      <Empty title="This approval does not exist">
+        <p>It may be of another workspace, or its record is no longer kept. The queue has what waits now.</p>
+      </Empty>
+    );
   }
   return <Answer of={found}>{(approval) => card(approval)}</Answer>;
-}
-
-function Bulk({
-  ids,
-  onDone,
-}: {
-  readonly ids: readonly string[];
-  readonly onDone: () => void;
-}): JSX.Element {
-  const [reason, setReason] = useState('');
-  const [busy, setBusy] = useState(false);
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.scrollIntoView({ block: 'nearest' }), []);
-  const run = (approved: boolean) => async (): Promise<void> => {
-    setBusy(true);
-    const made = await decideAll(ids, approved, reason);
-    setBusy(false);
-    const own = made.filter((one) => one.state === 'decided' && one.mine).length;
-    const lost = made.filter((one) => one.state === 'decided' && !one.mine).length;
-    const failed = made.length - own - lost;
-    const parts = [
-      `${counted(own, 'call')} ${approved ? 'approved' : 'denied'}`,
-      ...(lost > 0 ? [`${lost} decided by others before`] : []),
-      ...(failed > 0 ? [`${failed} failed and still wait`] : []),
-    ];
-    say(`${parts.join(', ')}.`, failed > 0 ? 'deny' : 'allow');
-    onDone();
-  };
-  return (
-    <section className="bulk" aria-label="Bulk decision">
-      <strong>{ids.length} selected</strong>
-      <label>
-        <span className="heard">Reason for all</span>
-        <input
-          ref={field}
-          value={reason}
-          maxLength={2000}
-          placeholder="Reason for all"
-          onChange={(event) => setReason(event.target.value)}
-        />
-      </label>
-      <Button kind="primary" busy={busy} onClick={() => void run(true)()}>
-        Approve {ids.length}
-      </Button>
-      <Button kind="danger" busy={busy} onClick={() => void run(false)()}>
-        Deny {ids.length}
-      </Button>
-      <Button kind="quiet" onClick={onDone}>
-        Clear
-      </Button>
-    </section>
-  );
 }

@@ -3,7 +3,9 @@
 import { type JSX, useRef, useState } from 'react';
 import { ApiError, addressOf, errorOf, type Input, type Reply, unreachable } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { count } from '../../lib/text.ts';
 import { SseReader } from '../../live/sse.ts';
+import { Markdown } from '../../ui/markdown.tsx';
 import { Button, Data, Failed, Field } from '../../ui/parts.tsx';
 
 export interface AssistanceProps {
@@ -16,8 +18,13 @@ export interface AssistanceProps {
 
 export function Assistance(props: AssistanceProps): JSX.Element | null {
   const settings = useCall('aiSettings');
-  if (!settings.data?.configured) return null;
-  return <Configured {...props} />;
+  if (!settings.data) return null;
+  if (settings.data.configured) return <Configured {...props} />;
+  return (
+    <p className="muted">
+      No model is configured: an admin can set one up in Settings, to write descriptions and answer questions.
+    </p>
+  );
 }
 
 function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps): JSX.Element {
@@ -55,18 +62,38 @@ function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps
 interface Message {
   readonly role: 'user' | 'assistant';
   readonly content: string;
+  /** What the assistant tried out for its answer, in its order. */
+  readonly tries?: readonly Try[];
+  readonly usage?: string;
 }
+
+interface Try {
+  readonly id: string;
+  readonly tool: string;
+  /** Absent: it is under way. */
+  readonly ms?: number;
+}
+
+/** What came of a question so far. */
+type Heard = { readonly text: string } | { readonly try: Try } | { readonly usage: string };
+
+const tries: { readonly [tool: string]: string } = {
+  validate_contract: 'Checked its YAML as the hub would',
+  evaluate_contract: 'Judged a call by its YAML',
+};
 
 /** The hub takes so many lines. */
 const maxLines = 50;
 const maxContent = 10_000;
+/** Characters of an answer that are shown. */
+const maxAnswer = 40_000;
 
 /** Asks, and tells the answer as it comes. @throws ApiError */
 async function ask(
   messages: readonly Message[],
   yaml: string,
   signal: AbortSignal,
-  onText: (text: string) => void,
+  onHeard: (heard: Heard) => void,
 ): Promise<void> {
   const response = await fetch(addressOf('assistContracts'), {
     method: 'POST',
@@ -88,7 +115,12 @@ async function ask(
     event: (data) => {
       if (data === '[DONE]') return;
       const frame = JSON.parse(data) as { readonly [name: string]: unknown };
-      if (frame.type === 'content_chunk') onText(String(frame.content));
+      if (frame.type === 'content_chunk') onHeard({ text: String(frame.content) });
+      if (frame.type === 'tool_call_start')
+        onHeard({ try: { id: String(frame.id), tool: String(frame.tool) } });
+      if (frame.type === 'tool_call_result')
+        onHeard({ try: { id: String(frame.id), tool: String(frame.tool), ms: Number(frame.duration_ms) } });
+      if (frame.type === 'usage') onHeard({ usage: usageText(frame) });
       if (frame.type === 'error') failed = String(frame.error);
     },
     comment: () => undefined,
@@ -100,6 +132,17 @@ async function ask(
     parser.take(value);
   }
   if (failed !== null) throw new ApiError(502, 'assistant', failed, null);
+}
+
+function usageText({
+  model,
+  total_tokens: tokens,
+  estimated_cost_usd: cost,
+}: {
+  readonly [name: string]: unknown;
+}) {
+  const price = typeof cost === 'number' ? `, about $${cost.toFixed(4)}` : '';
+  return `${String(model)}, ${count(Number(tokens) || 0)} tokens${price}`;
 }
 
 /** The last block of code in an answer. */
@@ -127,10 +170,17 @@ function Conversation({
     setQuestion('');
     setLines([...asked, { role: 'assistant', content: '' }]);
     let answer = '';
+    let tried: readonly Try[] = [];
+    let usage: string | undefined;
     try {
-      await ask(asked, yaml, cut.signal, (text) => {
-        answer += text;
-        setLines([...asked, { role: 'assistant', content: answer }]);
+      await ask(asked, yaml, cut.signal, (heard) => {
+        if ('text' in heard) answer += heard.text;
+        else if ('usage' in heard) usage = heard.usage;
+        else tried = [...tried.filter(({ id }) => id !== heard.try.id), heard.try];
+        setLines([
+          ...asked,
+          { role: 'assistant', content: answer, tries: tried, ...(usage === undefined ? {} : { usage }) },
+        ]);
       });
     } catch (failure) {
       if (!cut.signal.aborted) {
@@ -150,15 +200,32 @@ function Conversation({
   return (
     <section className="form assistant" aria-label="Assistant">
       <ol className="assistant-lines" aria-live="polite">
-        {lines.map(({ role, content }, index) => {
+        {lines.map(({ role, content, tries: made = [], usage }, index) => {
           const code = role === 'assistant' && !(busy && index === lines.length - 1) ? codeOf(content) : null;
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: lines are only added
             <li key={index} className={`assistant-${role}`}>
               <strong>{role === 'user' ? 'You' : 'Assistant'}</strong>
-              <p className="assistant-text">
-                {content === '' ? '…' : <Data text={content} mono={false} max={20_000} />}
-              </p>
+              {made.map(({ id, tool, ms }) => (
+                <p key={id} className="muted">
+                  {tries[tool] ?? tool}
+                  {ms === undefined ? ' …' : `, in ${count(Math.round(ms))} ms`}
+                </p>
+              ))}
+              {content === '' ? (
+                <p>…</p>
+              ) : role === 'assistant' ? (
+                <Markdown text={content.slice(0, maxAnswer)} />
+              ) : (
+                <p className="assistant-text">
+                  <Data text={content} mono={false} max={20_000} />
+                </p>
+              )}
+              {usage && (
+                <p className="muted numbers">
+                  <Data text={usage} mono={false} />
+                </p>
+              )}
               {code !== null && (
                 <Button onClick={() => onYaml(code)}>Put this YAML into the definition</Button>
               )}

@@ -11,7 +11,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ContractForm } from './form.tsx';
 
@@ -19,13 +19,19 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('getContract', { params: { contract_id: id } });
   const [, change] = useFilters();
   const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
+  /** An older definition that the form begins with. */
+  const [again, setAgain] = useState<object | null>(null);
+  const read = (): void => {
+    setMode('read');
+    setAgain(null);
+  };
   return (
     <Answer of={found} rows={8}>
       {(contract) =>
         mode === 'edit' || mode === 'copy' ? (
           <>
             <ContractForm
-              of={contract}
+              of={again === null ? contract : { ...contract, definition: again }}
               copy={mode === 'copy'}
               onDone={(made) => {
                 say(
@@ -34,11 +40,11 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
                     : `${made} has a new version. Deploy a composition to bring it to agents.`,
                   'allow',
                 );
-                setMode('read');
+                read();
                 change({ id: made }, true);
               }}
             />
-            <Button onClick={() => setMode('read')}>Cancel</Button>
+            <Button onClick={read}>Cancel</Button>
           </>
         ) : (
           <>
@@ -74,6 +80,10 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
               latest={contract.version}
               definition={contract.definition}
               versions={contract.versions}
+              onAgain={(definition) => {
+                setAgain(definition);
+                setMode('edit');
+              }}
             />
             <Delete
               id={id}
@@ -120,11 +130,7 @@ interface Version {
   readonly created_by: string;
 }
 
-const versionColumns = (
-  latest: number,
-  compared: string,
-  compare: (version: string) => void,
-): readonly Column<Version>[] => [
+const versionColumns = (compared: string, compare: (version: string) => void): readonly Column<Version>[] => [
   {
     key: 'version',
     label: 'Version',
@@ -141,7 +147,7 @@ const versionColumns = (
         aria-pressed={String(one.version) === compared}
         onClick={() => compare(String(one.version))}
       >
-        Compare v{latest} with v{one.version}
+        Compare with v{one.version}
       </Button>
     ),
   },
@@ -155,37 +161,65 @@ const versionColumns = (
   },
 ];
 
+/** What changed between any two versions, and the way back to an older one. */
 function Versions(props: {
   readonly id: string;
   readonly latest: number;
   readonly definition: object;
   readonly versions: readonly Version[];
+  readonly onAgain: (definition: object) => void;
 }): JSX.Element | null {
-  const older = props.versions.filter(({ version }) => version !== props.latest);
-  const [chosen, setChosen] = useState('');
-  const other = chosen || String(older[0]?.version ?? '');
-  const found = useCall(
-    'getContractVersion',
-    { params: { contract_id: props.id, version: other } },
-    { enabled: other !== '' },
-  );
-  if (older.length === 0) return null;
+  const { id, latest, versions } = props;
+  const newestFirst = [...versions].sort((a, b) => b.version - a.version);
+  const [chosen, setChosen] = useState({ from: '', to: '' });
+  const to = chosen.to || String(latest);
+  const from =
+    chosen.from || String(newestFirst.find(({ version }) => String(version) !== to)?.version ?? '');
+  const older = useVersion(id, from);
+  const newer = useVersion(id, to === String(latest) ? '' : to);
+  const after = to === String(latest) ? props.definition : newer.data?.definition;
+  if (versions.length < 2) return null;
   return (
-    <section className="form">
+    <section className="form" aria-label="What changed">
       <h3>What changed</h3>
       <Table
         name="versions of a contract"
-        rows={older}
-        columns={versionColumns(props.latest, other, setChosen)}
+        rows={newestFirst.filter(({ version }) => String(version) !== to)}
+        columns={versionColumns(from, (version) => setChosen({ from: version, to }))}
         keyOf={({ version }) => String(version)}
-        bar={<span className="muted">{counted(older.length, 'older version')}</span>}
+        bar={<span className="muted">{counted(versions.length, 'version')}</span>}
       />
-      <Answer of={found} rows={4}>
-        {(one) => <Diff before={definitionText(one.definition)} after={definitionText(props.definition)} />}
+      <div className="filter-bar">
+        <Select
+          label="Changes up to"
+          value={to}
+          options={newestFirst.map(({ version }) => [String(version), `v${version}`] as const)}
+          onValue={(next) => setChosen({ from: next === from ? '' : from, to: next })}
+        />
+      </div>
+      <Answer of={older}>
+        {(before) => (
+          <>
+            <p className="muted">
+              From v{from} to v{to}
+            </p>
+            {after ? (
+              <Diff before={definitionText(before.definition)} after={definitionText(after)} />
+            ) : (
+              newer.error && <Failed error={newer.error} onRetry={() => void newer.refetch()} />
+            )}
+            <div className="decide-buttons">
+              <Button onClick={() => props.onAgain(before.definition)}>Edit again from v{from}</Button>
+            </div>
+          </>
+        )}
       </Answer>
     </section>
   );
 }
+
+const useVersion = (id: string, version: string) =>
+  useCall('getContractVersion', { params: { contract_id: id, version } }, { enabled: version !== '' });
 
 function Delete({
   id,

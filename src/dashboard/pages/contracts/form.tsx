@@ -3,11 +3,12 @@
 import { type JSX, useMemo, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
-import { useAction } from '../../lib/query.ts';
+import { useAction, useCall } from '../../lib/query.ts';
 import { severities } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Button, Data, Failed, Field, Select } from '../../ui/parts.tsx';
 import { Assistance } from './assistance.tsx';
+import { Caught } from './caught.tsx';
 import { type Starter, starters } from './starters.ts';
 
 export interface FormContract {
@@ -26,14 +27,17 @@ export interface FormProps {
   readonly draft?: FormContract;
   /** A new one that begins as a copy. */
   readonly copy?: boolean;
+  /** Where the call was seen that the draft is made of: what it would have caught there is asked for at once. */
+  readonly seenIn?: string;
   readonly onDone: (id: string) => void;
 }
 
 const first = starters[0];
 
-export function ContractForm({ of, draft, copy, onDone }: FormProps): JSX.Element {
+export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JSX.Element {
   const begun = of ?? draft;
   const isNew = of === undefined || copy === true;
+  const tools = useSeenTools();
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
   const [form, setForm] = useState({
@@ -133,8 +137,15 @@ export function ContractForm({ of, draft, copy, onDone }: FormProps): JSX.Elemen
         onDescription={change('description')}
         onYaml={change('text')}
       />
-      <Editor label="Definition as YAML" value={form.text} onValue={change('text')} problems={problems} />
+      <Editor
+        label="Definition as YAML"
+        value={form.text}
+        onValue={change('text')}
+        problems={problems}
+        tools={tools}
+      />
       <Problems of={problems} />
+      <Caught id={form.id} type={form.type} text={form.text} broken={broken} seenIn={seenIn} />
       {error && <Failed error={error} />}
       <div className="decide-buttons">
         <Button kind="primary" submit busy={create.isPending || update.isPending} disabled={broken}>
@@ -144,6 +155,12 @@ export function ContractForm({ of, draft, copy, onDone }: FormProps): JSX.Elemen
       </div>
     </form>
   );
+}
+
+/** Tools that agents called in the last day or so, the most used first. */
+function useSeenTools(): readonly string[] {
+  const { data } = useCall('eventFacets', { query: {} });
+  return data?.facets.tool_name.top.map(({ value }) => value) ?? [];
 }
 
 export const Problems = ({ of }: { readonly of: ReturnType<typeof problemsOfContract> }): JSX.Element => (

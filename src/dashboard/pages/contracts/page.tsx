@@ -3,20 +3,22 @@
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
-import { counted } from '../../lib/text.ts';
+import { count, counted } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { Editor } from '../../ui/editor.tsx';
 import { ListWithPanel, SearchInput } from '../../ui/list.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Failed, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Dialog } from '../../ui/overlay.tsx';
+import { Button, Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
-import { starterBundle } from './starters.ts';
+import { Import } from './import.tsx';
 
 type Row = Reply<'listContracts'>[number];
+
+/** The most that the library shows; a cap is said as one. */
+const max = 1000;
 
 export const contractTypes = ['pre', 'post', 'session', 'sandbox'] as const;
 const tagsOf = ({ tags }: Row): readonly string[] => (Array.isArray(tags) ? tags : []);
@@ -65,7 +67,7 @@ export default function Contracts(): JSX.Element {
     'listContracts',
     {
       query: {
-        limit: 1000,
+        limit: max,
         ...(search ? { search } : {}),
         ...(type ? { type } : {}),
         ...(tag ? { tag } : {}),
@@ -80,7 +82,8 @@ export default function Contracts(): JSX.Element {
       <PageHead
         title="Contracts"
         says={
-          found.data && `${counted(found.data.length, 'contract')} ${narrowed ? 'fit' : 'in the library'}.`
+          found.data &&
+          `${found.data.length === max ? `${count(max)}+ contracts` : counted(found.data.length, 'contract')} ${narrowed ? 'fit' : 'in the library'}.`
         }
       >
         <Button icon="upload" onClick={() => setOpen('import')}>
@@ -134,36 +137,5 @@ export default function Contracts(): JSX.Element {
       </Dialog>
       <Import open={open === 'import'} onClose={() => setOpen(null)} />
     </div>
-  );
-}
-
-function Import({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
-  const [text, setText] = useState(starterBundle);
-  const run = useAction('importContracts', ['listContracts', 'listCompositions']);
-  const done = ({ contracts_created: made, contracts_updated: changed }: Reply<'importContracts'>): void => {
-    say(
-      `${counted(made.length, 'contract')} added, ${counted(changed.length, 'contract')} got a new version.`,
-      'allow',
-    );
-    onClose();
-  };
-  return (
-    <Dialog title="Import bundle" shape="wide" open={open} onClose={onClose}>
-      <p className="page-says">
-        The bundle is taken apart into contracts, and a composition of its name is made unless there is one.
-      </p>
-      {open && <Editor label="Bundle as YAML" value={text} onValue={setText} />}
-      {run.error && <Failed error={run.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="primary"
-          busy={run.isPending}
-          onClick={() => run.mutate({ body: { yaml_content: text } }, { onSuccess: done })}
-        >
-          Import bundle
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-      </div>
-    </Dialog>
   );
 }

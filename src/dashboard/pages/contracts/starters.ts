@@ -34,6 +34,29 @@ then:
 `,
   },
   {
+    name: 'Watch without refusing',
+    type: 'pre',
+    text: `mode: observe
+tool: refund
+when:
+  args.amount: { gt: 500 }
+then:
+  effect: deny
+  message: "A refund of {args.amount} is large."
+`,
+  },
+  {
+    name: 'Redact a result',
+    type: 'post',
+    text: `tool: "*"
+when:
+  output.text: { matches: "AKIA[0-9A-Z]{16}" }
+then:
+  effect: redact
+  message: "The result held a key."
+`,
+  },
+  {
     name: 'Limit a session',
     type: 'session',
     text: `limits:

@@ -62,6 +62,8 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
   const parent = textOf(payload.parent_call_id);
   const contract = textOf(payload.decision_name);
   const reason = textOf(payload.reason);
+  const session = textOf(payload.session_id);
+  const policy = textOf(payload.policy_version);
   const principal = payload.principal;
   return (
     <div className="event-detail">
@@ -82,7 +84,9 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
       </section>
       <dl className="facts">
         <Row name="Agent">
-          <Data text={event.agent_id} />
+          <Link to="/agents" search={{ id: event.agent_id } as never}>
+            <Data text={event.agent_id} />
+          </Link>
         </Row>
         <Row name="Environment">
           <Env of={event.env} />
@@ -95,7 +99,9 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         </Row>
         {contract && (
           <Row name="Decided by">
-            <Data text={contract} />{' '}
+            <Link to="/contracts" search={{ id: contract } as never}>
+              <Data text={contract} />
+            </Link>{' '}
             {textOf(payload.decision_source) && (
               <span className="tag">
                 <Data text={String(payload.decision_source)} max={40} />
@@ -113,7 +119,16 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         )}
         {parent && (
           <Row name="Called by">
-            <Data text={parent} />
+            <Link to="/events" search={{ call_id: parent, range: '30d' } as never}>
+              <Data text={parent} />
+            </Link>
+          </Row>
+        )}
+        {session && (
+          <Row name="Session">
+            <Link to="/runs" search={{ agent: event.agent_id, session } as never}>
+              <Data text={session} />
+            </Link>
           </Row>
         )}
         {principal !== null && typeof principal === 'object' && (
@@ -121,9 +136,9 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
             <Data text={plainJson(principal)} max={400} />
           </Row>
         )}
-        {textOf(payload.policy_version) && (
+        {policy && (
           <Row name="Policy version">
-            <Data text={String(payload.policy_version)} />
+            <Data text={policy} />
           </Row>
         )}
         {event.sent_by && (

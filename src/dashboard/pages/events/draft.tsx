@@ -49,5 +49,5 @@ export default function DraftForm({
   readonly event: Reply<'getEvent'>;
   readonly onDone: (id: string) => void;
 }): JSX.Element {
-  return <ContractForm draft={draftOf(event)} onDone={onDone} />;
+  return <ContractForm draft={draftOf(event)} seenIn={event.env} onDone={onDone} />;
 }

@@ -3,7 +3,7 @@ import { type JSX, useState } from 'react';
 import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { count } from '../../lib/text.ts';
-import { Answer, Name } from '../../ui/parts.tsx';
+import { Answer, Name, Verdict } from '../../ui/parts.tsx';
 import { facetLabels, facetNames, type filterOf } from './filters.ts';
 
 const few = 6;
@@ -33,12 +33,13 @@ export function Facets({ filter }: { readonly filter: ReturnType<typeof filterOf
                         <button
                           type="button"
                           className="facet-value"
+                          title={name === 'verdict' ? value : undefined}
                           aria-pressed={search[name] === value}
                           onClick={() =>
                             change({ [name]: search[name] === value ? undefined : value, id: undefined })
                           }
                         >
-                          <Name text={value} />
+                          {name === 'verdict' ? <Verdict of={value} /> : <Name text={value} />}
                           <span className="muted numbers">{count(size)}</span>
                         </button>
                       </li>

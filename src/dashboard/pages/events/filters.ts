@@ -7,6 +7,7 @@ import { envs } from '../../lib/search.ts';
 export const minuteMs = 60_000;
 
 export const ranges = [
+  ['15m', 'Last 15 minutes', 15],
   ['1h', 'Last hour', 60],
   ['6h', 'Last 6 hours', 360],
   ['24h', 'Last 24 hours', 1_440],
@@ -49,6 +50,12 @@ export function spanOf({ since, until, range }: Search, now: number): Span {
   const [key, , minutes] = ranges.find(([one]) => one === range) ?? dayRange;
   return { from: end - minutes * minuteMs, until: end, open: true, range: key };
 }
+
+/** A span as the address names it. */
+export const instantsOf = ({ from, until }: Pick<Span, 'from' | 'until'>) => ({
+  since: new Date(from).toISOString(),
+  until: new Date(until).toISOString(),
+});
 
 type Filters = NonNullable<Input<'eventFacets'>['query']>;
 

@@ -14,7 +14,7 @@ import { followFrames } from '../../live/live.ts';
 import { envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { SearchInput, Views } from '../../ui/list.tsx';
-import { Answer, Button, Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Answer, Button, Empty, Name, PageHead, Select, Verdict } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import { EventPanel } from './detail.tsx';
@@ -24,11 +24,13 @@ import {
   facetLabels,
   facetNames,
   filterOf,
+  instantsOf,
   minuteMs,
   ranges,
   type Span,
   spanOf,
 } from './filters.ts';
+import { OwnRange } from './own-range.tsx';
 import { TailView } from './tail.tsx';
 
 export type EventRow = Reply<'searchEvents'>[number];
@@ -121,11 +123,14 @@ function Searched(): JSX.Element {
           compact
           label="Time range"
           value={search.since ? 'own' : (search.range ?? '24h')}
-          options={[
-            ...(search.since ? [['own', 'Chosen on the chart'] as const] : []),
-            ...ranges.map(([key, label]) => [key, label] as const),
-          ]}
-          onValue={(range) => change({ range, since: undefined, until: undefined })}
+          options={[...ranges.map(([key, label]) => [key, label] as const), ['own', 'From and to']]}
+          onValue={(range) =>
+            change(
+              range === 'own'
+                ? { range: undefined, ...instantsOf(span) }
+                : { range, since: undefined, until: undefined },
+            )
+          }
         />
         <Button
           icon={follow ? 'pause' : 'play'}
@@ -139,6 +144,7 @@ function Searched(): JSX.Element {
         <Export command="exportCsv" format="csv" filter={filter} />
       </PageHead>
       <EventViews />
+      {search.since && <OwnRange span={span} />}
       <SearchBar />
       <Histogram filter={filter} span={span} />
       <div className="events-columns">
@@ -185,7 +191,7 @@ function Chips(): JSX.Element {
         .map((name) => (
           <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
             {name in facetLabels ? facetLabels[name as keyof typeof facetLabels] : name.replace('_', ' ')}:{' '}
-            <Name text={search[name] ?? ''} />
+            {name === 'verdict' ? <Verdict of={search[name] ?? ''} /> : <Name text={search[name] ?? ''} />}
             <Icon name="x" />
             <span className="heard">remove</span>
           </button>
@@ -238,13 +244,7 @@ function Histogram({ filter, span }: { readonly filter: Filter; readonly span: S
             until={until}
             bucketMs={bucketMs}
             buckets={list.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))}
-            onRange={(since, to) =>
-              change({
-                since: new Date(since).toISOString(),
-                until: new Date(to).toISOString(),
-                range: undefined,
-              })
-            }
+            onRange={(since, to) => change({ ...instantsOf({ from: since, until: to }), range: undefined })}
           />
         )}
       </Answer>

@@ -1,0 +1,169 @@
+// What the values of a call's arguments are: edits of files, commands, sums of money, paths and addresses. It reads
+// names that tools use; what it does not know is shown as it is.
+
+type Arguments = { readonly [name: string]: unknown };
+
+export interface FileEdit {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** `old_string`, `oldString` and `old-string` are one name. */
+const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
+
+const beforeNames = new Set(['oldstring', 'oldtext', 'oldstr', 'before', 'search', 'original']);
+const afterNames = new Set(['newstring', 'newtext', 'newstr', 'after', 'replace', 'replacement', 'updated']);
+
+const pairOf = (args: Arguments): { readonly names: readonly string[]; readonly edit: FileEdit } | null => {
+  const find = (names: ReadonlySet<string>) =>
+    Object.entries(args).find(([name, value]) => names.has(plainName(name)) && typeof value === 'string');
+  const [before, after] = [find(beforeNames), find(afterNames)];
+  return before && after
+    ? { names: [before[0], after[0]], edit: { before: String(before[1]), after: String(after[1]) } }
+    : null;
+};
+
+const isMap = (value: unknown): value is Arguments =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The edits that a call makes, and the arguments that say them. */
+export function editsOf(args: Arguments): {
+  readonly names: readonly string[];
+  readonly edits: readonly FileEdit[];
+} {
+  const own = pairOf(args);
+  if (own) return { names: own.names, edits: [own.edit] };
+  for (const [name, value] of Object.entries(args)) {
+    if (!Array.isArray(value) || value.length === 0) continue;
+    const pairs = value.map((one) => (isMap(one) ? pairOf(one) : null));
+    // A list that says more than edits is shown as it is: nothing may be left out.
+    const isWhole = pairs.every((pair, at) => pair && Object.keys(value[at]).length === pair.names.length);
+    if (isWhole) return { names: [name], edits: pairs.flatMap((pair) => (pair ? [pair.edit] : [])) };
+  }
+  return { names: [], edits: [] };
+}
+
+const commandNames = new Set(['command', 'cmd', 'script', 'shell', 'commandline', 'argv']);
+
+/** A command as one text; a list of words is quoted where a shell would need it. */
+export function commandOf(name: string, value: unknown): string | null {
+  if (!commandNames.has(plainName(name))) return null;
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value) || value.length === 0 || !value.every((one) => typeof one === 'string'))
+    return null;
+  return value
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+    .join(' ');
+}
+
+/** Whether a text is the difference of files as `diff` and `git` write it. */
+export const isPatch = (name: string, value: unknown): value is string =>
+  ['patch', 'diff', 'unifieddiff'].includes(plainName(name)) &&
+  typeof value === 'string' &&
+  /^(?:@@|[+-])/m.test(value);
+
+export const patchLines = (text: string) =>
+  text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line, at) => {
+      const isHead = /^(?:\+\+\+|---|\*\*\*|@@|diff |index )/.test(line);
+      const kind = isHead
+        ? 'same'
+        : line.startsWith('+')
+          ? 'added'
+          : line.startsWith('-')
+            ? 'removed'
+            : 'same';
+      return { at, kind, text: kind === 'same' ? line : line.slice(1) } as const;
+    });
+
+const moneyNames =
+  /^(?:amount|price|total|subtotal|cost|fee|budget|refund|balance|sum)(?:cents|minor|pence)?$/;
+
+/** A sum with its currency, such as `EUR 900.00`; null when the arguments do not say which currency it is in. */
+export function moneyOf(name: string, value: unknown, args: Arguments): string | null {
+  if (isMap(value)) {
+    const inner = value.amount ?? value.value;
+    return Object.keys(value).length === 2 && typeof inner !== 'object'
+      ? moneyOf('amount', inner, value)
+      : null;
+  }
+  const plain = plainName(name);
+  const currency = Object.entries(args).find(([key]) => /^currency(?:code)?$/.test(plainName(key)))?.[1];
+  const isNumber =
+    typeof value === 'number' || (typeof value === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(value));
+  if (!moneyNames.test(plain) || !isNumber) return null;
+  if (typeof currency !== 'string' || !/^[A-Za-z]{3}$/.test(currency)) return null;
+  if (!Number.isFinite(Number(value)) || Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER) return null;
+  const options = { style: 'currency', currency, currencyDisplay: 'code' } as const;
+  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', options).resolvedOptions();
+  const isMinor = /(?:cents|minor|pence)$/.test(plain);
+  const sum = isMinor ? Number(value) / 10 ** digits : Number(value);
+  // A fraction that the currency does not have is not rounded away.
+  const written = new Intl.NumberFormat('en', { ...options, maximumFractionDigits: 12 }).format(sum);
+  return written.replaceAll('\u00a0', ' ');
+}
+
+const pathNames =
+  /^(?:path|file|filename|filepath|dir|directory|folder|cwd|workdir|workingdirectory|source|destination|target|from|to)$/;
+
+/** A path as what leads to its last part, and that part. */
+export function pathOf(name: string, value: unknown): readonly [folder: string, last: string] | null {
+  if (!pathNames.test(plainName(name)) || typeof value !== 'string') return null;
+  if (value.includes('://') || value.includes('\n') || value.length > 1_000) return null;
+  const parts = /^(.*[/\\])([^/\\]+[/\\]?)$/.exec(value);
+  return parts ? [parts[1] ?? '', parts[2] ?? ''] : null;
+}
+
+/** An address as what stands before its host, the host that is really meant, and the rest. */
+export function addressParts(value: unknown): readonly [before: string, host: string, rest: string] | null {
+  if (typeof value !== 'string' || value.length > 1_000 || !/^https?:\/\//i.test(value)) return null;
+  const { host = '' } = URL.canParse(value) ? new URL(value) : {};
+  const end = value.search(/(?<=^https?:\/\/[^/?#\\]*)[/?#\\]/i);
+  const authority = end < 0 ? value : value.slice(0, end);
+  // Written otherwise than it is read, by a port that is the default or letters of another script: shown as it is.
+  if (host === '' || !authority.toLowerCase().endsWith(host)) return null;
+  const at = authority.length - host.length;
+  return [value.slice(0, at), value.slice(at, authority.length), value.slice(authority.length)];
+}
+
+export type CommandPart = readonly [
+  kind: 'program' | 'flag' | 'text' | 'operator' | 'variable' | 'plain',
+  text: string,
+];
+
+/**
+ * A command in parts, for colours only: where a program's name stands, flags, quoted texts, variables, and the signs
+ * that join commands. It judges nothing.
+ */
+export function commandParts(command: string): readonly CommandPart[] {
+  const sign =
+    /(\s+)|('[^']*'?)|("(?:\\[\s\S]|[^"\\])*"?)|(\$\((?!\()|[`;|&<>(){}]+|\n)|(\$\{[^}]*\}?|\$\w+)|((?:\\[\s\S]|[^\s'"`;|&<>(){}$\\])+|\$|\\)/g;
+  const parts: CommandPart[] = [];
+  let isStart = true;
+  for (const match of command.matchAll(sign)) {
+    const [all, space, single, double, operator, variable, word] = match;
+    if (space !== undefined) {
+      if (space.includes('\n')) isStart = true;
+      parts.push(['plain', all]);
+    } else if (operator !== undefined) {
+      parts.push(['operator', all]);
+      isStart = !/^[<>]+$/.test(operator);
+    } else if (single !== undefined || double !== undefined) {
+      parts.push([isStart ? 'program' : 'text', all]);
+      isStart = false;
+    } else if (variable !== undefined) {
+      parts.push(['variable', all]);
+      isStart = false;
+    } else if (word !== undefined) {
+      const isSetting = isStart && /^\w+=/.test(word);
+      parts.push([
+        isSetting ? 'variable' : isStart ? 'program' : word.startsWith('-') ? 'flag' : 'plain',
+        all,
+      ]);
+      if (!isSetting) isStart = false;
+    }
+  }
+  return parts;
+}

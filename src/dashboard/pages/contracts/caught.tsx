@@ -1,0 +1,137 @@
+// Which past calls a contract would have caught, before anybody saves it: the hub judges the newest calls by the
+// contract alone, against nothing, which allows all.
+import { type JSX, useEffect, useRef, useState } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
+import { bundleOfContract } from '../../lib/engine.ts';
+import { useAction } from '../../lib/query.ts';
+import { type Env, envs, useEnv } from '../../lib/search.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Button, Failed, Select } from '../../ui/parts.tsx';
+import { type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
+
+const maxCalls = 10_000;
+const shownCalls = 100;
+
+type Replay = Reply<'replayBundle'>;
+
+export interface CaughtProps {
+  readonly id: string;
+  readonly type: string;
+  readonly text: string;
+  /** The text has errors: it cannot be judged by. */
+  readonly broken: boolean;
+  /** The environment of the call that it is made of; absent: asked for by a press. */
+  readonly seenIn?: string | undefined;
+}
+
+export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Element {
+  const chosen = useEnv();
+  const [env, setEnv] = useState<Env>(envs.find((one) => one === seenIn) ?? chosen ?? 'production');
+  const replay = useAction('replayBundle');
+  const bundle = bundleOfContract(id, type, text);
+  const [asked, setAsked] = useState<string | null>(null);
+  const ask = (): void => {
+    setAsked(bundle + env);
+    replay.mutate({
+      body: { yaml_content: bundle, env, calls: maxCalls, limit: shownCalls },
+    } as Input<'replayBundle'>);
+  };
+  const begun = useRef(false);
+  useEffect(() => {
+    if (seenIn === undefined || broken || begun.current) return;
+    begun.current = true;
+    ask();
+  });
+  const isOld = replay.data !== undefined && asked !== bundle + env;
+  return (
+    <section className="form" aria-label="Calls it would have caught">
+      <h3>What it would have caught</h3>
+      <div className="decide-buttons">
+        <Select
+          compact
+          label="Calls of"
+          value={env}
+          options={envs.map((one) => [one, one] as const)}
+          onValue={(next) => setEnv(next as Env)}
+        />
+        <Button icon="play" busy={replay.isPending} disabled={broken} onClick={ask}>
+          {replay.data ? 'Look again' : `Look at the newest ${count(maxCalls)} calls`}
+        </Button>
+        {isOld && <span className="field-error">This is of the text before your last change.</span>}
+      </div>
+      {replay.error && <Failed error={replay.error} />}
+      {/* Said to who listens when it comes. */}
+      <div role="status">
+        {replay.isPending && !replay.data && <p className="muted">The hub judges past calls by it…</p>}
+        {replay.data && <Sums of={replay.data} />}
+      </div>
+      {replay.data && (
+        <ReplayTable
+          says="would have been caught"
+          calls={replay.data.results.map(callOf)}
+          leftOut={replay.data.results_left_out}
+        />
+      )}
+    </section>
+  );
+}
+
+const effects = [
+  ['newly_denied', 'tone-deny', 'denied'],
+  ['newly_asked', 'tone-ask', 'asked a person about'],
+  ['newly_observed', 'tone-observe', 'only observed'],
+] as const;
+
+function Sums({ of }: { readonly of: Replay }): JSX.Element {
+  const { totals, calls_seen: seen, calls_in_window: all, window } = of;
+  if (of.skipped_contracts.candidate > 0) {
+    return (
+      <p>
+        It looks at what tools give back, which the hub does not store: past calls cannot be judged by it.
+      </p>
+    );
+  }
+  if (seen === 0) return <p>No agent reported a call in {window.env ?? 'the hub'} in the last 7 days.</p>;
+  const found = effects.filter(([effect]) => totals[effect] > 0);
+  return (
+    <>
+      <p className="numbers">
+        Of {seen < all ? `the newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')} of the
+        last 7 days in {window.env} it would have{' '}
+        {found.length === 0
+          ? 'caught none'
+          : found.map(([effect, tone, word], index) => (
+              <span key={effect}>
+                {index > 0 && ', '}
+                {word} <strong className={tone}>{count(totals[effect])}</strong>
+              </span>
+            ))}
+        .
+      </p>
+      {totals.uncertain > 0 && (
+        <p className="numbers">
+          {count(totals.uncertain)} {totals.uncertain === 1 ? 'is' : 'are'} uncertain: a person would decide,
+          or the record of the call does not hold everything that matters.
+        </p>
+      )}
+      {of.truncated && (
+        <p className="field-error">
+          The time was over before all calls had been seen: the sums are of these.
+        </p>
+      )}
+    </>
+  );
+}
+
+const decisions = {
+  allow: 'allow',
+  deny: 'deny',
+  approve: 'approve',
+  would_deny: 'call_would_deny',
+} as const;
+
+/** Before it is what was recorded, not what nothing would have decided. */
+const callOf = (one: Replay['results'][number]): ReplayedCall => ({
+  ...replayedCall(one, decisions, one.candidate.contract_id),
+  before: one.recorded_verdict,
+});

@@ -1,0 +1,74 @@
+// A span of time by its ends, typed: in the viewer's zone, or in UTC where that is chosen.
+import { type JSX, useState } from 'react';
+import { usePrefs } from '../../lib/prefs.ts';
+import { useFilters } from '../../lib/search.ts';
+import { Button, Field } from '../../ui/parts.tsx';
+import { instantsOf, minuteMs, type Span } from './filters.ts';
+
+/** What a field of date and time holds for an instant. */
+const fieldText = (instant: number, utc: boolean): string => {
+  const shift = utc ? 0 : new Date(instant).getTimezoneOffset() * minuteMs;
+  return new Date(instant - shift).toISOString().slice(0, 16);
+};
+
+const instantOf = (text: string, utc: boolean): number => Date.parse(utc ? `${text}Z` : text);
+
+export function OwnRange({ span }: { readonly span: Span }): JSX.Element {
+  const { utc } = usePrefs();
+  const shown = { from: fieldText(span.from, utc), until: span.open ? '' : fieldText(span.until, utc) };
+  // Of other ends, it begins anew with these.
+  return <Ends key={`${shown.from} ${shown.until} ${utc}`} shown={shown} utc={utc} />;
+}
+
+function Ends({
+  shown,
+  utc,
+}: {
+  readonly shown: { readonly from: string; readonly until: string };
+  readonly utc: boolean;
+}): JSX.Element {
+  const [, change] = useFilters();
+  const [{ from, until }, setEnds] = useState(shown);
+  const [first, last] = [instantOf(from, utc), until === '' ? null : instantOf(until, utc)];
+  const wrong = Number.isNaN(first)
+    ? 'Say when it begins.'
+    : last !== null && last <= first
+      ? 'It ends before it begins.'
+      : null;
+  const zone = utc ? 'UTC' : 'your time';
+  return (
+    <form
+      className="own-range"
+      aria-label="Time range"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (wrong !== null) return;
+        const ends = instantsOf({ from: first, until: last ?? first });
+        change({ since: ends.since, until: last === null ? undefined : ends.until });
+      }}
+    >
+      <Field
+        label={`From (${zone})`}
+        type="datetime-local"
+        value={from}
+        onValue={(next) => setEnds({ from: next, until })}
+      />
+      <Field
+        label={`To (${zone})`}
+        type="datetime-local"
+        value={until}
+        onValue={(next) => setEnds({ from, until: next })}
+      />
+      <Button submit disabled={wrong !== null}>
+        Show this time
+      </Button>
+      {wrong ? (
+        <p className="field-error" role="alert">
+          {wrong}
+        </p>
+      ) : (
+        until === '' && <p className="muted">Without an end it goes on, live.</p>
+      )}
+    </form>
+  );
+}

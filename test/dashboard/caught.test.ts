@@ -1,0 +1,87 @@
+// A contract before it is saved: which of the calls that agents reported it would have caught.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+
+let hub: HubProcess;
+let cookie: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  const { key } = await hub.key(cookie, 'staging');
+  const events = ['/srv/.env', '/srv/.env', '/srv/a.ts', '/srv/b.ts'].map((path, n) => ({
+    call_id: `read-${n}`,
+    agent_id: 'reader-1',
+    tool_name: 'read_file',
+    verdict: n === 0 ? 'call_denied' : 'call_allowed',
+    timestamp: new Date(Date.now() - 60_000 * (n + 1)).toISOString(),
+    payload: { tool_args: { path } },
+  }));
+  const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'reader-1', body: { events } });
+  expect(status).toBe(200);
+});
+afterAll(() => hub.remove());
+
+describe('a contract that is made from an event', () => {
+  it('shows at once which calls of its environment it would have caught, each to be opened', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?search=read-1');
+    await page.getByRole('table').getByRole('button', { name: 'read_file' }).click();
+    await page.getByRole('button', { name: 'Make a contract from this event' }).click();
+    const form = page.getByRole('dialog', { name: 'New contract' });
+    const caught = form.getByRole('region', { name: 'Calls it would have caught' });
+    await caught.getByText('Of 4 calls of the last 7 days in staging it would have denied 2.').waitFor();
+    const rows = caught.getByRole('table').getByRole('row');
+    // The first is the head.
+    expect(await rows.count()).toBe(3);
+    expect(await rows.nth(1).textContent()).toMatch(/denied\s*deny/);
+    expect(await rows.nth(2).textContent()).toMatch(/allowed\s*deny/);
+    await accessible(page);
+    const opening = seen.context.waitForEvent('page');
+    await rows
+      .nth(2)
+      .getByRole('link', { name: /read_file/ })
+      .click();
+    const call = await opening;
+    await call
+      .getByRole('dialog', { name: 'Event' })
+      .getByText('/srv/.env')
+      .or(call.getByText('.env'))
+      .first()
+      .waitFor();
+    await call.close();
+    // What was typed is still there, and the answer says that it is of another text once it is.
+    await form.getByRole('textbox', { name: 'Definition as YAML' }).focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.press('Delete');
+    await page.keyboard.insertText(
+      'tool: "*"\nwhen:\n  args.path: { exists: true }\nthen:\n  effect: approve\n  message: m\n',
+    );
+    await caught.getByText('This is of the text before your last change.').waitFor();
+    await caught.getByRole('button', { name: 'Look again' }).click();
+    await caught.getByText('it would have asked a person about 4').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('looks where it is told to, and says when nothing was reported there or nothing can be said', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('button', { name: 'New contract' }).click();
+    const form = page.getByRole('dialog', { name: 'New contract' });
+    const caught = form.getByRole('region', { name: 'Calls it would have caught' });
+    const look = caught.getByRole('button', { name: /^Look/ });
+    await look.click();
+    await caught.getByText('No agent reported a call in production in the last 7 days.').waitFor();
+    await caught.getByLabel('Calls of').selectOption('staging');
+    await look.click();
+    await caught.getByText('it would have denied 2.').waitFor();
+    await form.getByRole('button', { name: 'Limit a session' }).click();
+    await look.click();
+    await caught.getByText('it would have caught none.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});

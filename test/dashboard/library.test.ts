@@ -1,0 +1,196 @@
+// Writing contracts: what the editor offers and explains, versions compared and taken up again, bundles brought in as
+// files, and a session that ends while somebody writes.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blocksOf } from '../../src/dashboard/lib/markdown.ts';
+import { explained, offeredAt } from '../../src/dashboard/ui/rule-words.ts';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
+  const { key } = await hub.key(cookie);
+  const events = [{ call_id: '1', tool_name: 'wire_transfer', verdict: 'call_allowed' }];
+  expect((await hub.call('POST', '/api/v1/events', { key, agent: 'seen', body: { events } })).status).toBe(
+    200,
+  );
+});
+afterAll(() => hub.remove());
+
+describe('the form of a contract', () => {
+  it('offers what fits the place, tools that agents called, and explains a word under the pointer', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('button', { name: 'New contract' }).click();
+    const form = page.getByRole('dialog', { name: 'New contract' });
+    const editor = form.getByRole('textbox', { name: 'Definition as YAML' });
+    await editor.focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.press('Delete');
+    await page.keyboard.type('tool: wi');
+    await form.getByRole('option', { name: /wire_transfer/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('\nthen:\neffect: ap');
+    await form.getByRole('option', { name: /approve/ }).waitFor();
+    expect(await form.locator('.cm-tooltip-autocomplete').getByRole('option').count()).toBe(1);
+    await page.keyboard.press('Enter');
+    await form.locator('.cm-line').filter({ hasText: 'tool: wire_transfer' }).waitFor();
+    await form.locator('.cm-line').filter({ hasText: 'effect: approve' }).waitFor();
+    await form.locator('.cm-line').filter({ hasText: 'effect: approve' }).getByText('effect').hover();
+    await form.getByText(/^deny refuses the call, approve asks a person/).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('keeps everything that was typed while the session ends, in each field, and saves it then', async () => {
+    const own = await hub.login();
+    const seen = await view(hub.url, { cookie: own });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('button', { name: 'New contract' }).click();
+    const form = page.getByRole('dialog', { name: 'New contract' });
+    await form.getByLabel('Id').fill('typed-before');
+    await form.getByLabel('Name').fill('Typed before');
+    await form.getByLabel('Tags').fill('one, two');
+    await form.getByLabel('Description').fill('All of this stays');
+    await form.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('# so does this');
+    await hub.call('POST', '/api/v1/auth/logout', { cookie: own });
+    const again = page.getByRole('dialog', { name: 'Sign in again' });
+    await again.getByLabel('Password').fill('correct horse battery');
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'hidden' });
+    expect(await form.getByLabel('Tags').inputValue()).toBe('one, two');
+    await form.locator('.cm-line').filter({ hasText: '# so does this' }).waitFor();
+    await form.getByRole('button', { name: 'Add contract' }).click();
+    await page.getByRole('dialog', { name: 'Contract typed-before' }).waitFor();
+    const { body } = await hub.call('GET', '/api/v1/contracts/typed-before', { cookie });
+    expect(body).toMatchObject({
+      name: 'Typed before',
+      description: 'All of this stays',
+      tags: ['one', 'two'],
+    });
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('versions of a contract', () => {
+  it('compares any two, and takes an older one up again', async () => {
+    for (const message of ['Second', 'Third']) {
+      const definition = {
+        tool: 'refund',
+        when: { 'args.amount': { gt: 900 } },
+        then: { effect: 'deny', message },
+      };
+      const answer = await hub.call('PUT', '/api/v1/contracts/watch-refunds', {
+        cookie,
+        body: { name: 'watch-refunds', definition },
+      });
+      expect(answer.status).toBe(200);
+    }
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts?id=watch-refunds');
+    const panel = page.getByRole('dialog', { name: 'Contract watch-refunds' });
+    const changed = panel.getByRole('region', { name: 'What changed' });
+    await changed.getByText('From v2 to v3').waitFor();
+    expect(await changed.locator('.diff-word').allTextContents()).toEqual(['Second', 'Third']);
+    await changed.getByLabel('Changes up to').selectOption('2');
+    await changed.getByText('From v3 to v2').or(changed.getByText('From v1 to v2')).waitFor();
+    await changed.getByRole('button', { name: 'Compare with v1' }).click();
+    await changed.getByText('From v1 to v2').waitFor();
+    await changed.getByText('Second').waitFor();
+    await accessible(page);
+    await changed.getByRole('button', { name: 'Edit again from v1' }).click();
+    await panel.getByRole('textbox', { name: 'Definition as YAML' }).getByText('is large').waitFor();
+    await panel.getByRole('button', { name: 'Save as new version' }).click();
+    await panel.getByText(/version 4,/).waitFor();
+    const { body } = await hub.call('GET', '/api/v1/contracts/watch-refunds', { cookie });
+    expect(body.definition.then.message).toBe('A refund of {args.amount} is large');
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('a bundle that is brought in', () => {
+  it('comes from a file, is checked while it is read, and is taken apart', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('button', { name: 'Import bundle' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Import bundle' });
+    const choose = (text: string) =>
+      dialog
+        .getByLabel('YAML file')
+        .setInputFiles({ name: 'a.yaml', mimeType: 'text/yaml', buffer: Buffer.from(text) });
+    await choose(library.replace('effect: approve', 'effect: maybe'));
+    await dialog
+      .getByText(/^Error in line \d+/)
+      .first()
+      .waitFor();
+    expect(await dialog.getByRole('button', { name: 'Import bundle' }).isDisabled()).toBe(true);
+    await accessible(page);
+    await choose('x'.repeat(1_048_577));
+    await dialog
+      .getByRole('alert')
+      .getByText(/too large/)
+      .waitFor();
+    await choose(
+      library.replaceAll(/- id: (\S+)/g, '- id: file-$1').replace('name: shop', 'name: from-a-file'),
+    );
+    await dialog.getByRole('button', { name: 'Import bundle' }).click();
+    await page.getByText('3 contracts added, no contracts got a new version.').waitFor();
+    await page.getByRole('table').getByRole('button', { name: 'file-no-secrets' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('words of the rule language', () => {
+  const offered = (text: string): string[] => offeredAt(text, ['a_tool']).map(({ word }) => word);
+
+  it('are offered where they may stand', () => {
+    expect(offered('tool: ')).toEqual(['a_tool']);
+    expect(offered('tools: [a, ')).toEqual(['a_tool']);
+    expect(offered('message: [de')).toEqual([]);
+    expect(offered('when:\n  args.path:\n    ')).toContain('contains_any');
+    expect(offered('when:\n  args.path: { co')).toContain('contains');
+    expect(offered('when:\n  all:\n    - ar')).toEqual(expect.arrayContaining(['args.', 'not']));
+    expect(offered('then:\n  effect: ')).toEqual(['deny', 'approve', 'warn', 'redact']);
+    expect(offered('then: { effect: deny, me')).toContain('message');
+    expect(offered('contracts:\n  - id: one\n    ty')).toContain('type');
+    expect(offered('defaults:\n  ')).toEqual(['mode']);
+    expect(offered('then:\n  message: "de')).toEqual([]);
+    expect(offered('# tool: ')).toEqual([]);
+    expect(offered('wh')).toEqual(expect.arrayContaining(['when', 'contracts']));
+  });
+
+  it('are explained as they stand', () => {
+    expect(explained('args.path')?.says).toMatch(/argument of the call/);
+    expect(explained('principal.role')?.says).toMatch(/role/);
+    expect(explained('nonsense')).toBeUndefined();
+  });
+});
+
+describe('the Markdown of a model', () => {
+  it('is read while it comes, and nothing of it is lost or made into more', () => {
+    expect(blocksOf('a\n```yaml\nb: 1')).toEqual([
+      { kind: 'paragraph', parts: [['text', 'a']] },
+      { kind: 'code', text: 'b: 1' },
+    ]);
+    expect(blocksOf('2 * 3 * 4 and **')).toEqual([
+      { kind: 'paragraph', parts: [['text', '2 * 3 * 4 and **']] },
+    ]);
+    expect(blocksOf('1. one\n2. two\n- three')).toMatchObject([
+      { kind: 'list', ordered: true, items: [[['text', 'one']], [['text', 'two']]] },
+      { kind: 'list', ordered: false },
+    ]);
+  });
+});

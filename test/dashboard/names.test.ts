@@ -1,0 +1,183 @@
+// The names by which people, scripts and screen readers find their way: they stay what they are, on wide screens and on
+// phones. And what a browser tells while nobody looks at it.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HubProcess } from '../e2e/process.ts';
+import { ask, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let key: string;
+const more: HubProcess[] = [];
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  ({ key } = await hub.key(cookie));
+  for (const text of [library, library.replace('Deploy {args.service}', 'Really deploy {args.service}')]) {
+    await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
+  }
+  for (const version of [1, 2]) {
+    await hub.call('POST', `/api/v1/bundles/shop/${version}/deploy`, { cookie, body: { env: 'production' } });
+  }
+});
+afterAll(() => Promise.all([hub, ...more].map((one) => one.remove())));
+
+const pages = [
+  ...['Home', 'Approvals', 'Events', 'Contracts', 'Compositions', 'Bundles', 'Agents', 'Playground'],
+  ...['Runs', 'Rulesets', 'Audit', 'Keys', 'Channels', 'Settings', 'System'],
+];
+
+const begins = (name: string) => ({ name: new RegExp(`^${name}`) });
+
+/** The navigation; on a phone most of it is behind a button. */
+async function navigation(page: Page, width: number) {
+  if (width > 640) return page.getByRole('navigation', { name: 'Main' });
+  await page.getByRole('button', { name: 'More' }).click();
+  return page.getByRole('navigation', { name: 'All pages' });
+}
+
+describe.each([1440, 1024, 360])('at %d px', (width) => {
+  it('every page is a link of the navigation that begins with its name, and leads there', {
+    timeout: 120_000,
+  }, async () => {
+    const seen = await view(hub.url, { cookie, width, height: 800 });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    await page.getByRole('status').filter({ hasText: /^Live/ }).waitFor();
+    for (const name of pages) {
+      const all = await navigation(page, width);
+      await all.getByRole('link', begins(name)).click();
+      await page.getByRole('heading', { ...begins(name), level: 1 }).waitFor();
+    }
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('fields and buttons begin with their names', async () => {
+    const fresh = new HubProcess({ LOG_LEVEL: 'error' });
+    more.push(fresh);
+    await fresh.start();
+    const first = await view(fresh.url, { width, height: 800 });
+    for (const field of ['E-mail', 'Password', 'Setup token'])
+      await first.page
+        .goto('/dashboard/')
+        .then(() => first.page.getByRole('main').getByLabel(field).waitFor());
+    await first.page.getByRole('button', begins('Create admin')).waitFor();
+    await first.context.close();
+
+    await ask(hub, key, {}, `named-${width}`);
+    const seen = await view(hub.url, { width, height: 800 });
+    const { page } = seen;
+    await page.goto('/dashboard/keys');
+    await page.getByRole('textbox', begins('E-mail')).fill('admin@example.com');
+    await page.getByLabel('Password').fill('correct horse battery');
+    await page.getByRole('button', begins('Sign in')).click();
+    await page.getByRole('button', begins('Create key')).first().waitFor();
+    await page.goto('/dashboard/bundles?id=shop');
+    await page.getByRole('button', begins('Deploy')).first().waitFor();
+    await page.getByRole('button', begins('Roll back')).first().waitFor();
+    await page.goto('/dashboard/approvals');
+    if (width === 360) await page.getByRole('list', { name: 'Queue' }).getByRole('button').first().click();
+    await page.getByRole('textbox', begins('Reason')).waitFor();
+    await page.getByRole('button', begins('Approve')).waitFor();
+    await page.getByRole('button', begins('Deny')).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('while nobody looks', () => {
+  it('the title counts what waits, and who opted in is told once by the browser, which leads to the call', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page, context } = seen;
+    await context.grantPermissions(['notifications']);
+    // The browser of a test shows no notification: what is asked of it is kept.
+    await page.addInitScript(`
+      globalThis.told = [];
+      globalThis.Notification = class {
+        static permission = 'granted';
+        static requestPermission = async () => 'granted';
+        constructor(title, options) { this.title = title; this.options = options; told.push(this); }
+      };
+      Object.defineProperty(document, 'hidden', { get: () => globalThis.away === true });`);
+    await page.goto('/dashboard/approvals');
+    await page.getByRole('status').filter({ hasText: /^Live/ }).waitFor();
+    await ask(hub, key, { tool_name: 'before_opt_in' }, 'teller');
+    await page.getByRole('list', { name: 'Queue' }).getByText('before_opt_in').waitFor();
+    await page.getByRole('button', { name: 'Notify me' }).click();
+    await page.getByRole('button', { name: 'Notifications are on' }).waitFor();
+    await page.evaluate('globalThis.away = true');
+    const id = await ask(hub, key, { tool_name: 'while_away', message: '<b>look</b>' }, 'teller');
+    const told = () => page.evaluate('told.map(({ title, options }) => [title, options.body, options.tag])');
+    await expect.poll(told).toEqual([['teller asks for while_away', '<b>look</b>', id]]);
+    const { body: waiting } = await hub.call('GET', '/api/v1/stats/overview', { cookie });
+    await expect.poll(() => page.title()).toBe(`(${waiting.pending_approvals}) Approvals · Reeve`);
+    await page.evaluate('told[0].onclick()');
+    await page.waitForURL(new RegExp(`approvals\\?id=${id}`));
+    // A permission that is taken back is no opt-in.
+    await page.addInitScript(`Notification.permission = 'denied'`);
+    await page.reload();
+    await page.getByRole('button', { name: 'Notify me' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('a browser whose clock is an hour wrong', () => {
+  it.each([3_600_000, -3_600_000])('counts down by the clock of the hub (%d ms)', async (wrong) => {
+    await ask(hub, key, { tool_name: `clock_${wrong}`, timeout: 800 }, `clock-${wrong}`);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.addInitScript(`const own = Date.now; Date.now = () => own() + ${wrong};`);
+    await page.goto(`/dashboard/approvals?search=clock_${wrong}`);
+    const card = page.getByRole('article', { name: /^Approval of clock_/ });
+    await card.getByText(/^1[23] min left$/).waitFor();
+    await card.getByText(/asks (now|\d+ s ago)/).waitFor();
+    await card.getByRole('button', begins('Approve')).click();
+    await card.getByText('Approved by admin@example.com').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('a page without the clipboard of secure pages', () => {
+  it('copies the first snippet all the same', async () => {
+    const own = await startedHub();
+    more.push(own.hub);
+    const seen = await view(own.hub.url, { cookie: own.cookie });
+    const { page } = seen;
+    await page.addInitScript(`Object.defineProperty(navigator, 'clipboard', { value: undefined });
+      globalThis.copied = null;
+      document.execCommand = (name) => { globalThis.copied = name === 'copy' ? String(document.activeElement.value) : null; return true; };`);
+    await page.goto('/dashboard/');
+    await page.getByRole('button', begins('Create key')).click();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('It is on your clipboard.').waitFor();
+    expect(await page.evaluate('copied')).toBe(await page.locator('pre.code').textContent());
+    await page.evaluate('document.execCommand = () => false');
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('The browser refused the clipboard: select it.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('a hub that somebody else sets up first', () => {
+  it('says so and leads to the sign-in', async () => {
+    const fresh = new HubProcess({ LOG_LEVEL: 'error' });
+    more.push(fresh);
+    await fresh.start();
+    const seen = await view(fresh.url);
+    const { page } = seen;
+    await page.goto('/dashboard/approvals');
+    await page.getByRole('textbox', begins('E-mail')).fill('late@example.com');
+    await page.getByLabel('Password').fill('correct horse battery');
+    await fresh.admin();
+    await page.getByRole('button', begins('Create admin')).click();
+    await page.getByText(/^Somebody has set this hub up already/).waitFor();
+    await page.getByRole('button', begins('Sign in')).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
