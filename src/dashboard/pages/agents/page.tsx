@@ -40,6 +40,7 @@ const columns: readonly Column<Agent>[] = [
   },
   {
     key: 'env',
+    inCard: 'plain',
     label: 'Environment',
     width: 1.3,
     sort: (row) => row.env ?? '',
