@@ -69,12 +69,19 @@ export async function addOutcomes(
   const query = { tenantId, callId: { $in: callIds } };
   const rows = await events.find(query, { projection }).toArray();
   const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
+  const known = new Map(rows.map((row) => [fromBsonText(row.callId), new Set(keysOf(row))]));
+  const full = new Set(rows.filter((row) => row.outcomes.length >= maxOutcomes).map(({ _id }) => _id));
   const told = new Map<string, number>();
+  const toldOf = new Map<string, number>();
   const writes = [...repeats].flatMap(([place, repeat]) => {
     const row = stored.get(repeat.call_id);
     const key = keyAsOutcome(repeat);
     const word = JSON.stringify([repeat.call_id, key]);
-    if ((row && keysOf(row).includes(key)) || told.has(word)) return [];
+    if (known.get(repeat.call_id)?.has(key) || told.has(word)) return [];
+    // So many fill a call's outcomes, whichever of them another batch adds meanwhile: more would be refused one by one.
+    const before = toldOf.get(repeat.call_id) ?? 0;
+    if (before >= maxOutcomes || (row && full.has(row._id))) return [];
+    toldOf.set(repeat.call_id, before + 1);
     told.set(word, place);
     const outcome = outcomeRow(repeat, batch, token);
     const { verdict, decision_name: decisionName } = outcome;

@@ -92,7 +92,7 @@ return 'set'
 const addScript = script(`${accounts}
 local old = stored()
 local text = old and old.lives and string.match(redis.call('GET', KEYS[1]), '^%S+ (.*)$') or '0'
-local digits = string.match(text, '^%s*[+-]?(.-)%s*$')
+local digits = string.match(text, '^[+-]?(.*)$')
 local mantissa = string.match(digits, '^([%d.]+)$') or string.match(digits, '^([%d.]+)[eE][+-]?%d+$')
 local number = mantissa and string.find(mantissa, '%d') and tonumber(text)
 if not number then return false end

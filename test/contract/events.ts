@@ -74,6 +74,24 @@ export function eventsContract(name: string, open: Open): void {
       expect(await readAll(store, tenantId)).toEqual(stored);
     });
 
+    it('takes a whole batch of repeats that each say something else, again and again', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = anEvent({ verdict: 'v' });
+      const repeats = Array.from({ length: 10_000 }, (_, i) => ({ ...event, verdict: `v${i}` }));
+      expect(await store.events.ingest(aBatch(tenantId, [event, ...repeats.slice(1)]))).toEqual({
+        accepted: 1,
+        duplicates: 9_999,
+      });
+      expect(await store.events.ingest(aBatch(tenantId, repeats))).toEqual({
+        accepted: 0,
+        duplicates: 10_000,
+      });
+      const [stored] = await readAll(store, tenantId);
+      const first = repeats.slice(1, maxOutcomes + 1);
+      expect(stored?.outcomes.map(({ verdict }) => verdict)).toEqual(first.map(({ verdict }) => verdict));
+    });
+
     it('keeps what the first repeats of a call say, so many and no longer than a bound', async () => {
       const store = shared.get();
       const tenantId = uuid();

@@ -118,6 +118,8 @@ export function valuesContract(name: string, open: OpenValues, sweeps = true): v
         'hello',
         '',
         '12abc',
+        ' 5',
+        '5\n',
         'NaN',
         'Infinity',
         '-Infinity',
