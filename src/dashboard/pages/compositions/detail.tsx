@@ -86,6 +86,8 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
       <p className="muted">
         Changed <Time at={composition.updated_at} />. Contracts without a mode of their own{' '}
         {composition.defaults_mode === 'enforce' ? 'enforce' : 'only observe'}.
+        {composition.document_kind === 'ruleset' && ' It becomes a ruleset, for agents that load those.'}
+        {composition.document_kind === 'bundle' && ' It becomes a bundle of contracts.'}
       </p>
       {newer.length > 0 && !changed && (
         <div className="notice notice-ask">
