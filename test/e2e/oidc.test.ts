@@ -92,7 +92,7 @@ const ask = async (bearer: string, path = '/v1/runs') => {
   return { status, code: body.code };
 };
 const now = Math.floor(Date.now() / 1000);
-const claims = { iss: issuer, aud: audience, sub: 'ann', org_id: 'acme', org_role: 'admin' };
+const claims = { aud: audience, sub: 'ann', org_id: 'acme', org_role: 'admin' };
 const sign = (over: object = {}, key: KeyObject = privateKey, kid = 'new') =>
   new SignJWT({ ...claims, iss: issuer, iat: now, exp: now + 600, ...over })
     .setProtectedHeader({ alg: 'RS256', kid })
