@@ -91,7 +91,7 @@ export const channelRoutes = routes({
     tag: 'notifications',
     summary: 'Add a channel in which people are told of approvals; at most 100',
     body: z.object({
-      name: line(255),
+      name: line(100),
       channel_type: channelType,
       config: channelConfig,
       filters: channelFilters.nullish(),
@@ -111,7 +111,7 @@ export const channelRoutes = routes({
       'Change a channel: what is absent is kept, filters null clears them, config replaces the whole but for secrets that are absent or masked',
     params,
     body: z.object({
-      name: line(255).optional(),
+      name: line(100).optional(),
       config: channelConfig.optional(),
       enabled: z.boolean().optional(),
       filters: channelFilters.nullish(),

@@ -187,6 +187,21 @@ export function repairFlatEvent(
   };
 }
 
+/**
+ * An event as the console API takes it: nested, or in the flat form of newer clients, whose `action` is the verdict and
+ * whose other fields are the payload. It is told apart by its call id in either form.
+ * @param depth the event's nesting, where it is known before; else it is measured
+ */
+export function repairEitherForm(value: unknown, context: RepairContext, depth = depthOf(value)): Repaired {
+  if (!isMapping(value) || !isFlat(value) || depth > maxJsonDepth) return repairEvent(value, context, depth);
+  const { call_id, agent_id, tool_name, action, mode, timestamp, payload: _, ...payload } = value;
+  const verdict = consoleVerdict(String(action));
+  return repairEvent({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload }, context, depth);
+}
+
+const isFlat = ({ action, verdict, decision, payload }: JsonObject): boolean =>
+  typeof action === 'string' && verdict === undefined && decision === undefined && !isMapping(payload);
+
 /** An id made of a digest: a UUID of version 8 (RFC 9562), which no client makes and which is kept in few bytes. */
 export function contentId(sha256: string): string {
   const variant = '89ab'[Number.parseInt(sha256.charAt(16), 16) % 4] ?? '8';

@@ -196,6 +196,15 @@ describe('changes', () => {
     expect(await openConfig(made.id)).toEqual({ kind: 'webhook', url: `${receiver.url}/hook`, secret: null });
   });
 
+  it('has a name of at most 100 characters, as on the hosted API', async () => {
+    const { id } = await create('webhook', { name: 'n'.repeat(100) });
+    await expect(create('webhook', { name: 'n'.repeat(101) })).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
+    const renamed = update(id, { name: 'n'.repeat(101) });
+    await expect(renamed).rejects.toMatchObject({ code: 'validation_failed' });
+  });
+
   it('of many at once all count', async () => {
     const made = await create('webhook');
     await Promise.all([

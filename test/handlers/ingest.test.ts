@@ -37,6 +37,18 @@ describe('a batch', () => {
     });
   });
 
+  it('takes the flat form of newer clients: the action is the verdict, what else is said the payload', async () => {
+    const { verdict: _, ...flat } = event;
+    const said = { tool_args: { path: '/a' }, decision_name: 'no-env', session_id: null };
+    const batch = await read({ events: [{ ...flat, action: 'call_blocked', ...said }] });
+    expect(batch.events).toEqual([{ ...kept, verdict: 'call_denied', payload: said }]);
+    // A verdict or a payload says that it is the nested form.
+    expect(await one({ action: 'call_blocked' })).toEqual(kept);
+    expect(readParsedBatch({ events: [{ ...flat, action: 'call_executed' }] }, context).events).toEqual([
+      { ...kept, verdict: 'call_executed', payload: {} },
+    ]);
+  });
+
   it.each([
     ['no JSON', '{"events":[}', 'invalid_json'],
     ['no word of JSON', 'nonsense', 'invalid_json'],
