@@ -84,15 +84,20 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
     async connect(state, stream, context) {
       const { ports } = context;
       const { tenantId, env, agentId } = readKey(state.key);
-      const registration = await ports.registrar.seen({ tenantId, env, keyId: stream.keyId }, agentId);
-      if (stream.requested !== null) return connected(state, stream, named(stream.requested), context);
+      const seen = ports.registrar.seen({ tenantId, env, keyId: stream.keyId }, agentId);
+      if (stream.requested !== null) {
+        await seen;
+        return connected(state, stream, named(stream.requested), context);
+      }
+      // Read beside the registration, although one that is assigned needs none: most agents are not, and wait once. A
+      // rule that changes meanwhile has whoever connected before that resolved again.
+      const [registration, rules] = await Promise.all([seen, ports.store.rules.list(tenantId)]);
       state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
-      const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
       state.effective = resolve(state, registration, rules, ports);
       return connected(state, stream, state.effective, context);
     },
 
-    async disconnect(state, { connectionId }) {
+    disconnect(state, { connectionId }) {
       state.connections = state.connections.filter(({ id }) => id !== connectionId);
       return { reply: null };
     },

@@ -57,7 +57,7 @@ const pruneEveryMs = 10 * 60_000;
  */
 const clockSlackMs = 5000;
 
-const timers = { announce: 'announce', attest: 'attest', resolve: 'resolve', prune: 'prune' } as const;
+const timers = { announce: 'announce', resolve: 'resolve', prune: 'prune' } as const;
 
 /** Remembers the deployment unless a newer one of the bundle is known; true when it is the current one. */
 function advance(current: Map<string, Deployment>, deployment: Deployment): boolean {
@@ -95,11 +95,17 @@ async function deployedBytes(ports: ActorPorts, deployment: Deployment, yaml: Ui
   return { deployment, yaml, successions };
 }
 
-/** Attests deployments that an older version of the hub made. Agents learn of it by the next update or fetch. */
-async function attest({ current }: State, { ports }: Context): Promise<Effects> {
-  const older = [...current.values()].filter(({ attestation }) => attestation === null);
-  for (const deployment of await attestOlder(ports, older)) advance(current, deployment);
-  return {};
+/**
+ * The same with those attested that an older version of the hub made, or that a restore gave new sequences. Agents that
+ * saw an attestation before take no document without one.
+ */
+async function allAttested(deployments: readonly Deployment[], ports: ActorPorts) {
+  const older = deployments.filter(({ attestation }) => attestation === null);
+  if (older.length === 0) return deployments;
+  const attested = new Map(
+    (await attestOlder(ports, older)).map((deployment) => [deployment.id, deployment]),
+  );
+  return deployments.map((deployment) => attested.get(deployment.id) ?? deployment);
 }
 
 async function announceRecent(state: State, context: Context): Promise<Effects> {
@@ -143,19 +149,18 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   async activate(context) {
     const { tenantId, env } = readKey(context.key);
     const { store } = context.ports;
-    const [current, pending, reports] = await Promise.all([
+    const [deployed, pending, reports] = await Promise.all([
       store.deployments.current(tenantId, env),
       loadPending(tenantId, env, context),
       store.agents.reports(tenantId, env, maxAbsent),
     ]);
+    const current = await allAttested(deployed, context.ports);
     const roster = new Roster();
     for (const report of reports) roster.reportVersion(report);
     // What was stored last may not have been announced: its owner may have died, or lost the bus, between the two.
     const since = context.now() - announceAgainMs;
     const recent = current.filter(({ createdAt }) => createdAt >= since).map(({ bundleName }) => bundleName);
     if (recent.length > 0) context.setTimer(timers.announce, context.now());
-    if (current.some(({ attestation }) => attestation === null))
-      context.setTimer(timers.attest, context.now());
     return {
       tenantId,
       env,
@@ -249,7 +254,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
     announceApproval: ({ pending }, { id }, context) => announce(pending, id, context),
 
-    async join(state, notice, context) {
+    join(state, notice, context) {
       const { roster, tenantId, env } = state;
       if (roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
       const { agentId, pinned, connectedAt, policyVersion } = notice;
@@ -264,7 +269,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       };
     },
 
-    async leave(state, { agentId, connectionId }, context) {
+    leave(state, { agentId, connectionId }, context) {
       const { roster, fleet } = state;
       roster.leave(agentId, connectionId);
       fleet.changed(state, context);
@@ -272,7 +277,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null };
     },
 
-    async fetched(state, fetch, context) {
+    fetched(state, fetch, context) {
       if (state.roster.fetched(fetch, context.now())) state.fleet.changed(state, context);
       return { reply: null };
     },
@@ -290,13 +295,13 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, announcements };
     },
 
-    async reportVersion(state, report, context) {
+    reportVersion(state, report, context) {
       const changed = state.roster.reportVersion({ ...report, at: Math.min(report.at, context.now()) });
       if (changed) state.fleet.changed(state, context);
       return { reply: null };
     },
 
-    async reportVersions(state, { reports }, context) {
+    reportVersions(state, { reports }, context) {
       const now = context.now();
       let changed = false;
       for (const report of reports) {
@@ -339,7 +344,6 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   async onTimer(state, name, context) {
     if (isApprovalTimer(name)) return expireDue(state.pending, context);
     if (name === timers.announce) return announceRecent(state, context);
-    if (name === timers.attest) return attest(state, context);
     if (name === fleetTimer) return state.fleet.count(state, context);
     if (name === timers.resolve) return resolveSome(state, context);
     state.roster.prune(context.now() - streamLifeMs, context.ports.isGone, context.now());

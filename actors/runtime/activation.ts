@@ -1,5 +1,6 @@
 // One key's actor while it is awake: its mailbox, its state, its timers. Handles one envelope at a time; knows no other
 // actor.
+import type { Awaitable } from '../../src/concurrency/awaitable.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { type ActorEnvironment, type Alarm, Context, type TimerSink } from './context.ts';
@@ -139,48 +140,90 @@ export class Activation<Ports> implements TimerSink {
     await null;
     for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
       this.#usedAt = this.#runtime.clock.now();
-      await ('name' in item ? this.#ring(item) : this.#handle(item));
+      const handling = 'name' in item ? this.#ring(item) : this.#handle(item);
+      if (handling) await handling;
     }
     this.#mailbox = null;
     this.#run = null;
   }
 
-  async #handle(envelope: Envelope): Promise<void> {
+  #handle(envelope: Envelope): Promise<void> | undefined {
     if (envelope.ask?.abandoned) {
       envelope.ask.reject(new HubError('unavailable', 'Nobody waits for the answer any more.'));
-      return;
+      return undefined;
     }
-    if (!this.#runtime.mayAct(this.key)) return this.#refuse(envelope, moved());
+    if (!this.#runtime.mayAct(this.key)) {
+      this.#refuse(envelope, moved());
+      return undefined;
+    }
     if (envelope.type === rebuildMessage) this.#forget();
-    let live: LiveActor;
     try {
       const woken = this.#incarnation ?? this.#wake();
-      live = (woken instanceof Promise ? await woken : woken).live;
+      return woken instanceof Promise ? this.#receiveAwake(envelope, woken) : this.#receive(envelope, woken);
     } catch (error) {
-      this.#report(error, envelope.type, 'an actor could not be activated');
-      const reason = new HubError('unavailable', 'Not available right now. Try again shortly.', {
-        retryAfter: 1,
-      });
-      this.#refuse(envelope, reason);
-      this.#refuseWaiting(reason);
+      this.#asleep(envelope, error);
+      return undefined;
+    }
+  }
+
+  async #receiveAwake(envelope: Envelope, waking: Promise<Incarnation<Ports>>): Promise<void> {
+    let woken: Incarnation<Ports>;
+    try {
+      woken = await waking;
+    } catch (error) {
+      this.#asleep(envelope, error);
       return;
     }
-    // Stopped while it woke: another activation may have the key by now.
-    if (this.#stopped) return this.#refuse(envelope, this.#stopped);
+    await this.#receive(envelope, woken);
+  }
+
+  /** It could not be woken: what waits is refused, the next message tries again. */
+  #asleep(envelope: Envelope, error: unknown): void {
+    this.#report(error, envelope.type, 'an actor could not be activated');
+    const reason = new HubError('unavailable', 'Not available right now. Try again shortly.', {
+      retryAfter: 1,
+    });
+    this.#refuse(envelope, reason);
+    this.#refuseWaiting(reason);
+  }
+
+  /** Has the actor handle it: at once where its handler waits for nothing and nothing is to leave. Never throws. */
+  #receive(envelope: Envelope, { live }: Incarnation<Ports>): Promise<void> | undefined {
+    if (this.#stopped) {
+      // Stopped while it woke: another activation may have the key by now.
+      this.#refuse(envelope, this.#stopped);
+      return undefined;
+    }
     try {
       const bare = envelope.type === wakeMessage || envelope.type === rebuildMessage;
-      const outcome = bare ? doneBare : await live.receive(envelope.type, envelope.body);
+      const outcome = bare ? doneBare : live.receive(envelope.type, envelope.body);
+      if (outcome instanceof Promise || leaves(outcome)) return this.#finish(envelope, outcome);
+      this.#stillOurs();
+      envelope.ask?.resolve(outcome.reply);
+    } catch (error) {
+      this.#failed(envelope, error);
+    }
+    return undefined;
+  }
+
+  async #finish(envelope: Envelope, handling: Awaitable<Outcome<unknown>>): Promise<void> {
+    try {
+      const outcome = await handling;
       this.#stillOurs();
       if (leaves(outcome)) await this.#emit(outcome);
       envelope.ask?.resolve(outcome.reply);
     } catch (error) {
-      const known = toHubError(error);
-      if (!(error instanceof HubError) || known.code === 'internal' || !envelope.ask) {
-        this.#report(error, envelope.type, 'an actor failed to handle a message');
-      }
-      if (leavesDoubt(known)) this.#forget();
-      envelope.ask?.reject(known);
+      this.#failed(envelope, error);
     }
+  }
+
+  #failed({ type, ask }: Envelope, error: unknown): void {
+    const known = toHubError(error);
+    if (!(error instanceof HubError) || known.code === 'internal' || !ask) {
+      this.#report(error, type, 'an actor failed to handle a message');
+    }
+    if (leavesDoubt(known)) this.#forget();
+    ask?.reject(known);
   }
 
   async #ring(alarm: Alarm): Promise<void> {

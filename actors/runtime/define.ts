@@ -1,6 +1,7 @@
 // What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product: announcements are handed
 // on unread. The seven promises of the runtime stand in ARCHITECTURE.md; `system.ts` keeps them in one process,
 // `remote.ts` between nodes.
+import type { Awaitable } from '../../src/concurrency/awaitable.ts';
 import type { Announcement } from '../../src/domain/announcement.ts';
 import type { Control } from '../../src/domain/frame.ts';
 import type { Job } from '../../src/ports/jobs.ts';
@@ -66,12 +67,13 @@ export interface ActorDefinition<M extends Messages, State, Ports> {
   activate(context: ActorContext<Ports>): Promise<State> | State;
   /** Effects of an activation (for example asking edges for their streams). */
   onActivate?(state: State, context: ActorContext<Ports>): Effects;
+  /** One that waits for nothing answers at once, so that a whole mailbox of such messages is handled in one go. */
   readonly handlers: {
     readonly [T in keyof M]: (
       state: State,
       body: M[T]['body'],
       context: ActorContext<Ports>,
-    ) => Promise<Outcome<M[T]['reply']>>;
+    ) => Awaitable<Outcome<M[T]['reply']>>;
   };
   onTimer?(state: State, name: string, context: ActorContext<Ports>): Promise<Effects>;
   /**

@@ -1,9 +1,10 @@
 // An actor kind as the system runs it: the definition with its state's type hidden inside.
+import type { Awaitable } from '../../src/concurrency/awaitable.ts';
 import type { ActorContext, ActorDefinition, Effects, Messages, Outcome } from './define.ts';
 
 /** One activation's state and what may be done with it. */
 export interface LiveActor {
-  receive(type: string, body: unknown): Promise<Outcome<unknown>>;
+  receive(type: string, body: unknown): Awaitable<Outcome<unknown>>;
   ring(timer: string): Promise<Effects>;
   idle(): boolean;
   /** Effects of the activation itself; to be asked for once. */
@@ -37,7 +38,7 @@ class Awake<M extends Messages, State, Ports> implements LiveActor {
     return this.#definition.onActivate?.(this.#state, this.#context) ?? nothing;
   }
 
-  receive(type: string, body: unknown): Promise<Outcome<unknown>> {
+  receive(type: string, body: unknown): Awaitable<Outcome<unknown>> {
     // `knows` was asked before: the type names a handler, whose body's type the sender was held to.
     const handle = this.#definition.handlers[type as keyof M];
     return handle(this.#state, body as M[keyof M]['body'], this.#context);

@@ -71,7 +71,10 @@ export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: Loca
       newest.at = now;
       newest.cost += cost;
     } else {
-      window.entries.push({ first: now, at: now, cost });
+      const entry = { first: now, at: now, cost };
+      // An array that grows makes room for many, and most windows hold one.
+      if (newest) window.entries.push(entry);
+      else window.entries = [entry];
     }
     window.sum += cost;
   };
@@ -84,7 +87,7 @@ export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: Loca
   };
 
   return {
-    async hit(name, max, windowMs, cost = 1): Promise<LimitAnswer> {
+    hit(name, max, windowMs, cost = 1): LimitAnswer {
       const now = clock.now();
       sweep(now);
       const windows = windowsOf(name);

@@ -1,5 +1,6 @@
 // Assignment rules in MongoDB: one document each; a unique (tenant, priority) decides who has a priority.
 import type { Collection } from 'mongodb';
+import { createSharedReads } from '../../src/concurrency/shared-reads.ts';
 import type { AssignmentRule, Tags } from '../../src/domain/agent.ts';
 import type { RuleStore } from '../../src/ports/agents.ts';
 import { isDuplicate, stale, unlessTaken } from './failure.ts';
@@ -17,10 +18,11 @@ export function mongoRules(rules: Collection<RuleRow>): RuleStore {
     if (await rules.findOne(one(tenantId, id))) throw stale();
   }
   return {
-    async list(tenantId) {
+    // A fleet that comes back asks for the same rules thousands of times.
+    list: createSharedReads(async (tenantId) => {
       const rows = await rules.find({ tenantId }).sort({ priority: 1 }).toArray();
       return rows.map(record);
-    },
+    }),
     async create(rule) {
       const row = { ...toRow(rule), tagMatch: toText(rule.tagMatch) };
       return (await unlessTaken(rules.insertOne(row))) ? 'created' : 'priority_taken';

@@ -74,7 +74,7 @@ export class Exchange implements Sink {
       return;
     }
     this.#body = null;
-    const headers = response.headers.flat() as string[];
+    const headers = [...response.headers, ...response.common.list].flat() as string[];
     const last = close || live !== null;
     if (last) headers.push('Connection', 'close');
     if (live) {

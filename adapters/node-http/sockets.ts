@@ -126,9 +126,14 @@ export function createSockets(partial: ByteBudget): Sockets {
 }
 
 /** Answers a handshake that is not admitted, and ends its connection. */
-export function refuse(socket: Duplex, { status, headers, body }: RawResponse): void {
+export function refuse(socket: Duplex, { status, headers, common, body }: RawResponse): void {
   const bytes = body === null ? Buffer.alloc(0) : Buffer.from(body);
-  const lines = [...headers, ['Content-Length', String(bytes.length)], ['Connection', 'close']];
+  const lines = [
+    ...headers,
+    ...common.list,
+    ['Content-Length', String(bytes.length)],
+    ['Connection', 'close'],
+  ];
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${statusLine(status)}\r\n${head}\r\n`), bytes]));
 }

@@ -1,7 +1,7 @@
 // The file of a back-up: a database, then a line that says what it is, then a line of fixed length with the digest of
 // all before it. Because the database comes first, SQLite's own tools open a back-up as well.
 import { createHash, type Hash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { HubError } from '../../src/domain/error.ts';
 
@@ -86,17 +86,27 @@ const noArchive = (path: string, why: string): HubError =>
 
 /**
  * What the file says it is; its digest is not checked.
- * @throws HubError('conflict') when it is no back-up, or is cut off
+ * @throws HubError('conflict') when it is no back-up, or is cut off, 'not_found' when there is no such file
  */
 export async function readArchive(path: string): Promise<Archive> {
+  // A pipe would keep this waiting for ever.
+  const found = await stat(path).catch(() => null);
+  if (found === null)
+    throw new HubError('not_found', `${path === '' ? 'The empty name' : path} names no file.`);
+  if (!found.isFile()) throw new HubError('conflict', `${path} is no file, so no back-up.`);
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
     const ending = (await readAt(file, Math.max(0, size - lastLineBytes), lastLineBytes)).toString('latin1');
     const found = lastLine.exec(ending);
     if (!found) {
-      const newer = /reeve-backup (\d+) /.exec(ending)?.[1];
-      throw noArchive(path, newer ? `its format ${newer} is not known here` : 'its last line is not there');
+      const newer = /\nreeve-backup (\d+) .*\n$/.exec(`\n${ending}`)?.[1];
+      throw noArchive(
+        path,
+        newer !== undefined && newer !== '1'
+          ? `its format ${newer} is not known here`
+          : 'its last line is not there',
+      );
     }
     const [length, sha256] = [Number(found[1]), String(found[2])];
     const from = size - lastLineBytes - length;

@@ -99,7 +99,7 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
     ...createPasswords(passwords),
     uuid: uuids(random),
     token(bytes) {
-      const drawn = bytes > 64 ? randomBytes(bytes) : random(Buffer.alloc(bytes));
+      const drawn = bytes > 64 ? randomBytes(bytes) : random(Buffer.allocUnsafe(bytes));
       return drawn.toString('base64url');
     },
     sha256: (input) => hash('sha256', input, 'hex'),

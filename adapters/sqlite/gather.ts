@@ -43,20 +43,11 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
     return errorOf(outcome[1]);
   };
 
-  function lane(store: StoreName, method: string, how: 'each' | 'shared'): (args: Args) => Promise<unknown> {
+  function lane(store: StoreName, method: string): (args: Args) => Promise<unknown> {
     let waiting = 0;
     const add = createBatcher<Args, unknown>(async (all) => {
       waiting -= all.length;
-      if (how === 'each') return (await send(store, method, all)).map(settled);
-      const keys = all.map((args) => JSON.stringify(args));
-      const distinct = [...new Map(keys.map((key, i) => [key, all[i] ?? []]))];
-      const outcomes = await send(
-        store,
-        method,
-        distinct.map(([, args]) => args),
-      );
-      const byKey = new Map(distinct.map(([key], i) => [key, settled(outcomes[i])]));
-      return keys.map((key) => byKey.get(key) ?? settled(undefined));
+      return (await send(store, method, all)).map(settled);
     }, maxTogether);
     return (args) => {
       if (waiting >= maxWaiting) {
@@ -68,13 +59,32 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
     };
   }
 
+  /** The same for calls that share an answer: until one of them is sent, those that come share its promise. */
+  function sharedLane(store: StoreName, method: string): (args: Args) => Promise<unknown> {
+    const unsent = new Map<string, Promise<unknown>>();
+    const add = createBatcher<readonly [key: string, args: Args], unknown>(async (all) => {
+      for (const [key] of all) unsent.delete(key);
+      const sent = all.map(([, args]) => args);
+      return (await send(store, method, sent)).map(settled);
+    }, maxTogether);
+    return (args) => {
+      const key = JSON.stringify(args);
+      let answer = unsent.get(key);
+      if (!answer) {
+        answer = add([key, args]);
+        unsent.set(key, answer);
+      }
+      return answer;
+    };
+  }
+
   return (store: StoreName, method: string, args: Args): Promise<unknown> | null => {
     const name = `${store}.${method}`;
     const how = gathered[name];
     if (how === undefined) return null;
     let made = lanes.get(name);
     if (!made) {
-      made = lane(store, method, how);
+      made = how === 'shared' ? sharedLane(store, method) : lane(store, method);
       lanes.set(name, made);
     }
     return made(args);

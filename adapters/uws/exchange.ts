@@ -190,9 +190,11 @@ const isBodyless = (status: number): boolean => status === 204 || status === 304
 export const isBlind = ({ status, body, live }: RawResponse, { head, close }: SendOptions): boolean =>
   live === null && (head || close || isBodyless(status) || body === null || body.length === 0);
 
-function writeHead(res: HttpResponse, { status, headers }: RawResponse): void {
+function writeHead(res: HttpResponse, { status, headers, common }: RawResponse): void {
   res.writeStatus(statusLine(status));
   for (const [name, value] of headers) res.writeHeader(name, value);
+  // The native server writes a value as it is, so one call writes the lines of them all.
+  res.writeHeader(common.name, common.rest);
 }
 
 /**

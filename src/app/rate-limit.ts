@@ -1,4 +1,5 @@
 // The refusal of what comes too often, in one place: it counts the limits of domain/limit.ts.
+import { type Awaitable, chain } from '../concurrency/awaitable.ts';
 import { HubError } from '../domain/error.ts';
 import {
   type Limit,
@@ -21,10 +22,11 @@ export interface LimitState {
 /** A subject that does not say for whom a limit is counted is not counted, and never refused. */
 export interface RateLimits {
   /**
-   * Counts `cost`, default 1. Null when the subject does not say for whom.
-   * @throws HubError rate_limited, with the seconds until it may fit
+   * Counts `cost`, default 1. Null when the subject does not say for whom. Answers at once where all is counted in this
+   * process.
+   * @throws HubError rate_limited, with the seconds until it may fit: at once, or later
    */
-  count(limit: Limit, subject: LimitSubject, cost?: number): Promise<LimitState | null>;
+  count(limit: Limit, subject: LimitSubject, cost?: number): Awaitable<LimitState | null>;
   /** Whether one more fits; counts nothing. @throws HubError rate_limited */
   check(limit: Limit, subject: LimitSubject): Promise<void>;
   /** Takes the newest of cost 1 back. Harmless when nothing is counted. */
@@ -47,13 +49,14 @@ export function createRateLimits(ports: {
   }
 
   return {
-    async count(limit, subject, cost) {
+    count(limit, subject, cost) {
       const asked = askedOf(limit, subject);
       if (asked === null) return null;
       const { name, counter, max, windowMs } = asked;
-      const answer = await counter.hit(name, max, windowMs, cost);
-      requireRoom(answer, limit, max);
-      return { max, left: answer.left, seconds: windowMs / 1000 };
+      return chain(counter.hit(name, max, windowMs, cost), (answer) => {
+        requireRoom(answer, limit, max);
+        return { max, left: answer.left, seconds: windowMs / 1000 };
+      });
     },
 
     async check(limit, subject) {

@@ -1,5 +1,6 @@
 // The limits of one request: of its route's class, and those that the route declares. They are counted before the
 // handler or when it says so; what is left of them goes into the answer's headers.
+import type { Awaitable } from '../concurrency/awaitable.ts';
 import type { AgentScope } from '../domain/agent-scope.ts';
 import { HubError } from '../domain/error.ts';
 import { isEnv } from '../domain/ids.ts';
@@ -116,14 +117,14 @@ export function createRouteLimits(
 
 /**
  * Counts a request for the limit of its route's class, where nothing else of its limits is asked. Null: it has none.
- * @throws HubError rate_limited
+ * @throws HubError rate_limited, at once or later
  */
-export async function countArrival(
+export function countArrival(
   rateLimits: Pick<RateLimits, 'count'>,
   route: LimitedRoute,
   caller: Parameters<typeof limitSubjectOf>[0],
   network: string,
-): Promise<LimitState | null> {
+): Awaitable<LimitState | null> {
   const limit = limitOfClass(route, caller.kind);
   return limit && rateLimits.count(limit, limitSubjectOf(caller, network));
 }

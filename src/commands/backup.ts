@@ -1,6 +1,6 @@
 // `reeve backup`: one file with everything that is in the data folder of an embedded hub, which may be running.
-import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { closeSync, existsSync, lstatSync, openSync, realpathSync, renameSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type Archive, sealArchive } from '../../adapters/node/archive.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { publishFirst, syncFolder } from '../../adapters/node/data-folder.ts';
@@ -78,6 +78,25 @@ export async function backup(args: readonly string[]): Promise<void> {
   });
 }
 
+/**
+ * Nothing of the hub is replaced by its back-up, and nothing that is no file.
+ * @throws HubError conflict, not_found when there is no such folder
+ */
+function refuseTarget(dataDir: string, target: string): void {
+  const folder = dirname(target);
+  if (!(statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false)) {
+    throw new HubError('not_found', `There is no folder ${folder}. Make it first, or name another.`);
+  }
+  const isHubs = /^(reeve\.db|hub\.id|secret\.key)/.test(basename(target));
+  if (isHubs && realpathSync(folder) === realpathSync(dataDir)) {
+    throw new HubError('conflict', `${target} is a file of the hub itself. Name another file.`);
+  }
+  const there = lstatSync(target, { throwIfNoEntry: false });
+  if (there && !there.isFile() && !there.isSymbolicLink()) {
+    throw new HubError('conflict', `${target} is no file, and is not replaced. Name another file.`);
+  }
+}
+
 async function write(dataDir: string, target: string, overwrite: boolean): Promise<Archive> {
   const database = join(dataDir, 'reeve.db');
   if ((statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0) {
@@ -88,6 +107,7 @@ async function write(dataDir: string, target: string, overwrite: boolean): Promi
   }
   const taken = (): HubError =>
     new HubError('conflict', `${target} exists. Name another file, or use --force.`);
+  refuseTarget(dataDir, target);
   if (!overwrite && existsSync(target)) throw taken();
   const draft = `${target}.${process.pid}.partial`;
   const progress = createProgress(systemClock);

@@ -13,7 +13,7 @@ import {
 } from '../../adapters/node/data-folder.ts';
 import { secretFile } from '../../adapters/node/master.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
-import { checkDatabase, type Facts, lockStore } from '../../adapters/sqlite/index.ts';
+import { checkDatabase, type Facts, lockStore, renumberDeployments } from '../../adapters/sqlite/index.ts';
 import { folderFailure } from '../bootstrap/folder-failure.ts';
 import { opensSeal } from '../bootstrap/master.ts';
 import { type FolderSettings, readFolderSettings } from '../config.ts';
@@ -23,7 +23,7 @@ import { withDraft } from './cleanup.ts';
 import { answer, refuseCluster, UsageError } from './output.ts';
 import { createProgress, inWords, type Progress } from './progress.ts';
 
-const help = `reeve restore FILE [--force] [--check] [--json]
+const help = `reeve restore FILE [--force] [--check] [--keep-sequences] [--json]
 
 Puts what \`reeve backup\` wrote into DATA_DIR: the database, its id and, when it is in the file, the master secret. Before anything is
 replaced the whole file is compared with its digest and every page of the database is checked. The hub must be stopped.
@@ -31,6 +31,9 @@ replaced the whole file is compared with its digest and every page of the databa
   FILE      a back-up
   --force   replace the hub that is in DATA_DIR
   --check   only check the file; DATA_DIR is neither read nor written
+  --keep-sequences
+            leave the deployments their sequences: agents that ran a newer deployment keep that one until its bundle is
+            deployed again. Without this option they take what is restored.
   --json    print the result, or the error, as JSON
   --help    this text
 
@@ -49,8 +52,15 @@ const secretWords: { readonly [S in SecretState]: string } = {
     'Its master secret was not in the back-up: start the hub with the SECRET_KEY that it had, or put its secret.key into DATA_DIR. Without it the hub does not start.',
 };
 
+const renumberedWords = (count: number): string =>
+  count === 0
+    ? ''
+    : `Current deployments: ${count}, with new sequences, so that agents take them also in place of newer ones that they run. Deploy again what came later.`;
+const keptWords =
+  'The deployments keep their sequences: agents that ran a newer one keep it until its bundle is deployed again.';
+
 export async function restore(args: readonly string[]): Promise<void> {
-  const { file, has } = readArguments('restore', args, ['force', 'check']);
+  const { file, has } = readArguments('restore', args, ['force', 'check', 'keep-sequences']);
   await answer({ help: has('help') ? help : null, json: has('json') }, async () => {
     if (file === null) throw new UsageError('Which back-up? See reeve restore --help.');
     const archive = await readArchive(file);
@@ -69,14 +79,17 @@ export async function restore(args: readonly string[]): Promise<void> {
     }
     const settings = readFolderSettings();
     refuseCluster(settings.isCluster);
-    const secret = await write(file, archive, settings, has('force'), progress);
+    const how = { force: has('force'), renumber: !has('keep-sequences') };
+    const { secret, deployments } = await write(file, archive, settings, how, progress);
     const dataDir = resolve(settings.dataDir);
     return {
-      result: { ...result, data_dir: dataDir, master_secret: secret },
-      words: [`Restored ${what} into ${dataDir}.`, secretWords[secret], 'The hub can be started.'].slice(
-        0,
-        secret === 'missing' ? 2 : 3,
-      ),
+      result: { ...result, data_dir: dataDir, master_secret: secret, renumbered_deployments: deployments },
+      words: [
+        `Restored ${what} into ${dataDir}.`,
+        secretWords[secret],
+        how.renumber ? renumberedWords(deployments) : keptWords,
+        ...(secret === 'missing' ? [] : ['The hub can be started.']),
+      ].filter((line) => line !== ''),
     };
   });
 }
@@ -118,9 +131,9 @@ async function write(
   file: string,
   archive: Archive,
   settings: FolderSettings,
-  force: boolean,
+  { force, renumber }: { readonly force: boolean; readonly renumber: boolean },
   progress: Progress,
-): Promise<SecretState> {
+): Promise<{ readonly secret: SecretState; readonly deployments: number }> {
   const { dataDir } = settings;
   const database = join(dataDir, 'reeve.db');
   const draft = `${database}.restoring`;
@@ -143,8 +156,9 @@ async function write(
         await openArchive(file, archive, draft, (done, total) => progress.report('Copying', done, total));
         progress.report('Checking', databaseBytes, databaseBytes);
         const facts = await check(draft, archive, file);
+        const deployments = renumber ? renumberDeployments(draft, systemClock.now()) : 0;
         replace(dataDir, draft, archive, facts.isSetUp);
-        return secretState(settings, archive, facts);
+        return { secret: secretState(settings, archive, facts), deployments };
       });
     } finally {
       progress.end();

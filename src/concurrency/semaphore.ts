@@ -98,11 +98,7 @@ export function createSemaphores({
     return place;
   }
 
-  return async (key, task) => {
-    const place = placeOf(key);
-    if (place.running < max) place.running++;
-    else if (place.waiting.length >= maxWaiting) throw refusal();
-    else await turn(place.waiting);
+  async function run<T>(key: string, place: Place, task: () => Promise<T>): Promise<T> {
     try {
       return await task();
     } finally {
@@ -113,5 +109,15 @@ export function createSemaphores({
         next.go();
       } else if (--place.running === 0) places.delete(key);
     }
+  }
+
+  return (key, task) => {
+    const place = placeOf(key);
+    if (place.running < max) {
+      place.running++;
+      return run(key, place, task);
+    }
+    if (place.waiting.length >= maxWaiting) return Promise.reject(refusal());
+    return turn(place.waiting).then(() => run(key, place, task));
   };
 }

@@ -26,7 +26,7 @@ export function canonicalAddress(text: string): string | null {
  * @param address as `canonicalAddress` writes it; any other text is given back as it is
  */
 export function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address;
+  if (!address.includes(':') || isIP(address) !== 6) return address;
   const [head = '', tail = ''] = address.split('::');
   const first = head === '' ? [] : head.split(':');
   const last = tail === '' ? [] : tail.split(':');

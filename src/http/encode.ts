@@ -2,17 +2,25 @@
 import { List, Reply, WrittenJson } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
-import type { HeaderList } from './headers.ts';
+import { commonHeaders, type HeaderBlock, type HeaderList } from './headers.ts';
 import { encodeList, maxAnswer, type RequestTarget } from './list.ts';
 import type { RawResponse } from './raw.ts';
 
 /** On every reply of the API that does not say otherwise. */
 export const noStore: HeaderList = [['Cache-Control', 'no-store']];
 
-/** A response of its parts alone. */
-export const plain = (status: number, headers: HeaderList, body: RawResponse['body']): RawResponse => ({
+const usual = commonHeaders();
+
+/** A response of its parts alone. @param common default: what is on every response */
+export const plain = (
+  status: number,
+  headers: HeaderList,
+  body: RawResponse['body'],
+  common: HeaderBlock = usual,
+): RawResponse => ({
   status,
   headers,
+  common,
   body,
   caller: '',
   close: false,

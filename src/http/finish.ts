@@ -6,7 +6,7 @@ import type { RouteLimits } from '../app/route-limits.ts';
 import { callerNames } from '../domain/caller-name.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
+import type { Cors, HeaderList } from './headers.ts';
 import type { Metrics } from './metrics.ts';
 import { rateLimitHeaders } from './problem.ts';
 import type { RawRequest, RawResponse } from './raw.ts';
@@ -85,15 +85,15 @@ export function createFinish({
     withHeaders(
       raw: RawRequest,
       { id, caller, network }: Seen,
-      { status, headers, body, close, live: session }: RawResponse,
+      { status, headers, common, body, close, live: session }: RawResponse,
       limits: HeaderList,
     ): RawResponse {
-      const all = [...headers, ...limits, ['X-Request-Id', id] as const, ...securityHeaders];
+      const all = headers.concat(limits, [['X-Request-Id', id]]);
       // A browser's clock may be wrong, and what a page counts down was timed by this one.
       if (caller.kind === 'user') all.push(['X-Server-Time', new Date(clock.now()).toISOString()]);
       if (raw.method !== 'OPTIONS') all.push(...cors.reply(raw.headers.get('origin')));
       const waits = body === null ? '' : nameOf(caller, network);
-      return { status, headers: all, body, close, live: session, caller: waits };
+      return { status, headers: all, common, body, close, live: session, caller: waits };
     },
   };
 }

@@ -2,8 +2,25 @@
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
+/** Headers that every answer of a kind has. Made once, so that a transport can write all of them in one call. */
+export class HeaderBlock {
+  readonly list: HeaderList;
+  /** The first one's name. */
+  readonly name: string;
+  /** The first one's value, and the lines of the others, without the last line end. */
+  readonly rest: Uint8Array;
+
+  /** @param list at least one; texts of ours, which hold no line end */
+  constructor(list: HeaderList) {
+    const lines = list.map(([name, value]) => `${name}: ${value}`).join('\r\n');
+    this.list = list;
+    this.name = list[0]?.[0] ?? '';
+    this.rest = Buffer.from(lines.slice(this.name.length + 2), 'latin1');
+  }
+}
+
 /** On every response. Scripts and styles come from files of our own origin only. */
-export const securityHeaders: HeaderList = [
+const securityHeaders: HeaderList = [
   [
     'Content-Security-Policy',
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -15,6 +32,10 @@ export const securityHeaders: HeaderList = [
   ['Referrer-Policy', 'strict-origin-when-cross-origin'],
   ['Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=()'],
 ];
+
+/** What an answer has in common with others of its kind. @param own beside what is on every response */
+export const commonHeaders = (own: HeaderList = []): HeaderBlock =>
+  new HeaderBlock([...own, ...securityHeaders]);
 
 export interface Cors {
   /** True when a page of this origin may use the API with credentials. */

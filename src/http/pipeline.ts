@@ -16,7 +16,7 @@ import type { Callers } from './caller.ts';
 import { createDownload } from './download.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { createFinish, limitHeaders, nameOf, type Seen, sizeOf } from './finish.ts';
-import type { Cors, HeaderList } from './headers.ts';
+import { type Cors, commonHeaders, type HeaderBlock } from './headers.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
@@ -166,8 +166,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       callers.remembered(declaration, raw.headers, seen.network) ??
       (await callers.find(declaration, raw.headers, seen.network));
     seen.caller = caller;
-    seen.arrival = await countArrival(options.rateLimits, limitsOf(declaration), caller, seen.network);
-    const response = plain(200, streamHeaders[familyOf(raw.path).errors], null);
+    const arrival = countArrival(options.rateLimits, limitsOf(declaration), caller, seen.network);
+    seen.arrival = arrival instanceof Promise ? await arrival : arrival;
+    const response = plain(200, [], null, streamHeaders[familyOf(raw.path).errors]);
     if (raw.method === 'HEAD') return response;
     if (raw.upgrade || declaration.stream === 'events') checkOrigin(caller, raw.headers);
     const session = await openings(caller, () => openStream(raw, declaration, caller, revocations, options));
@@ -206,7 +207,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const result = await options.idempotency.run(sent, key, input, (newId) =>
         handler(input, caller, { ...request, newId }),
       );
-      if (result instanceof Streamed) return download(declaration, result, cookie, raw);
+      if (result instanceof Streamed)
+        return download(declaration, result, cookie, raw, nameOf(caller, network));
       const body: unknown = result instanceof Reply ? result.body : result;
       const bytes = body instanceof WrittenJson ? 0 : roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
@@ -223,8 +225,22 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     streamed: Streamed,
     cookie: string | null,
     raw: RawRequest,
+    caller: string,
   ): RawResponse {
-    const session = createDownload(streamed, { clock, log });
+    let held = 0;
+    const ended = (): void => {
+      budgets.unsent.give(caller, held);
+      streamed.ended();
+    };
+    const session = createDownload({ pieces: streamed.pieces, ended }, { clock, log });
+    try {
+      checkAnswer(budgets, () => caller, streamed.held);
+    } catch (error) {
+      session.gone();
+      throw error;
+    }
+    held = streamed.held;
+    budgets.unsent.take(caller, held);
     if (raw.method === 'HEAD' || raw.upgrade) session.gone();
     if (raw.upgrade)
       throw new HubError('bad_request', 'This download is no stream: ask for it without an upgrade.');
@@ -312,15 +328,15 @@ const isStream = (declaration: RouteDeclaration): boolean =>
 const limitsOf = ({ path, limit = 'stream' }: RouteDeclaration): LimitedRoute => ({ path, limit });
 
 /** Each API says in its own words that nothing of a stream is kept. */
-const streamHeaders: { readonly [errors in ApiFamily['errors']]: HeaderList } = {
-  detail: [
+const streamHeaders: { readonly [errors in ApiFamily['errors']]: HeaderBlock } = {
+  detail: commonHeaders([
     ['Content-Type', 'text/event-stream'],
     ['Cache-Control', 'no-cache'],
     ['X-Accel-Buffering', 'no'],
-  ],
-  problem: [
+  ]),
+  problem: commonHeaders([
     ['Content-Type', 'text/event-stream'],
     ['Cache-Control', 'no-store'],
     ['X-Accel-Buffering', 'no'],
-  ],
+  ]),
 };

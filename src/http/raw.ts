@@ -1,5 +1,6 @@
 // Requests and responses between the transport and the pipeline: plain values, no sockets.
 import type { HubError } from '../domain/error.ts';
+import type { HeaderBlock, HeaderList } from './headers.ts';
 import type { Session } from './live/session.ts';
 
 export interface RawRequest {
@@ -29,7 +30,10 @@ export class TransportGone extends Error {}
 
 export interface RawResponse {
   readonly status: number;
-  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Its own. */
+  readonly headers: HeaderList;
+  /** Those of all answers of its kind. */
+  readonly common: HeaderBlock;
   /** To HEAD: what GET would get. The transport sends its length alone. */
   readonly body: Uint8Array | string | null;
   /** Who waits for it, as its unsent bytes are counted. */

@@ -1,14 +1,17 @@
 // Sliding-window limits. A name is `<class>:<whom>`; classes are few and fixed, so that one may be bounded apart from
 // the others.
 
+import type { Awaitable } from '../concurrency/awaitable.ts';
+
 /** Counts what callers do. */
 export interface Limits {
   /**
    * Counts `cost` against `name` and says whether it fits into `max` per `windowMs`: one atomic step over all nodes. A
    * refused call counts nothing. A cost of 0 only asks: it is refused while more than `max` is counted. When the
-   * limiter cannot be reached it refuses with 30 s (fails closed).
+   * limiter cannot be reached it refuses with 30 s (fails closed). Answers without a promise where all is counted
+   * in this process.
    */
-  hit(name: string, max: number, windowMs: number, cost?: number): Promise<LimitAnswer>;
+  hit(name: string, max: number, windowMs: number, cost?: number): Awaitable<LimitAnswer>;
   /** Takes the newest hit of cost 1 back: what it was counted for turned out well. Harmless when nothing is counted. */
   takeBack(name: string): Promise<void>;
 }

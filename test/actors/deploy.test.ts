@@ -111,7 +111,9 @@ describe('deploying', () => {
     await hub.store.deployments.add(older);
     await hub.join({ agentId: 'a' });
     hub.clock.advance(1);
-    await hub.announced();
+    // Nobody is told of it without its attestation.
+    const [frame] = await hub.announced();
+    expect(frame?.data).toMatchObject({ sequence: 3, attestation: expect.stringMatching(/^[0-9a-f]{128}$/) });
     const deployedAt = new Date(older.createdAt).toISOString();
     const stated = [hub.tenantId, 'production', 'base', 1, hash, 3, deployedAt];
     const current = await hub.store.deployments.currentOf(hub.tenantId, 'production', 'base');

@@ -112,7 +112,7 @@ export function limitsContract(name: string, open: () => Promise<OpenLimits>): v
     it('of 50 at once exactly the limit passes', () =>
       using(async ({ limits }) => {
         const key = uuid();
-        const answers = await parallel(50, () => limits.hit(key, 20, 60_000));
+        const answers = await parallel(50, async () => limits.hit(key, 20, 60_000));
         expect(answers.filter((answer) => answer.ok)).toHaveLength(20);
         for (const answer of answers) if (!answer.ok) expect(answer.retryAfter).toBeGreaterThanOrEqual(1);
       }));

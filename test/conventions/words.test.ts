@@ -123,6 +123,19 @@ describe('words', () => {
     );
     expect(found).toEqual([]);
   });
+
+  it('keeps what a cell of a table says short: the rest stands below the table', () => {
+    const maxCell = 400;
+    const found = sources(pages, /\.md$/).flatMap(({ file, text }) =>
+      text.split('\n').flatMap((line, at) => {
+        const isRow = line.startsWith('|');
+        return isRow && line.split('|').some((cell) => cell.trim().length > maxCell)
+          ? [`${file}:${at + 1}`]
+          : [];
+      }),
+    );
+    expect(found).toEqual([]);
+  });
 });
 
 /** Biome's own words must stand in one line. */

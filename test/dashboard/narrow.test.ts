@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pages } from '../../src/dashboard/pages/registry.ts';
 import type { HubProcess } from '../e2e/process.ts';
-import { noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
 import { seed } from './seed.ts';
 
 let hub: HubProcess;
@@ -33,6 +33,26 @@ it('every page and panel fits 360 px', { timeout: 120_000 }, async () => {
     for (const one of (await page.evaluate(tooWide)) as string[]) wide.push(`${place}: ${one}`);
   }
   expect(wide).toEqual([]);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('shows rows as cards, which are ordered by a choice and opened anywhere', async () => {
+  const seen = await view(hub.url, { cookie, width: 360, height: 740 });
+  const { page } = seen;
+  await page.goto('/dashboard/agents');
+  const table = page.getByRole('table', { name: 'agents' });
+  await table.getByRole('button', { name: 'shop-agent-0' }).waitFor();
+  const room = page.getByRole('region', { name: 'agents' });
+  expect(await room.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
+  await accessible(page);
+  await page.getByLabel('Order').selectOption('Agent, down');
+  const first = table.getByRole('row').filter({ hasText: 'shop-agent' }).first();
+  await first.filter({ hasText: 'shop-agent-5' }).waitFor();
+  // Beside its name, where nothing of its own can be pressed.
+  const { width = 0, height = 0 } = (await first.boundingBox()) ?? {};
+  await first.click({ position: { x: width / 2, y: height - 6 } });
+  await page.getByRole('dialog', { name: 'Agent' }).getByText('shop-agent-5').waitFor();
   noFaults(seen);
   await seen.context.close();
 });

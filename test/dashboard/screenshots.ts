@@ -27,6 +27,8 @@ try {
         await seen.page.locator('main h1').first().waitFor();
         await seen.page.waitForTimeout(800);
         await seen.page.locator('.chart-place:not(:has(canvas))').first().waitFor({ state: 'hidden' });
+        // A drawing that is there is painted with the next frames.
+        await seen.page.waitForTimeout(300);
         await seen.page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
       }
       await seen.context.close();

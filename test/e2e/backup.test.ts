@@ -11,6 +11,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -195,6 +196,34 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     expect(readdirSync(at('many'))).toHaveLength(1);
   });
 
+  it('take the place of no file of the hub and of nothing that is no file, also when forced', async () => {
+    symlinkSync(data, at('link'));
+    for (const target of [join(data, 'reeve.db'), join(at('link'), 'reeve.db'), join(data, 'secret.key')]) {
+      expect(await refused({ DATA_DIR: data }, 'backup', target, '--force')).toMatch(
+        /a file of the hub itself/,
+      );
+    }
+    const pipe = at('pipe');
+    await once(spawn('mkfifo', [pipe]), 'exit');
+    expect(await refused({ DATA_DIR: data }, 'backup', pipe, '--force')).toMatch(
+      /is no file, and is not replaced/,
+    );
+    expect(await refused({ DATA_DIR: data }, 'backup', at('no/such/x'))).toMatch(/There is no folder/);
+    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', pipe)).toMatch(/is no file, so no back-up/);
+    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', folder)).toMatch(/is no file, so no back-up/);
+    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('absent'))).toMatch(/names no file/);
+    const { size } = statSync(file);
+    copyFileSync(file, at('cut.backup'));
+    truncateSync(at('cut.backup'), size - 1);
+    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('cut.backup'))).toMatch(
+      /its last line is not there/,
+    );
+    expect(existsSync(at('pipes'))).toBe(false);
+    const hub = hubIn(data);
+    await hub.start();
+    await hub.stop();
+  });
+
   it('can be checked without touching a folder', async () => {
     const checked = await command(at('untouched'), 'restore', file, '--check');
     expect(checked).toMatchObject({ ok: true, hub_id: id });
@@ -332,9 +361,14 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
       ['backup'],
       /MONGODB_URL is set: .* own tools/,
     ],
-    ['the file is missing', {}, ['restore', at('none.backup')], /ENOENT.*none\.backup/],
-    ['the file is a folder', {}, ['restore', folder], /EISDIR/],
-    ['the target has no folder', { DATA_DIR: data }, ['backup', at('no/such/x.backup')], /ENOENT/],
+    ['the file is missing', {}, ['restore', at('none.backup')], /none\.backup names no file/],
+    ['the file is a folder', {}, ['restore', folder], /is no file/],
+    [
+      'the target has no folder',
+      { DATA_DIR: data },
+      ['backup', at('no/such/x.backup')],
+      /There is no folder/,
+    ],
   ] as const)('are refused in one line when %s', async (_what, env, args, words) => {
     expect(await refused({ ...env }, ...args)).toMatch(words);
   });

@@ -517,7 +517,8 @@ export function raw(
 }
 
 export function headerOf(response: RawResponse, name: string): string | undefined {
-  return response.headers.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+  const all = [...response.headers, ...response.common.list];
+  return all.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
 }
 
 export const jsonOf = (response: RawResponse): { detail?: unknown; code?: string; [key: string]: unknown } =>

@@ -20,6 +20,7 @@ export const verdictColumn: Made<string> = (key, label, of, width = 1) => ({
   width,
   sort: of,
   cell: (row) => <Verdict of={of(row)} />,
+  inCard: 'beside',
 });
 
 export const envColumn: Made<string> = (key, label, of, width = 1) => ({
@@ -28,6 +29,7 @@ export const envColumn: Made<string> = (key, label, of, width = 1) => ({
   width,
   sort: of,
   cell: (row) => <Env of={of(row)} />,
+  inCard: 'plain',
 });
 
 export const countColumn: Made<number> = (key, label, of, width = 1) => ({

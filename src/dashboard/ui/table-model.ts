@@ -28,6 +28,8 @@ export interface Column<R> {
   readonly number?: boolean;
   /** A part of the width; default 1. */
   readonly width?: number;
+  /** Where rows are cards: it needs no label, or stands beside the name of the row. Absent: it has its label. */
+  readonly inCard?: 'plain' | 'beside';
 }
 
 /** The whole of a cell as text. */

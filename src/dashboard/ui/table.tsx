@@ -8,8 +8,9 @@ import { counted } from '../lib/text.ts';
 import { useCopyCell } from './copy-cell.ts';
 import { Icon } from './icons.tsx';
 import { useStepKeys } from './overlay.tsx';
+import { CardOrder, useCards } from './table-cards.tsx';
 import { TableMenu } from './table-menu.tsx';
-import { type Column, type Model, type ModelProps, useModel } from './table-model.ts';
+import { type Column, type Model, type ModelProps, textOf, useModel } from './table-model.ts';
 import './table.css';
 
 export type { Column } from './table-model.ts';
@@ -34,6 +35,9 @@ const narrowest = 76;
 
 const checkWidth = 36;
 
+/** Of a card before it is measured, in pixels. */
+const cardHeight = 76;
+
 /** Of a letter of a head in bold type, and of what stands beside it in its cell: pixels. */
 const [letter, besides] = [9.2, 22];
 
@@ -51,13 +55,17 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const { rows } = model.getRowModel();
   const isSorted = model.state.sorting.length > 0;
   const box = useRef<HTMLDivElement>(null);
-  const rowHeight = compact ? 32 : 40;
+  const minWidth = shown.reduce((sum, column) => sum + leastWidth(column), onSelect ? checkWidth : 0);
+  const cards = useCards(box, minWidth);
+  const rowHeight = cards ? cardHeight : compact ? 32 : 40;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
     overscan: 10,
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was measured is of the other form
+  useEffect(() => virtual.measure(), [cards, rowHeight]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -72,19 +80,35 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   };
   useStepKeys(rows, at, onOpen && step);
   useCopyCell(box, rows, shown, onSelect ? 1 : 0);
+  /** The row that was ticked last: Shift ticks all from there. */
+  const ticked = useRef<string | null>(null);
+  const tick = (id: string, on: boolean, withShift: boolean): void => {
+    const to = rows.findIndex((row) => row.id === id);
+    const from = withShift ? rows.findIndex((row) => row.id === ticked.current) : -1;
+    const next = new Set(props.selected);
+    for (const row of from < 0 ? [rows[to]] : rows.slice(Math.min(from, to), Math.max(from, to) + 1)) {
+      if (row === undefined) continue;
+      if (on) next.add(row.id);
+      else next.delete(row.id);
+    }
+    ticked.current = id;
+    onSelect?.(next);
+  };
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const grid = [
     ...(onSelect ? [`${checkWidth}px`] : []),
     ...shown.map((column) => `minmax(${leastWidth(column)}px, ${column.width ?? 1}fr)`),
   ].join(' ');
-  const minWidth = shown.reduce((sum, column) => sum + leastWidth(column), onSelect ? checkWidth : 0);
   return (
-    <div className="data-table">
+    <div className={`data-table ${cards ? 'as-cards' : ''}`}>
       <div className="table-bar">
         {bar ?? <span className="muted">{counted(rows.length, 'row')}</span>}
         <span className="grow" />
-        <TableMenu name={name} model={model} shown={shown} />
+        <span className="table-tools">
+          {cards && rows.length > 1 && <CardOrder columns={shown} model={model} />}
+          <TableMenu name={name} model={model} shown={shown} />
+        </span>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
       <div ref={box} className="table-scroll" tabIndex={0} role="region" aria-label={name}>
@@ -93,13 +117,13 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
           aria-label={name}
           aria-rowcount={rows.length + 1}
           className="grid-table"
-          style={{ minWidth }}
+          style={cards ? {} : { minWidth }}
         >
           <div role="rowgroup" className="grid-head">
-            <div role="row" className="grid-row" style={{ gridTemplateColumns: grid }}>
-              {onSelect && <SelectAll model={model} />}
+            <div role="row" className="grid-row" style={cards ? {} : { gridTemplateColumns: grid }}>
+              {onSelect && <SelectAll model={model} named={cards} />}
               {shown.map((column) => (
-                <Head key={column.key} of={column} model={model} />
+                <Head key={column.key} of={column} model={model} heard={cards} />
               ))}
             </div>
           </div>
@@ -114,7 +138,9 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
                   role="row"
                   aria-rowindex={item.index + 2}
                   className={`grid-row ${id === chosen ? 'grid-chosen' : ''}`}
-                  style={{ gridTemplateColumns: grid, minHeight: rowHeight }}
+                  {...(cards
+                    ? { ref: virtual.measureElement, 'data-index': item.index }
+                    : { style: { gridTemplateColumns: grid, minHeight: rowHeight } })}
                 >
                   {onSelect && (
                     <div role="cell">
@@ -122,22 +148,27 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
                         type="checkbox"
                         aria-label={`Select ${id.slice(0, 80)}`}
                         checked={row.getIsSelected()}
-                        onChange={row.getToggleSelectedHandler()}
+                        onChange={(event) =>
+                          tick(id, event.target.checked, (event.nativeEvent as MouseEvent).shiftKey)
+                        }
                       />
                     </div>
                   )}
-                  {shown.map(({ key, cell, number }, index) => (
-                    <div key={key} role="cell" className={number ? 'number' : ''}>
-                      {index === 0 && onOpen ? (
-                        <button type="button" className="cell-link" onClick={() => onOpen(original)}>
-                          {cell(original)}
-                          {nameOf && <span className="heard">: {nameOf(original)}</span>}
-                        </button>
-                      ) : (
-                        cell(original)
-                      )}
-                    </div>
-                  ))}
+                  {shown.map((column, index) => {
+                    const { key, cell } = column;
+                    return (
+                      <div key={key} role="cell" {...placeOf(column, index, original, cards)}>
+                        {index === 0 && onOpen ? (
+                          <button type="button" className="cell-link" onClick={() => onOpen(original)}>
+                            {cell(original)}
+                            {nameOf && <span className="heard">: {nameOf(original)}</span>}
+                          </button>
+                        ) : (
+                          cell(original)
+                        )}
+                      </div>
+                    );
+                  })}
                 </div>
               );
             })}
@@ -148,24 +179,42 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   );
 }
 
+/** In a card a value stands under its label, and one that is empty is left out. */
+function placeOf<R>(
+  column: Column<R>,
+  index: number,
+  row: R,
+  cards: boolean,
+): { readonly className: string; readonly 'data-label'?: string } {
+  const { number, label, inCard, sort } = column;
+  if (!cards) return { className: number ? 'number' : '' };
+  if (index === 0) return { className: 'card-name' };
+  if (sort && textOf(column, row) === '') return { className: 'heard' };
+  if (inCard === 'beside') return { className: 'card-beside' };
+  return { className: 'card-value', ...(inCard === 'plain' || !sort ? {} : { 'data-label': label }) };
+}
+
 const sortNames = { asc: 'ascending', desc: 'descending' } as const;
 
 function Head<R extends RowData>({
   of: { key, label, number },
   model,
+  heard,
 }: {
   readonly of: Column<R>;
   readonly model: Model<R>;
+  /** Only: nothing of it is shown, so nothing of it may be pressed. */
+  readonly heard: boolean;
 }): JSX.Element {
   const column = model.getColumn(key);
   const sorted = column?.getIsSorted() || undefined;
   return (
     <div
       role="columnheader"
-      className={number ? 'number' : ''}
+      className={heard ? 'heard' : number ? 'number' : ''}
       aria-sort={sorted === undefined ? undefined : sortNames[sorted]}
     >
-      {column?.getCanSort() ? (
+      {column?.getCanSort() && !heard ? (
         <button type="button" className="sort" onClick={() => column.toggleSorting()}>
           {label}
           {sorted && <Icon name={sorted === 'desc' ? 'down' : 'up'} />}
@@ -177,7 +226,14 @@ function Head<R extends RowData>({
   );
 }
 
-function SelectAll<R extends RowData>({ model }: { readonly model: Model<R> }): JSX.Element {
+function SelectAll<R extends RowData>({
+  model,
+  named,
+}: {
+  readonly model: Model<R>;
+  /** Its name is shown: no rows of checkboxes below say what it is. */
+  readonly named: boolean;
+}): JSX.Element {
   const all = model.getIsAllRowsSelected();
   const some = !all && model.getIsSomeRowsSelected();
   return (
@@ -191,6 +247,7 @@ function SelectAll<R extends RowData>({ model }: { readonly model: Model<R> }): 
         checked={all}
         onChange={() => model.toggleAllRowsSelected(!all, { deselectAll: true })}
       />
+      {named && <span aria-hidden="true">All that are loaded</span>}
     </div>
   );
 }

@@ -28,6 +28,33 @@ describe('the server', () => {
     expect([empty.status, await empty.text()]).toEqual([204, '']);
   });
 
+  it('writes the headers that all answers share one by one, as the client reads them', async () => {
+    await using hub = await serve();
+    const url = `http://127.0.0.1:${hub.server.port}/api/v1`;
+    const leaving = new AbortController();
+    const stream = await fetch(`${url}/stream?env=production`, { headers: asKey, signal: leaving.signal });
+    const answers = [
+      stream,
+      await fetch(`${url}/sessions/a`, { headers: asKey }),
+      await fetch(`${url}/none`),
+    ];
+    for (const { headers } of answers) {
+      expect([headers.get('x-frame-options'), headers.get('referrer-policy')]).toEqual([
+        'DENY',
+        'strict-origin-when-cross-origin',
+      ]);
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'self'; .* frame-ancestors 'none'$/,
+      );
+      expect(headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}$/);
+    }
+    expect([stream.headers.get('content-type'), stream.headers.get('cache-control')]).toEqual([
+      'text/event-stream',
+      'no-cache',
+    ]);
+    leaving.abort();
+  });
+
   it('says that the port is taken', async () => {
     await using hub = await serve();
     const { pipeline, log, server } = hub;

@@ -8,10 +8,16 @@ import { facetLabels, facetNames, type filterOf } from './filters.ts';
 
 const few = 6;
 
-export function Facets({ filter }: { readonly filter: ReturnType<typeof filterOf> }): JSX.Element {
+export function Facets({
+  filter,
+  enabled,
+}: {
+  readonly filter: ReturnType<typeof filterOf>;
+  readonly enabled: boolean;
+}): JSX.Element {
   const [search, change] = useFilters();
   const [open, setOpen] = useState<readonly string[]>([]);
-  const found = useCall('eventFacets', { query: filter }, { keep: true, moves: true });
+  const found = useCall('eventFacets', { query: filter }, { enabled, keep: true, moves: true });
   return (
     <aside className="facets" aria-label="Filters">
       <Answer of={found} rows={12}>

@@ -35,7 +35,8 @@ import { TailView } from './tail.tsx';
 
 export type EventRow = Reply<'searchEvents'>[number];
 
-const pageSize = 200;
+/** Of the hub's answers: rows come sooner from a small one, and the next is asked for while the last is read. */
+const pageSize = 100;
 /** The most that stays in memory. */
 const maxRows = 5_000;
 /** While following, the list is read at most so often. */
@@ -113,6 +114,9 @@ function Searched(): JSX.Element {
   const span = spanOf(search, now);
   const filter = filterOf(search, span);
   const [follow, setFollow] = useState(true);
+  const list = useList(filter, span);
+  // The counts cost the hub far more than the rows, which somebody waits for: they are asked for after them.
+  const hasRows = list.found.data !== undefined || list.found.isError;
   useCommand('follow', span.open ? () => setFollow(!follow) : null, {
     label: follow ? 'Pause the list' : 'Follow live',
   });
@@ -146,10 +150,10 @@ function Searched(): JSX.Element {
       <EventViews />
       {search.since && <OwnRange span={span} />}
       <SearchBar />
-      <Histogram filter={filter} span={span} />
+      <Histogram filter={filter} span={span} enabled={hasRows} />
       <div className="events-columns">
-        <Facets filter={filter} />
-        <List filter={filter} span={span} follow={follow && span.open} />
+        <Facets filter={filter} enabled={hasRows} />
+        <List of={list} span={span} follow={follow && span.open} />
       </div>
     </>
   );
@@ -217,7 +221,15 @@ function SearchBar(): JSX.Element {
   );
 }
 
-function Histogram({ filter, span }: { readonly filter: Filter; readonly span: Span }): JSX.Element {
+function Histogram({
+  filter,
+  span,
+  enabled,
+}: {
+  readonly filter: Filter;
+  readonly span: Span;
+  readonly enabled: boolean;
+}): JSX.Element {
   const [, change] = useFilters();
   const bucketMs = bucketMsOf(span);
   const from = Math.floor(span.from / bucketMs) * bucketMs;
@@ -232,7 +244,7 @@ function Histogram({ filter, span }: { readonly filter: Filter; readonly span: S
         bucket_seconds: bucketMs / 1000,
       },
     },
-    { keep: true, moves: true },
+    { enabled, keep: true, moves: true },
   );
   return (
     <section className="card" aria-label="Calls over time">
@@ -302,16 +314,15 @@ function useList(filter: Filter, { range }: Span) {
 const startOf = (range: string): string => new Date(spanOf({ range }, serverNow()).from).toISOString();
 
 function List({
-  filter,
+  of: { found, reload, key },
   span,
   follow,
 }: {
-  readonly filter: Filter;
+  readonly of: ReturnType<typeof useList>;
   readonly span: Span;
   readonly follow: boolean;
 }): JSX.Element {
   const [{ id }, change] = useFilters();
-  const { found, reload, key } = useList(filter, span);
   const rows = useMemo(
     () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows),
     [found.data],

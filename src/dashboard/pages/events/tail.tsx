@@ -33,6 +33,7 @@ const columns: readonly Column<TailRow>[] = [
   },
   {
     key: 'verdict',
+    inCard: 'beside',
     label: 'Verdict',
     width: 1.6,
     sort: (row) => text(row, (event) => event.action),
@@ -61,6 +62,7 @@ const columns: readonly Column<TailRow>[] = [
   },
   {
     key: 'env',
+    inCard: 'plain',
     label: 'Environment',
     width: 1.5,
     sort: (row) => text(row, (event) => event.environment),

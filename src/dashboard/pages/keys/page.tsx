@@ -62,6 +62,7 @@ export default function Keys(): JSX.Element {
     },
     {
       key: 'env',
+      inCard: 'plain',
       label: 'Environment',
       width: 1.3,
       sort: (key) => key.env ?? '',

@@ -1,0 +1,32 @@
+// What a database needs to know once it is an older copy of itself.
+import { Database } from './database.ts';
+
+/**
+ * Gives every current deployment a sequence that no agent can have seen, so that agents take it although they ran a
+ * newer one. The hub attests them anew when it starts.
+ * @param now epoch milliseconds; no sequence is above the time of its deployment by more than a few
+ * @returns how many there are; 0 for tables of versions that knew no attestations
+ */
+export function renumberDeployments(path: string, now: number): number {
+  const db = new Database(path);
+  try {
+    const known = db.get(`SELECT count(*) FROM pragma_table_info('deployments') WHERE name = 'attestation'`);
+    if (known?.[0] !== 1) return 0;
+    return db.atomically(() => {
+      const count = db.run(
+        `UPDATE deployments SET sequence = max(sequence + 1, ?), attestation = NULL WHERE is_current = 1`,
+        [now],
+      );
+      db.run(
+        `UPDATE deployment_sequences SET last = max(last, (SELECT max(sequence) FROM deployments AS d
+           WHERE d.tenant_id = deployment_sequences.tenant_id AND d.env = deployment_sequences.env
+             AND d.bundle_name = deployment_sequences.bundle_name))
+         WHERE EXISTS (SELECT 1 FROM deployments AS d WHERE d.tenant_id = deployment_sequences.tenant_id
+           AND d.env = deployment_sequences.env AND d.bundle_name = deployment_sequences.bundle_name)`,
+      );
+      return count;
+    });
+  } finally {
+    db.close();
+  }
+}
