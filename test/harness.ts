@@ -17,7 +17,7 @@ import { createReplayer } from '../adapters/node/evaluator/replayer.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
-import { type Caller, List, Reply, WrittenJson } from '../src/api/call.ts';
+import { type Caller, List, Reply, Streamed, WrittenJson } from '../src/api/call.ts';
 import { type HostedApi, hostedApi } from '../src/api/hosted/index.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
@@ -332,7 +332,9 @@ export async function makeHub(
       await own.before(parts);
       const handle = (newId: string | null): Promise<unknown> =>
         handlers[operation](hub, parts as never, caller as never, { ...full, newId });
-      const result = await idempotency.run(keyed, idempotency.keyOf(keyed), parts, handle);
+      const answered = await idempotency.run(keyed, idempotency.keyOf(keyed), parts, handle);
+      const isJson = declaration.media === undefined;
+      const result = answered instanceof Streamed && isJson ? await received(answered) : answered;
       const reply =
         result instanceof Reply
           ? result
@@ -399,6 +401,14 @@ export async function makeHub(
     },
   };
   return made;
+}
+
+/** A body of JSON that is made while it is sent, as its client has it. */
+async function received({ pieces, headers, ended }: Streamed): Promise<Reply<unknown>> {
+  let text = '';
+  for (let next = await pieces.next(); !next.done; next = await pieces.next()) text += next.value;
+  ended();
+  return new Reply(JSON.parse(text), { headers });
 }
 
 /** A list as it goes out. */

@@ -42,8 +42,14 @@ const tunings = {
   reader: { cacheBytes: 64 << 20, checkpointPages: 8_000 },
 } as const;
 
+/**
+ * What a reader makes of stored events is garbage when its answer is sent: without a bound V8 keeps up to 48 MiB for
+ * that.
+ */
+const readerLimits = { maxYoungGenerationSizeMb: 12 };
+
 export const startThread = (start: ThreadStart): Worker =>
-  startWorker('thread', `store-${start.role}`, start);
+  startWorker('thread', `store-${start.role}`, start, start.role === 'reader' ? readerLimits : {});
 
 /** Roughly the bytes of an argument: its texts and bytes, not deeper than records go. */
 function weigh(value: unknown, depth = 4): number {

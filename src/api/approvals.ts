@@ -60,6 +60,7 @@ export const approvalRoutes = routes({
     auth: ['key'],
     tag: 'approvals',
     summary: 'Ask people to approve a tool call; at most 10 per 60 seconds and agent',
+    exactNumbers: true,
     body: z.object({
       /** The agent-id header wins; this is used when the header is absent. */
       agent_id: line(255).nullish(),

@@ -152,15 +152,22 @@ export class Streamed {
    */
   readonly pieces: AsyncIterator<string, unknown, undefined>;
   readonly headers: { readonly [name: string]: string };
+  /** Bytes that it holds in memory until it has ended. */
+  readonly held: number;
   /** Called once, when nothing more is sent. */
   readonly ended: () => void;
 
   constructor(
     pieces: Streamed['pieces'],
-    more: { readonly headers: { readonly [name: string]: string }; readonly ended: () => void },
+    more: {
+      readonly headers: { readonly [name: string]: string };
+      readonly held?: number;
+      readonly ended?: () => void;
+    },
   ) {
     this.pieces = pieces;
     this.headers = more.headers;
-    this.ended = more.ended;
+    this.held = more.held ?? 0;
+    this.ended = more.ended ?? (() => {});
   }
 }

@@ -59,6 +59,8 @@ export interface RouteDeclaration {
    * text}`.
    */
   readonly yamlField?: string;
+  /** True where whole numbers of the body that a double cannot hold are kept as texts of their digits. */
+  readonly exactNumbers?: true;
   /** The media type of a body that is read as bytes; default application/json. */
   readonly bodyMedia?: string;
   /** Bytes; default 1 MiB. */

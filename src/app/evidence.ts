@@ -4,7 +4,6 @@ import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import { type Approval, asSeen } from '../domain/approval.ts';
 import { maxBundleBytes, maxBundleEvents } from '../domain/decision-bundle.ts';
 import { policyVersionOf, runIdOf } from '../domain/decision-event.ts';
-import { envelopeBytes } from '../domain/envelope.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import type { StoredEvent } from '../domain/event.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
@@ -30,19 +29,30 @@ export interface UsedRuleset {
   readonly signature: { readonly hex: string; readonly publicKey: string } | null;
 }
 
-export interface Evidence<T> {
+/** What is known of a run before its events are read. */
+export interface EvidenceHead {
   readonly view: RunView;
-  /** What `write` made of each event, by the agent's time, then arrival. */
-  readonly events: readonly T[];
+  /** Oldest first, with all their arguments that are kept. */
+  readonly approvals: readonly Approval[];
+  /** Older ones, for which there was no room. */
+  readonly approvalsLeftOut: number;
+}
+
+/** Writes the evidence of one run. */
+export interface EvidenceWriter {
+  /** Events come by the agent's time, then arrival. @returns bytes that it takes */
+  add(event: StoredEvent): number;
+}
+
+export interface Evidence<W> {
+  readonly head: EvidenceHead;
+  readonly writer: W;
+  readonly events: number;
   readonly firstAt: number | null;
   readonly lastAt: number | null;
   readonly lastSeq: number;
   readonly runIds: readonly string[];
   readonly rulesets: readonly UsedRuleset[];
-  /** Oldest first, with all their arguments that are kept. */
-  readonly approvals: readonly Approval[];
-  /** Older ones, for which there was no room. */
-  readonly approvalsLeftOut: number;
 }
 
 export interface SignedBytes {
@@ -54,21 +64,27 @@ export interface SignedBytes {
 
 export interface EvidenceOfRuns {
   /**
-   * One at a time for a tenant, two for the process; then 429.
-   * @param write makes of an event what is kept of it, with its size in bytes
+   * Reads a run, a page at a time. One at a time for a tenant, two for the process; then 429.
+   * @param open is called once, before the first event is read
+   * @param sizeOf bytes that an event takes
    * @throws HubError forbidden, not_found, response_too_large (run_too_large, with the parts to ask for), rate_limited
    */
-  collect<T extends { readonly bytes: number }>(
+  collect<W extends EvidenceWriter>(
     principal: Principal,
     key: RunKey,
     range: EvidenceRange,
-    write: (event: StoredEvent) => T,
-  ): Promise<Evidence<T>>;
-  /** Signs a typed payload. @throws HubError unavailable (signing_unavailable) */
-  sign(principal: Principal, type: string, payload: Uint8Array): Promise<SignedBytes>;
+    open: (head: EvidenceHead) => W,
+    sizeOf: (event: StoredEvent) => number,
+  ): Promise<Evidence<W>>;
+  /**
+   * @param signed a typed payload in its envelope (domain/envelope)
+   * @throws HubError unavailable (signing_unavailable)
+   */
+  sign(principal: Principal, signed: Uint8Array): Promise<SignedBytes>;
 }
 
-const pageSize = 500;
+/** Events in memory at a time: V8 reserves memory by how much it finds in use when it looks. */
+const pageSize = 100;
 const approvalsAtOnce = 100;
 /** Bytes of a bundle that approvals take at most. */
 const maxApprovalBytes = 1.5 * 1024 * 1024;
@@ -79,6 +95,25 @@ const maxCounted = 400_000;
 const partEvents = 15_000;
 const partBytes = 5 * 1024 * 1024;
 const shownParts = 20;
+
+/**
+ * The same events in pages whose events of one time are by `seq`: how a store orders those of one time is its own.
+ */
+async function* inOrder(
+  pages: AsyncIterable<readonly StoredEvent[]>,
+): AsyncGenerator<readonly StoredEvent[]> {
+  let open: StoredEvent[] = [];
+  for await (const page of pages) {
+    const last = page.at(-1)?.timestamp;
+    const ready = [...open, ...page];
+    // Of the newest time there may be more on the next page.
+    open = ready.filter(({ timestamp }) => timestamp === last);
+    yield ready.slice(0, ready.length - open.length).sort(bySeq);
+  }
+  yield open.sort(bySeq);
+}
+
+const bySeq = (a: StoredEvent, b: StoredEvent): number => a.timestamp - b.timestamp || a.seq - b.seq;
 
 export function createEvidence({
   store,
@@ -96,7 +131,7 @@ export function createEvidence({
 
   async function* pages(tenantId: string, filter: EventFilter): AsyncGenerator<readonly StoredEvent[]> {
     for (let cursor: string | null = null; ; ) {
-      const page = await store.events.search(tenantId, filter, pageSize, cursor);
+      const page = await store.events.search(tenantId, filter, pageSize, cursor, 'oldest');
       yield page.events;
       cursor = page.next;
       if (cursor === null) return;
@@ -109,19 +144,24 @@ export function createEvidence({
     filter: EventFilter,
     sizeOf: (event: StoredEvent) => number,
   ): Promise<never> {
-    const sizes: [seq: number, bytes: number][] = [];
+    const seqs: number[] = [];
+    const sizes: number[] = [];
     for await (const events of pages(tenantId, filter)) {
-      for (const event of events) sizes.push([event.seq, sizeOf(event)]);
-      if (sizes.length >= maxCounted) break;
+      for (const event of events) {
+        seqs.push(event.seq);
+        sizes.push(sizeOf(event));
+      }
+      if (seqs.length >= maxCounted) break;
     }
-    sizes.sort(([a], [b]) => a - b);
+    const arrived = Uint32Array.from(seqs.keys()).sort((a, b) => (seqs[a] ?? 0) - (seqs[b] ?? 0));
     const parts: string[] = [];
-    let [from, count, bytes] = [sizes[0]?.[0] ?? 0, 0, 0];
-    for (const [i, [seq, size]] of sizes.entries()) {
+    let [from, count, bytes] = [seqs[arrived[0] ?? 0] ?? 0, 0, 0];
+    for (const [i, at] of arrived.entries()) {
       count++;
-      bytes += size;
-      const next = sizes[i + 1];
-      if (next && count < partEvents && bytes + next[1] <= partBytes) continue;
+      bytes += sizes[at] ?? 0;
+      const seq = seqs[at] ?? 0;
+      const next = arrived[i + 1];
+      if (next !== undefined && count < partEvents && bytes + (sizes[next] ?? 0) <= partBytes) continue;
       parts.push(`from_seq=${from}&to_seq=${seq}`);
       [from, count, bytes] = [seq + 1, 0, 0];
     }
@@ -185,7 +225,7 @@ export function createEvidence({
   }
 
   return {
-    collect: (principal, key, range, write) =>
+    collect: (principal, key, range, open, sizeOf) =>
       ofTenant(principal.tenantId, () =>
         ofProcess(async () => {
           requireRole(principal, 'viewer');
@@ -198,40 +238,44 @@ export function createEvidence({
             ...(range.from === null ? {} : { fromSeq: range.from }),
             ...(range.to === null ? {} : { toSeq: range.to }),
           };
-          const kept: { at: number; seq: number; written: ReturnType<typeof write> }[] = [];
           const versions = new Set<string>();
           const runIds = new Set<string>();
           const asked = await approvalsOf(tenantId, key);
+          const head = { view, approvals: asked.approvals, approvalsLeftOut: asked.leftOut };
+          const writer = open(head);
           let { bytes } = asked;
-          for await (const events of pages(tenantId, filter)) {
-            for (const event of events) {
-              const written = write(event);
-              kept.push({ at: event.timestamp, seq: event.seq, written });
-              bytes += written.bytes;
+          let [events, lastSeq] = [0, 0];
+          let firstAt: number | null = null;
+          let lastAt: number | null = null;
+          for await (const page of inOrder(pages(tenantId, filter))) {
+            for (const event of page) {
+              bytes += writer.add(event);
+              events++;
+              firstAt ??= event.timestamp;
+              lastAt = event.timestamp;
+              lastSeq = Math.max(lastSeq, event.seq);
               const [version, runId] = [policyVersionOf(event), runIdOf(event)];
               if (version !== null) versions.add(version);
               if (runId !== null) runIds.add(runId);
-            }
-            if (kept.length > maxBundleEvents || bytes > maxBundleBytes) {
-              await refuseWhole(tenantId, filter, (event) => write(event).bytes);
+              if (events > maxBundleEvents || bytes > maxBundleBytes) {
+                await refuseWhole(tenantId, filter, sizeOf);
+              }
             }
           }
-          kept.sort((a, b) => a.at - b.at || a.seq - b.seq);
           return {
-            view,
-            events: kept.map(({ written }) => written),
-            firstAt: kept[0]?.at ?? null,
-            lastAt: kept.at(-1)?.at ?? null,
-            lastSeq: kept.reduce((last, { seq }) => Math.max(last, seq), 0),
+            head,
+            writer,
+            events,
+            firstAt,
+            lastAt,
+            lastSeq,
             runIds: [...runIds].sort(),
             rulesets: await used(tenantId, view, versions),
-            approvals: asked.approvals,
-            approvalsLeftOut: asked.leftOut,
           };
         }),
       ),
 
-    async sign({ tenantId }, type, payload) {
+    async sign({ tenantId }, signed) {
       const key = await store.signing.active(tenantId);
       if (!key) {
         throw refused(
@@ -240,10 +284,7 @@ export function createEvidence({
         );
       }
       const { publicKey } = key;
-      const signature = secrets.sign(
-        secrets.unseal('signing-key', key.sealedSeed),
-        envelopeBytes(type, payload),
-      );
+      const signature = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), signed);
       return { signature, publicKey, keyId: secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16) };
     },
   };

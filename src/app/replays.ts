@@ -34,6 +34,8 @@ export interface ReplayRequest {
   readonly baseRequired: boolean;
   /** What the candidate must be called; null: anything. */
   readonly name: string | null;
+  /** What whoever asks calls a document. */
+  readonly noun: 'Bundle' | 'Ruleset';
   /** Null: the calls of every environment. */
   readonly env: Env | null;
   /** Epoch milliseconds, inclusive; null: the last 7 days, until now. */
@@ -110,7 +112,12 @@ export function createReplays(ports: Ports): Replays {
   const ofTenant = createSemaphores({ max: replaysAtOnce.ofTenant, maxWaiting: 0, refusal: busy });
 
   /** @throws HubError not_found */
-  async function saved(tenantId: string, name: string, version: number | null): Promise<Document> {
+  async function saved(
+    tenantId: string,
+    name: string,
+    version: number | null,
+    noun: ReplayRequest['noun'],
+  ): Promise<Document> {
     const bundle: BundleVersion | null =
       version === null
         ? ((await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null)
@@ -118,7 +125,7 @@ export function createReplays(ports: Ports): Replays {
     const bytes = bundle && (await bundles.yaml(tenantId, name, bundle.version));
     if (!bundle || !bytes) {
       const which = version === null ? '' : ` version ${version}`;
-      throw notFound(`'${name}'${which} not found.`);
+      throw notFound(`${noun} '${name}'${which} not found.`);
     }
     return { name, version: bundle.version, revisionHash: bundle.revisionHash, yaml: textOf(bytes) };
   }
@@ -131,9 +138,9 @@ export function createReplays(ports: Ports): Replays {
   });
 
   /** @throws HubError not_found, unprocessable */
-  async function candidateOf(principal: Principal, candidate: ReplayCandidate): Promise<Document> {
+  async function candidateOf(principal: Principal, { candidate, noun }: ReplayRequest): Promise<Document> {
     if ('yaml' in candidate) return unsaved(candidate.yaml);
-    if ('name' in candidate) return saved(principal.tenantId, candidate.name, candidate.version);
+    if ('name' in candidate) return saved(principal.tenantId, candidate.name, candidate.version, noun);
     const { assembly } = await compositions.preview(principal, candidate.composition);
     const [problem] = assembly.problems;
     if (problem !== undefined) throw new HubError('unprocessable', problem);
@@ -152,13 +159,13 @@ export function createReplays(ports: Ports): Replays {
     tenantId: string,
     name: string,
     candidate: Document,
-    { base, baseRequired, env }: ReplayRequest,
+    { base, baseRequired, env, noun }: ReplayRequest,
   ): Promise<Document | null> {
     const version = base ?? (await deployedVersion(tenantId, env, name));
-    if (version !== null) return saved(tenantId, name, version);
+    if (version !== null) return saved(tenantId, name, version, noun);
     if (!baseRequired) return null;
     const before = candidate.version === null ? null : candidate.version - 1;
-    const found = before === 0 ? null : await saved(tenantId, name, before).catch(ifAbsent);
+    const found = before === 0 ? null : await saved(tenantId, name, before, noun).catch(ifAbsent);
     if (found) return found;
     throw new HubError(
       'unprocessable',
@@ -223,7 +230,7 @@ export function createReplays(ports: Ports): Replays {
       return ofTenant(tenantId, () =>
         ofProcess(async () => {
           await count(limits.replays);
-          const candidate = await candidateOf(principal, request.candidate);
+          const candidate = await candidateOf(principal, request);
           const name = candidate.name ?? (await evaluator.outline(tenantId, candidate.yaml)).name;
           if (request.name !== null && request.name !== name) {
             throw refused(

@@ -3,9 +3,13 @@
 
 const utf8 = new TextEncoder();
 
+/** What stands in front of a payload of so many bytes. */
+export const envelopeLead = (type: string, payloadBytes: number): Uint8Array =>
+  utf8.encode(`DSSEv1 ${utf8.encode(type).length} ${type} ${payloadBytes} `);
+
 /** `DSSEv1`, then type and payload with their lengths in bytes, separated by blanks. */
 export function envelopeBytes(type: string, payload: Uint8Array): Uint8Array {
-  const lead = utf8.encode(`DSSEv1 ${utf8.encode(type).length} ${type} ${payload.length} `);
+  const lead = envelopeLead(type, payload.length);
   const bytes = new Uint8Array(lead.length + payload.length);
   bytes.set(lead);
   bytes.set(payload, lead.length);

@@ -2,6 +2,7 @@
 // time and one that is too deep costs nothing. Knows brackets, texts and commas; what stands between them is checked by
 // whoever parses it.
 import { HubError } from './error.ts';
+import { mayLoseDigits, withExactNumbers } from './exact-numbers.ts';
 
 /** Where one value stands: its first byte, and the one after its last. */
 export interface Span {
@@ -167,21 +168,36 @@ const isEnd = (byte: number | undefined): boolean =>
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const nonNumbers = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
 
+export interface ParsedSpans {
+  /** Whole numbers that a double cannot hold are texts of their digits. */
+  readonly values: readonly unknown[];
+  /** The same with those numbers rounded; null when there are none. */
+  readonly rounded: readonly unknown[] | null;
+}
+
 /**
  * Parses the values of spans that follow each other in one list. `NaN` and `Infinity` outside of texts are read as
  * null: some clients' JSON has them.
  * @throws HubError invalid_json
  */
-export function parseSpans(bytes: Uint8Array, spans: readonly Span[]): readonly unknown[] {
+export function parseSpans(bytes: Uint8Array, spans: readonly Span[]): ParsedSpans {
   const [first] = spans;
   const last = spans.at(-1);
-  if (!first || !last) return [];
+  if (!first || !last) return { values: [], rounded: null };
   let text: string;
   try {
     text = `[${utf8.decode(bytes.subarray(first.start, last.end))}]`;
   } catch {
     throw invalid('it is not UTF-8 text');
   }
+  const values = parseList(text);
+  if (!mayLoseDigits(text)) return { values, rounded: null };
+  // Only a text that can be parsed is looked at for numbers.
+  const exact = withExactNumbers(text);
+  return exact === text ? { values, rounded: null } : { values: parseList(exact), rounded: values };
+}
+
+function parseList(text: string): unknown[] {
   try {
     return JSON.parse(text) as unknown[];
   } catch {

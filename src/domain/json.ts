@@ -1,6 +1,7 @@
 // JSON from outside as plain values, with its bounds: UTF-8, depth, keys that reach into prototypes, surrogates, finite
 // numbers. Knows no schema.
 import { HubError } from './error.ts';
+import { withExactNumbers } from './exact-numbers.ts';
 import { isWellFormed } from './ids.ts';
 
 export const maxJsonDepth = 64;
@@ -20,8 +21,12 @@ export interface ParsedJson {
   readonly suspect: boolean;
 }
 
-/** Parses without looking inside: `measureJson` does. @throws HubError invalid_json */
-export function parseJson(bytes: Uint8Array): ParsedJson {
+/**
+ * Parses without looking inside: `measureJson` does.
+ * @param exact whether whole numbers that a double cannot hold come as texts of their digits
+ * @throws HubError invalid_json
+ */
+export function parseJson(bytes: Uint8Array, exact = false): ParsedJson {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -29,7 +34,7 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
     throw invalid('it is not UTF-8 text');
   }
   try {
-    return { value: JSON.parse(text), suspect: surrogateEscape.test(text) };
+    return { value: JSON.parse(exact ? withExactNumbers(text) : text), suspect: surrogateEscape.test(text) };
   } catch {
     throw invalid('it cannot be parsed');
   }
@@ -37,23 +42,24 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
 
 /**
  * Parses a body whose nesting and number of values are bounded before it is parsed; what comes back is plain JSON.
+ * @param exact whether whole numbers that a double cannot hold come as texts of their digits
  * @throws HubError invalid_json
  */
-export function readJson(bytes: Uint8Array): unknown {
+export function readJson(bytes: Uint8Array, exact = false): unknown {
   checkShape(bytes);
-  const { value, suspect } = parseJson(bytes);
+  const { value, suspect } = parseJson(bytes, exact);
   measureJson(value, suspect);
   return value;
 }
 
 /**
  * Parses a body whose number of values is bounded before it is parsed, and looks no further: texts, keys and nesting
- * may be anything.
+ * may be anything. Whole numbers that a double cannot hold come as texts of their digits.
  * @throws HubError invalid_json
  */
 export function readLooseJson(bytes: Uint8Array): unknown {
   checkShape(bytes, Number.POSITIVE_INFINITY);
-  return parseJson(bytes).value;
+  return parseJson(bytes, true).value;
 }
 
 /** Bounds nesting and size without parsing: counts brackets and commas outside strings. */

@@ -42,5 +42,5 @@ export async function parse(raw: RawRequest, { route, params }: Match): Promise<
       `Send the body as application/json${declaration.yamlField ? ' or application/x-yaml' : ''}.`,
     );
   }
-  return { params, query, body: readJson(bytes) };
+  return { params, query, body: readJson(bytes, declaration.exactNumbers) };
 }

@@ -207,7 +207,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const result = await options.idempotency.run(sent, key, input, (newId) =>
         handler(input, caller, { ...request, newId }),
       );
-      if (result instanceof Streamed) return download(declaration, result, cookie, raw);
+      if (result instanceof Streamed)
+        return download(declaration, result, cookie, raw, nameOf(caller, network));
       const body: unknown = result instanceof Reply ? result.body : result;
       const bytes = body instanceof WrittenJson ? 0 : roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
@@ -224,8 +225,22 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     streamed: Streamed,
     cookie: string | null,
     raw: RawRequest,
+    caller: string,
   ): RawResponse {
-    const session = createDownload(streamed, { clock, log });
+    let held = 0;
+    const ended = (): void => {
+      budgets.unsent.give(caller, held);
+      streamed.ended();
+    };
+    const session = createDownload({ pieces: streamed.pieces, ended }, { clock, log });
+    try {
+      checkAnswer(budgets, () => caller, streamed.held);
+    } catch (error) {
+      session.gone();
+      throw error;
+    }
+    held = streamed.held;
+    budgets.unsent.take(caller, held);
     if (raw.method === 'HEAD' || raw.upgrade) session.gone();
     if (raw.upgrade)
       throw new HubError('bad_request', 'This download is no stream: ask for it without an upgrade.');

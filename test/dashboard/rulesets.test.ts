@@ -1,6 +1,7 @@
 // Rulesets and the audit feed in the console: one is saved, deployed, compared and rolled back; every step is in the
 // feed and in the chain.
 import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
@@ -15,6 +16,15 @@ beforeAll(async () => {
   ({ hub, cookie } = await startedHub());
 });
 afterAll(() => hub.remove());
+
+/** The public key that the hub signs with. */
+async function signingKey(): Promise<string> {
+  const yaml = library.replace('name: shop', 'name: keyed');
+  await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+  await hub.call('POST', '/api/v1/bundles/keyed/1/deploy', { cookie, body: { env: 'development' } });
+  const { body } = await hub.call('GET', '/api/v1/bundles/keyed/current?env=development', { cookie });
+  return body.public_key;
+}
 
 describe('rulesets and audit', () => {
   it('saves and deploys a ruleset, saves a second version, compares and deploys it, and takes it away', async () => {
@@ -97,6 +107,24 @@ describe('rulesets and audit', () => {
     await (await downloading).saveAs(file);
     const said = execFileSync(process.execPath, [...programArgs(), 'verify', file], { encoding: 'utf8' });
     expect(said).toMatch(/are whole/);
+    // The same in the browser, by a key that the reader pinned, and of a file that somebody changed.
+    const chain = page.getByRole('region', { name: 'Chain' });
+    await chain.getByRole('button', { name: 'Verify the chain' }).click();
+    await chain.getByText('Whole, but by whom?').waitFor();
+    await chain.getByText('no pinned keys').click();
+    await chain.getByLabel('Public key to pin').fill(await signingKey());
+    await chain.getByRole('button', { name: 'Pin key' }).click();
+    await chain.getByText('Verified.').waitFor();
+    await chain.getByText(/signed by a key that you trust/).waitFor();
+    await accessible(page);
+    const [first = '', second = '', ...rest] = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, [first, second.replace('"entry":{', '"entry":{"added":1,'), ...rest].join('\n'));
+    await chain.getByLabel('Verify a file of it').setInputFiles(file);
+    await chain.getByText(/Do not rely on it:.*line 2 link 2 was changed/).waitFor();
+    writeFileSync(file, [first, ...rest].join('\n'));
+    await chain.getByLabel('Verify a file of it').setInputFiles(file);
+    await chain.getByText(/a line was taken out, added or moved/).waitFor();
+    await accessible(page);
     noFaults(seen);
     await seen.context.close();
   });

@@ -1,6 +1,8 @@
 // Runs in the console: one as a timeline, and its signed evidence verified in the browser by keys that the reader
 // pinned.
 import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunCounters } from '../../packages/agent/src/guard/counters.ts';
 import type { SessionStore } from '../../packages/agent/src/sessions.ts';
@@ -57,7 +59,45 @@ describe('the runs page', () => {
     await accessible(page);
     const download = page.waitForEvent('download');
     await evidence.getByRole('button', { name: 'Download it' }).click();
-    expect((await download).suggestedFilename()).toBe('decision-bundle-sample-agent-sample-session.json');
+    const saved = await download;
+    expect(saved.suggestedFilename()).toBe('decision-bundle-sample-agent-sample-session.json');
+    // A file that somebody kept: as it was saved, changed by a letter, of another run, and of something else.
+    const file = join(hub.dataDir, 'bundle.json');
+    await saved.saveAs(file);
+    const take = () => evidence.getByLabel('Verify a file').setInputFiles(file);
+    await take();
+    await evidence.getByText(/^Verified\./).waitFor();
+    const whole = JSON.parse(readFileSync(file, 'utf8'));
+    const payload = Buffer.from(whole.payload, 'base64').toString('utf8');
+    const changed = Buffer.from(payload.replace('read_file', 'read_fire')).toString('base64');
+    writeFileSync(file, JSON.stringify({ ...whole, payload: changed }));
+    await take();
+    await evidence.getByText(/Do not rely on it:.*the payload was changed/).waitFor();
+    await accessible(page);
+    writeFileSync(file, 'no JSON');
+    await take();
+    await evidence.getByText(/Do not rely on it:/).waitFor();
+    // Whole, and not what the page is about.
+    await hub.call('POST', '/api/v1/events', {
+      key: (await hub.key(cookie)).key,
+      agent: 'elsewhere',
+      body: {
+        events: [
+          {
+            call_id: 'elsewhere-1',
+            agent_id: 'elsewhere',
+            tool_name: 'search',
+            verdict: 'call_allowed',
+            payload: { session_id: 'run 2' },
+          },
+        ],
+      },
+    });
+    writeFileSync(file, JSON.stringify(whole));
+    await page.goto('/dashboard/runs?agent=elsewhere&session=run+2');
+    await take();
+    await evidence.getByText('It is of another run').waitFor();
+    await accessible(page);
     noFaults(seen);
     await seen.context.close();
   });

@@ -48,6 +48,32 @@ describe('the hosted API', () => {
     expect((await hub.call('GET', '/v1/keys', as(operator))).status).toBe(401);
   });
 
+  it('keeps the digits of whole numbers that a double cannot hold', async () => {
+    const operator = await token();
+    const key = (await hub.call('POST', '/v1/keys', { ...as(operator), body: { name: 'digits' } })).body.key;
+    const post = async (path: string, body: string) => {
+      const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+      const answer = await fetch(hub.url + path, { method: 'POST', headers, body });
+      return { status: answer.status, body: JSON.parse(await answer.text()) };
+    };
+    const args = '"tool_args":{"account":12345678901234567891,"small":7}';
+    const event = (more: string) =>
+      `{"agent_id":"digits","tool_name":"pay","action":"call_allowed","session_id":"d",${args}${more}}`;
+    const rounded = event('').replace('567891', '567892');
+    const { body } = await post('/v1/events', `{"events":[${event(',"run_id":"r"')},${rounded}]}`);
+    expect(body).toEqual({ accepted: 2, duplicates: 0, rejected: [] });
+    const listed = await hub.call('GET', '/v1/events?agent_id=digits&order=asc', as(operator));
+    expect(listed.body.events).toMatchObject([
+      { tool_args: { account: '12345678901234567891', small: 7 }, truncated: ['tool_args'] },
+      { tool_args: { account: '12345678901234567892', small: 7 }, truncated: ['tool_args'] },
+    ]);
+    const asked = await post(
+      '/v1/approvals',
+      `{"agent_id":"digits","tool_name":"pay","message":"?",${args}}`,
+    );
+    expect(asked).toMatchObject({ status: 201, body: { tool_args: { account: '12345678901234567891' } } });
+  });
+
   it('publishes the keys of its tokens', async () => {
     const { body } = await hub.call('GET', '/.well-known/jwks.json', {});
     expect(body.keys).toMatchObject([{ kty: 'OKP', use: 'sig' }]);

@@ -47,6 +47,17 @@ describe('an approval', () => {
     expect((await ask(both)).timeout_action).toBe('block');
   });
 
+  it('is asked for with 64 KiB of arguments at most', async () => {
+    const argsOf = (bytes: number) => ({ text: 'é'.repeat((bytes - 12) / 2) });
+    expect(Buffer.byteLength(JSON.stringify(argsOf(65_536)))).toBe(65_536 - 1);
+    const largest = { text: `${argsOf(65_536).text}x` };
+    expect((await ask({ tool_args: largest })).tool_args).toEqual(largest);
+    await expect(ask({ tool_args: { text: `${largest.text}x` } })).rejects.toMatchObject({
+      code: 'validation_failed',
+      detail: { problems: [{ loc: ['body', 'tool_args'] }] },
+    });
+  });
+
   it('is asked for by a key and is the one that the console shows', async () => {
     const asked = await ask({
       session_id: 's1',

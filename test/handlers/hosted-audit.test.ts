@@ -1,6 +1,7 @@
 // The audit feed, its export and its heads on the hosted API, with what the offline check makes of a file.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ChainCheck } from '../../packages/agent/src/cli/verify.ts';
+import { nodeCrypto } from '../../packages/agent/src/cli/signed.ts';
+import { ChainCheck } from '../../packages/agent/src/evidence/chain.ts';
 import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -22,9 +23,9 @@ const activeKey = async () => (await t.hub.store.signing.active(user.tenantId))?
 
 /** What is wrong with a file, and where; null when nothing is. */
 async function verified(text: string, keys?: readonly string[]): Promise<string | null> {
-  const check = new ChainCheck(keys ?? [await activeKey()]);
+  const check = new ChainCheck(keys ?? [await activeKey()], nodeCrypto);
   for (const [i, line] of text.trimEnd().split('\n').entries()) {
-    const wrong = check.take(line);
+    const wrong = await check.take(line);
     if (wrong !== null) return `${i + 1}: ${wrong}`;
   }
   return check.end();

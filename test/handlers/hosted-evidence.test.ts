@@ -9,7 +9,7 @@ import { verifyCommand } from '../../packages/agent/src/cli/verify.ts';
 import { checkBundle } from '../../packages/agent/src/cli/verify-bundle.ts';
 import type { Caller } from '../../src/api/call.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { bundleBytes, bundleType, piecesOf } from '../../src/domain/decision-bundle.ts';
+import { BundleWriter, bundleType } from '../../src/domain/decision-bundle.ts';
 import { envelopeBytes } from '../../src/domain/envelope.ts';
 import { renderMicros } from '../../src/domain/instant.ts';
 import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
@@ -78,6 +78,23 @@ describe('a decision bundle', () => {
     expect(payload.events[1].prev).toBe(payload.events[0].digest);
     // The exact bytes are canonical.
     expect(Buffer.from(body.payload, 'base64').toString()).toBe(canonicalJson(payload));
+  });
+
+  it('has events of one time in the order of arrival, however many', async () => {
+    for (let batch = 0; batch < 3; batch++) {
+      const all = Array.from({ length: 90 }, (_, i) => event(90 * batch + i, { timestamp: at(i % 2) }));
+      await ingest(all.reverse());
+    }
+    const { body } = await bundle();
+    expect((await checkBundle(body, await pinned())).wrong).toBeNull();
+    const places = payloadOf(body).events.map(({ timestamp, seq }: { timestamp: string; seq: number }) => ({
+      timestamp,
+      seq,
+    }));
+    expect(places).toHaveLength(270);
+    const order = (a: { seq: number; timestamp: string }, b: typeof a) =>
+      a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : a.seq - b.seq;
+    expect(places).toEqual([...places].sort(order));
   });
 
   it('is the same for the same content, and is not sent to who has it', async () => {
@@ -258,15 +275,38 @@ describe('the form of a bundle', () => {
 
   it('an event cut in pieces is its canonical JSON again, with digest and prev in their places', () => {
     const events = [{ a: 1, digest: 'mine', e: 2, prev: 'mine', z: 3 }, {}, { q: [1] }];
-    const text = (all: typeof events) =>
-      Buffer.from(bundleBytes({ zz: 'é', aa: 2 }, all.map(piecesOf), sha256)).toString();
+    const written = (all: typeof events) => {
+      const bundle = new BundleWriter({ approvals: ['ü'] }, '', sha256);
+      for (const one of all) bundle.add(one);
+      return bundle.finish({ zz: 'é', aa: 2 });
+    };
+    const text = (all: typeof events) => Buffer.from(written(all).payload).toString();
     const parsed = JSON.parse(text(events));
     expect(canonicalJson(parsed)).toBe(text(events));
     const [first, second, third] = parsed.events;
     expect(first).toEqual({ a: 1, e: 2, z: 3, prev: '', digest: sha256('{"a":1,"e":2,"prev":"","z":3}') });
     expect([second.prev, third.prev, parsed.chain_head]).toEqual([first.digest, second.digest, third.digest]);
     expect(text([])).toBe(
-      '{"aa":2,"chain_head":"","events":[],"schema":"service.decision-bundle/v1","zz":"é"}',
+      '{"aa":2,"approvals":["ü"],"chain_head":"","events":[],"schema":"service.decision-bundle/v1","zz":"é"}',
     );
+    const { payload, signed } = written(events);
+    expect(Buffer.from(signed)).toEqual(Buffer.from(envelopeBytes(bundleType, payload)));
+  });
+
+  it('grows with its events, and keeps what was written', () => {
+    const bundle = new BundleWriter({}, '', sha256);
+    const events = Array.from({ length: 3000 }, (_, n) => ({ n, text: 'é'.repeat(n % 700) }));
+    let bytes = 0;
+    for (const event of events) bytes += bundle.add(event);
+    const { payload } = bundle.finish({});
+    const parsed = JSON.parse(Buffer.from(payload).toString());
+    expect(parsed.events.map(({ n, text }: (typeof events)[number]) => ({ n, text }))).toEqual(events);
+    expect(canonicalJson(parsed)).toBe(Buffer.from(payload).toString());
+    expect(bytes).toBeGreaterThanOrEqual(payload.length - 200);
+  });
+
+  it('refuses fields in front that there is no room for', () => {
+    const bundle = new BundleWriter({}, '', sha256);
+    expect(() => bundle.finish({ aa: 'x'.repeat(1000) })).toThrow(/spare room/);
   });
 });

@@ -131,7 +131,10 @@ describe('a text', () => {
     expect(await replay({ yaml_content, env: 'staging', base_version: 1 })).toMatchObject({
       base: { version: 1 },
     });
-    await expect(replay({ yaml_content, base_version: 9 })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(replay({ yaml_content, base_version: 9 })).rejects.toMatchObject({
+      code: 'not_found',
+      message: "Bundle 'pay' version 9 not found.",
+    });
   });
 
   it('sees the calls of its window, agent and environment alone, and none of the sample run or of others', async () => {
@@ -241,7 +244,10 @@ describe('versions of a ruleset', () => {
       base: { version: 2 },
       calls_seen: 0,
     });
-    await expect(versions({ candidate: '7' })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(versions({ candidate: '7' })).rejects.toMatchObject({
+      code: 'not_found',
+      message: "Ruleset 'pay' version 7 not found.",
+    });
     await expect(versions({}, t.operator(await t.tenant()))).rejects.toMatchObject({ code: 'not_found' });
     await expect(versions({}, t.operator(user, 'viewer'))).rejects.toMatchObject({ code: 'forbidden' });
   });

@@ -1,5 +1,6 @@
 // Routes of approvals in the hosted API's words.
 import { z } from 'zod';
+import { largeArgs } from '../../domain/approval.ts';
 import { limits } from '../../domain/limit.ts';
 import { anyObject, env, instant, line, text, timeoutWord } from '../fields.ts';
 import { listed } from '../listed.ts';
@@ -63,6 +64,7 @@ export const hostedApprovalRoutes = routes({
     tag: 'hosted-approvals',
     summary:
       'Ask people to approve a tool call; at most 10 per 60 seconds and agent. A repeat with the same Idempotency-Key is the same approval',
+    exactNumbers: true,
     body: z.object({
       /** The agent that asks, whatever the agent-id header says; default: the header's. */
       agent_id: identifier.nullish(),
@@ -70,7 +72,12 @@ export const hostedApprovalRoutes = routes({
       /** Of the governed call: two calls that differ in nothing else are two approvals. */
       call_id: z.union([z.literal(''), line(255)]).nullish(),
       tool_name: identifier,
-      tool_args: anyObject.nullish(),
+      tool_args: anyObject
+        .refine(
+          (args) => Buffer.byteLength(JSON.stringify(args)) <= largeArgs,
+          `must not be larger than ${largeArgs} bytes of JSON`,
+        )
+        .nullish(),
       message: text(4096, 1).refine(
         (value) => !controls.test(value),
         'must not hold control characters other than tab and line feed',

@@ -5,7 +5,9 @@ import {
   checkBundle,
   keyIdOf as idOf,
 } from '../../../packages/agent/src/evidence/bundle.ts';
+import { ChainCheck } from '../../../packages/agent/src/evidence/chain.ts';
 import type { EvidenceCrypto } from '../../../packages/agent/src/evidence/signed.ts';
+import { pause } from './browser.ts';
 import { ownKey, readStored, writeStored } from './prefs.ts';
 import { sha256 } from './sha256.ts';
 
@@ -75,6 +77,49 @@ export async function verifyBundle(bundle: unknown, keys: readonly string[]): Pr
     by: found.name,
     keyId: verdict.signedBy === null ? null : await idOf(verdict.signedBy, found),
   };
+}
+
+/** What the check of a chain found. */
+export interface ChainVerdict {
+  /** What is wrong, with the number of its line; null when nothing is. */
+  readonly wrong: string | null;
+  readonly summary: string;
+  /** The name of the pinned key that signed the head; null when none did. */
+  readonly keyId: string | null;
+  readonly by: string;
+}
+
+/** Lines are checked in turns of so many, so that the page stays usable. */
+const turn = 500;
+
+/**
+ * @param lines links of the audit chain and its signed heads, as the hub exports them
+ * @param keys public keys that the reader trusts, as 64 hex characters each
+ * @param onLine called now and then with how many lines are checked
+ */
+export async function verifyChain(
+  lines: readonly string[],
+  keys: readonly string[],
+  onLine: (checked: number) => void,
+): Promise<ChainVerdict> {
+  const found = await checker();
+  const check = new ChainCheck(keys, found);
+  const verdict = async (wrong: string | null): Promise<ChainVerdict> => ({
+    wrong,
+    summary: wrong === null ? check.summary() : '',
+    keyId: check.signedBy === null ? null : await idOf(check.signedBy, found),
+    by: found.name,
+  });
+  for (const [i, line] of lines.entries()) {
+    const wrong = line.trim() === '' ? null : await check.take(line);
+    if (wrong !== null) return verdict(`line ${i + 1} ${wrong}`);
+    if (i % turn === turn - 1) {
+      onLine(i + 1);
+      await pause(0);
+    }
+  }
+  const end = check.end();
+  return verdict(end === null ? null : `the chain ${end}`);
 }
 
 export const keyIdOf = async (key: string): Promise<string> => idOf(key, await checker());

@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { liveStatus, startLive, stopLive } from '../live/live.ts';
 import { type ApiError, call, type Reply, whenSignedOut } from './api.ts';
+import { forgetDrafts } from './drafts.ts';
 import { loadPrefs } from './prefs.ts';
 import { keyOf, queries } from './query.ts';
 import { createStore } from './store.ts';
@@ -27,12 +28,20 @@ liveStatus.follow(() => {
 let known: Me | null = null;
 let isLeaving = false;
 
+/** Tabs of one browser share one session: they tell each other who signed in, and null for a logout. */
+const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('reeve-session');
+tabs?.addEventListener('message', ({ data: userId }: MessageEvent<string | null>) => {
+  // What this tab shows is somebody else's now.
+  if (known !== null && known.user_id !== userId) location.reload();
+});
+
 async function ask(): Promise<Me> {
   const me = await call('me');
   if (known?.user_id !== me.user_id) {
     // Somebody else: nothing of the one before may stay on the screen.
     if (known !== null) location.reload();
     known = me;
+    tabs?.postMessage(me.user_id);
     loadPrefs(me.user_id);
     startLive(me.user_id);
   } else if (signedOut.get()) startLive(me.user_id);
@@ -88,7 +97,9 @@ export async function signOut(): Promise<void> {
   await call('logout').finally(() => {
     isLeaving = false;
   });
+  forgetDrafts();
   stopLive();
   known = null;
+  tabs?.postMessage(null);
   location.assign('/dashboard/');
 }

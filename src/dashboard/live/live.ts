@@ -87,6 +87,14 @@ export function startLive(userId: string): void {
     tell({ kind: 'leave' });
   };
   addEventListener('pagehide', leave, { once: true });
+  // A page that the browser kept whole and shows again was told of nothing meanwhile.
+  const back = ({ persisted }: PageTransitionEvent): void => {
+    if (!persisted) return;
+    removeEventListener('pageshow', back);
+    startLive(userId);
+    refreshAll();
+  };
+  addEventListener('pageshow', back);
   stop = () => tell({ kind: 'close' });
   again = () => tell({ kind: 'retry' });
 }

@@ -31,7 +31,8 @@ export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): 
           rows.length === 0 ? (
             empty
           ) : (
-            <Table {...table} chosen={id} onOpen={(row) => change({ id: keyOf(row) }, true)} />
+            // The first one is a step that the browser's Back takes back; from one to the next is none.
+            <Table {...table} chosen={id} onOpen={(row) => change({ id: keyOf(row) }, id !== undefined)} />
           )
         }
       </Answer>

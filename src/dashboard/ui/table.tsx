@@ -80,6 +80,20 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   };
   useStepKeys(rows, at, onOpen && step);
   useCopyCell(box, rows, shown, onSelect ? 1 : 0);
+  /** The row that was ticked last: Shift ticks all from there. */
+  const ticked = useRef<string | null>(null);
+  const tick = (id: string, on: boolean, withShift: boolean): void => {
+    const to = rows.findIndex((row) => row.id === id);
+    const from = withShift ? rows.findIndex((row) => row.id === ticked.current) : -1;
+    const next = new Set(props.selected);
+    for (const row of from < 0 ? [rows[to]] : rows.slice(Math.min(from, to), Math.max(from, to) + 1)) {
+      if (row === undefined) continue;
+      if (on) next.add(row.id);
+      else next.delete(row.id);
+    }
+    ticked.current = id;
+    onSelect?.(next);
+  };
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const grid = [
@@ -134,7 +148,9 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
                         type="checkbox"
                         aria-label={`Select ${id.slice(0, 80)}`}
                         checked={row.getIsSelected()}
-                        onChange={row.getToggleSelectedHandler()}
+                        onChange={(event) =>
+                          tick(id, event.target.checked, (event.nativeEvent as MouseEvent).shiftKey)
+                        }
                       />
                     </div>
                   )}

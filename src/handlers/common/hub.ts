@@ -36,10 +36,8 @@ type PageOf<B> = B extends readonly (infer T)[]
     ? List<T>
     : never;
 
-/** What a route may answer that declares a download of a media type. */
-type StreamedOf<R extends RouteDeclaration> = R extends { readonly download: true; readonly media: string }
-  ? Streamed
-  : never;
+/** What a route may answer that declares a download. */
+type StreamedOf<R extends RouteDeclaration> = R extends { readonly download: true } ? Streamed : never;
 
 /** One handler for each route of a table that is not a stream; a missing one does not compile. */
 export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {

@@ -7,6 +7,7 @@ import { repairEitherForm } from '../../domain/decision-event.ts';
 import { HubError } from '../../domain/error.ts';
 import type { AgentManifest, EventInput, Ingested } from '../../domain/event.ts';
 import { depthOf, type RepairContext, type Repaired, shortName } from '../../domain/event-repair.ts';
+import { changedFields } from '../../domain/exact-numbers.ts';
 import { parseSpans, type Span, scanList } from '../../domain/json-scan.ts';
 import { contractTypes, modes } from '../../domain/library.ts';
 import type { CountLimit } from '../../domain/limit.ts';
@@ -117,10 +118,15 @@ export async function readBatch(
     // What is nested too deep is not parsed at all.
     const [only] = group;
     if (group.length === 1 && only && only.depth > maxDepth) reader.add(undefined, only.depth);
-    else for (const [i, value] of parseSpans(bytes, group).entries()) reader.add(value, group[i]?.depth);
+    else {
+      const { values, rounded } = parseSpans(bytes, group);
+      for (const [i, value] of values.entries()) reader.add(value, group[i]?.depth, rounded?.[i]);
+    }
   }
   const manifest = others.get('agent_manifest');
-  return reader.batch(manifest && manifest.depth <= maxDepth ? parseSpans(bytes, [manifest])[0] : null);
+  return reader.batch(
+    manifest && manifest.depth <= maxDepth ? parseSpans(bytes, [manifest]).values[0] : null,
+  );
 }
 
 /** A batch that was parsed before (a message of at most 1 MiB). @throws HubError validation_failed */
@@ -176,14 +182,15 @@ class BatchReader {
     this.#repair = repair;
   }
 
-  add(value: unknown, depth = depthOf(value)): void {
+  /** @param rounded the same event with whole numbers rounded that a double cannot hold; absent when it has none */
+  add(value: unknown, depth = depthOf(value), rounded?: unknown): void {
     const index = this.#index++;
     const repaired =
       value === undefined && depth > maxDepth
         ? this.#repair({}, this.#context, depth)
         : this.#repair(value, this.#context, depth);
     if ('event' in repaired) {
-      this.#events.push(repaired.event);
+      this.#events.push(withAltered(repaired.event, value, rounded));
       this.#places.push(index);
       return;
     }
@@ -203,6 +210,24 @@ class BatchReader {
 
 const isMapping = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * The event, with a mark at fields of its payload that hold a number as a text of its digits: a rule that compares
+ * numbers would judge it otherwise than the agent did.
+ */
+function withAltered(event: EventInput, sent: unknown, rounded: unknown): EventInput {
+  if (!isMapping(sent) || !isMapping(rounded)) return event;
+  const { payload } = event;
+  const altered = [sent, sent.payload].flatMap((fields, i) => {
+    const before = i === 0 ? rounded : rounded.payload;
+    return isMapping(fields) && isMapping(before) ? changedFields(fields, before) : [];
+  });
+  const marks = altered
+    .filter((name) => payload !== null && Object.hasOwn(payload, name))
+    .map((name) => `payload.${name}`);
+  const truncated = [...new Set([...(event.truncated ?? []), ...marks])];
+  return truncated.length === 0 ? event : { ...event, truncated };
+}
 
 /**
  * The contracts that an agent runs of its own. One that is of another agent than the events, or that cannot be read, is

@@ -16,6 +16,7 @@ const requestOf = (candidate: ReplayCandidate, body: Body): ReplayRequest => ({
   base: body.base_version ?? null,
   baseRequired: false,
   name: null,
+  noun: 'Bundle',
   env: body.env,
   since: body.since ?? null,
   until: body.until ?? null,

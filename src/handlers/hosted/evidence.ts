@@ -1,9 +1,10 @@
 // The signed decision bundle of a run, in the hosted API's words.
-import { Reply, WrittenJson } from '../../api/call.ts';
+import { Reply, Streamed } from '../../api/call.ts';
 import type { hostedEvidenceRoutes } from '../../api/hosted/evidence.ts';
 import type { UsedRuleset } from '../../app/evidence.ts';
-import { bundleBytes, bundleSchema, bundleType, piecesOf } from '../../domain/decision-bundle.ts';
+import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../../domain/decision-bundle.ts';
 import type { DecisionClass } from '../../domain/decision-event.ts';
+import type { StoredEvent } from '../../domain/event.ts';
 import { runStatus } from '../../domain/run.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { render as renderApproval } from './approvals.ts';
@@ -16,43 +17,53 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
     const principal = principalOf(caller);
     const key = { agentId: params.agent_id, sessionId: params.session_id };
     const range = { from: query.from_seq ?? null, to: query.to_seq ?? null };
+    // The head of the part before, as whoever asks has it: its file shows whether that is true.
+    const prevHead = query.prev_head ?? '';
     const totals: { [C in DecisionClass]?: number } = {};
-    const found = await hub.app.evidence.collect(principal, key, range, (event) => {
-      // Which ruleset a hash is may become known later: `rulesets` says it once.
-      const { ruleset_name: _name, ruleset_version: _version, ...shown } = renderEvent(event, null);
-      return { ...piecesOf(shown), decision: shown.decision };
-    });
-    for (const { decision } of found.events) totals[decision] = (totals[decision] ?? 0) + 1;
-    const { run } = found.view;
-    const payload = bundleBytes(
-      {
-        workspace_id: principal.tenantId,
-        agent_id: run.agentId,
-        session_id: run.sessionId,
-        parent_session_id: run.facts?.parentSessionId ?? null,
-        run_ids: found.runIds,
-        // The places that were asked for, or null: files of parts that follow each other hold everything between.
-        from_seq: range.from,
-        to_seq: range.to,
-        // The head of the part before, as whoever asks has it: its file shows whether that is true.
-        prev_head: query.prev_head ?? '',
-        as_of_seq: found.lastSeq,
-        event_count: found.events.length,
-        first_event_at: found.firstAt === null ? null : micros(found.firstAt),
-        last_event_at: found.lastAt === null ? null : micros(found.lastAt),
-        // Without what the time alone changes: nothing is stale here.
-        status: runStatus(run, run.pendingApprovals, { now: 0, staleAfterMs: 0 }),
-        rulesets: found.rulesets.map((used) => renderRuleset(hub, used)),
-        workflow: run.facts?.snapshot?.value ?? null,
-        approvals: found.approvals.map(renderApproval),
-        // Older ones that there was no room for.
-        approvals_left_out: found.approvalsLeftOut,
-        totals,
-        redaction: { client_side: true },
+    const found = await hub.app.evidence.collect(
+      principal,
+      key,
+      range,
+      ({ approvals, approvalsLeftOut }) => {
+        const front = {
+          approvals: approvals.map(renderApproval),
+          // Older ones that there was no room for.
+          approvals_left_out: approvalsLeftOut,
+        };
+        const bundle = new BundleWriter(front, prevHead, (text) => hub.secrets.sha256(text));
+        return {
+          bundle,
+          add(event) {
+            const shown = shownOf(event);
+            totals[shown.decision] = (totals[shown.decision] ?? 0) + 1;
+            return bundle.add(shown);
+          },
+        };
       },
-      found.events,
-      (text) => hub.secrets.sha256(text),
+      (event) => eventBytes(shownOf(event)),
     );
+    const { run } = found.head.view;
+    const { payload, signed } = found.writer.bundle.finish({
+      workspace_id: principal.tenantId,
+      agent_id: run.agentId,
+      session_id: run.sessionId,
+      parent_session_id: run.facts?.parentSessionId ?? null,
+      run_ids: found.runIds,
+      // The places that were asked for, or null: files of parts that follow each other hold everything between.
+      from_seq: range.from,
+      to_seq: range.to,
+      prev_head: prevHead,
+      as_of_seq: found.lastSeq,
+      event_count: found.events,
+      first_event_at: found.firstAt === null ? null : micros(found.firstAt),
+      last_event_at: found.lastAt === null ? null : micros(found.lastAt),
+      // Without what the time alone changes: nothing is stale here.
+      status: runStatus(run, run.pendingApprovals, { now: 0, staleAfterMs: 0 }),
+      rulesets: found.rulesets.map((used) => renderRuleset(hub, used)),
+      workflow: run.facts?.snapshot?.value ?? null,
+      totals,
+      redaction: { client_side: true },
+    });
     const digest = hub.secrets.sha256(payload);
     const headers = {
       ETag: `"${digest}"`,
@@ -61,7 +72,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
     if (knows(request.header('if-none-match'), digest)) {
       return new Reply(null as never, { status: 304, headers });
     }
-    const { signature, publicKey, keyId } = await hub.app.evidence.sign(principal, bundleType, payload);
+    const { signature, publicKey, keyId } = await hub.app.evidence.sign(principal, signed);
     const sig = Buffer.from(signature, 'hex').toString('base64');
     const around = {
       schema: bundleSchema,
@@ -73,30 +84,34 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
       issued_at: micros(hub.clock.now()),
     };
     hub.log.info(
-      { agent: run.agentId, session: run.sessionId, events: found.events.length },
+      { agent: run.agentId, session: run.sessionId, events: found.events },
       'a decision bundle was made',
     );
-    return new Reply(new WrittenJson(withPayload(JSON.stringify(around), payload)), { headers });
+    return new Streamed(withPayload(JSON.stringify(around), payload), {
+      headers,
+      held: signed.buffer.byteLength,
+    });
   },
 };
+
+/** Which ruleset a hash is may become known later: `rulesets` says it once. */
+function shownOf(event: StoredEvent) {
+  const { ruleset_name: _name, ruleset_version: _version, ...shown } = renderEvent(event, null);
+  return shown;
+}
 
 /** Bytes that are encoded at once; a multiple of three, so that the pieces of base64 fit together. */
 const encodedAtOnce = 48 * 1024;
 
-/**
- * The answer with the payload in its place, in base64. A bundle is written once: as a text, and again as JSON, it would
- * take another 18 MiB.
- */
-function withPayload(json: string, payload: Uint8Array): Uint8Array {
+/** The answer with the payload in its place, in base64: encoded as the client takes it, because it is large. */
+async function* withPayload(json: string, payload: Uint8Array): AsyncGenerator<string, void, undefined> {
   const place = json.indexOf('"payload":""') + '"payload":"'.length;
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  const answer = Buffer.allocUnsafeSlow(json.length + 4 * Math.ceil(bytes.length / 3));
-  let end = answer.write(json.slice(0, place), 'latin1');
+  yield json.slice(0, place);
   for (let from = 0; from < bytes.length; from += encodedAtOnce) {
-    end += answer.write(bytes.toString('base64', from, from + encodedAtOnce), end, 'latin1');
+    yield bytes.toString('base64', from, from + encodedAtOnce);
   }
-  answer.write(json.slice(place), end, 'latin1');
-  return answer;
+  yield json.slice(place);
 }
 
 const fileName = (text: string): string => text.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 64);

@@ -16,6 +16,7 @@ const requestOf = (name: string, candidate: ReplayCandidate, query: Query): Repl
   base: query.base ?? null,
   baseRequired: true,
   name,
+  noun: 'Ruleset',
   env: query.env ?? null,
   since: query.since ?? null,
   until: query.until ?? null,

@@ -2,13 +2,8 @@
 import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
 import type { EvidenceCrypto } from '../evidence/signed.ts';
 
-export { canonicalJson, envelopeBytes } from '../evidence/signed.ts';
-
 /** DER in front of a raw Ed25519 public key (RFC 8410). */
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
-
-/** Hex. */
-export const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
 
 function isMadeBy(key: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
   try {
@@ -19,10 +14,6 @@ function isMadeBy(key: Uint8Array, bytes: Uint8Array, signature: Uint8Array): bo
     return false;
   }
 }
-
-/** True when one of the keys made the signature. @param keys 64 hex characters each */
-export const isSignedBy = (keys: readonly string[], bytes: Uint8Array, signature: string): boolean =>
-  keys.some((hex) => isMadeBy(Buffer.from(hex, 'hex'), bytes, Buffer.from(signature, 'base64')));
 
 export const nodeCrypto: EvidenceCrypto = {
   sha256: async (bytes) => createHash('sha256').update(bytes).digest(),

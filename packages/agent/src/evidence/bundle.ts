@@ -1,6 +1,14 @@
 // Decision bundles, checked without the hub: the signature over the exact bytes by a key that is trusted, then the
 // chain of the events inside. Runs in Node and in browsers: hashes and signatures are the caller's.
-import { canonicalJson, type EvidenceCrypto, envelopeBytes, hexBytes, hexOf, textBytes } from './signed.ts';
+import {
+  base64Bytes,
+  canonicalJson,
+  type EvidenceCrypto,
+  envelopeBytes,
+  hexBytes,
+  hexOf,
+  textBytes,
+} from './signed.ts';
 
 const schema = 'service.decision-bundle/v1';
 const bundleType = 'application/vnd.service.decision-bundle+json';
@@ -110,17 +118,6 @@ async function checkChain(
   }
   if (events.length !== count) return `holds ${events.length} events, and says that there are ${count}`;
   return last === head ? null : 'the last event is not the head of the chain';
-}
-
-/** The bytes of standard base64; null for another text of the same bytes, too: what is signed has one form. */
-function base64Bytes(text: string): Uint8Array<ArrayBuffer> | null {
-  try {
-    const binary = atob(text);
-    if (btoa(binary) !== text) return null;
-    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  } catch {
-    return null;
-  }
 }
 
 const isEnvelope = (value: unknown): value is Envelope =>

@@ -39,3 +39,14 @@ export function envelopeBytes(type: string, payload: Uint8Array): Uint8Array<Arr
   whole.set(payload, head.length);
   return whole;
 }
+
+/** The bytes of standard base64; null for another text of the same bytes, too: what is signed has one form. */
+export function base64Bytes(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    const binary = atob(text);
+    if (btoa(binary) !== text) return null;
+    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}

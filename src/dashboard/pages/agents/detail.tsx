@@ -1,6 +1,6 @@
 // One agent: what it should run and why, what it runs, what it is called, and what it did last.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useState } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
@@ -18,7 +18,9 @@ import {
   Verdict,
 } from '../../ui/parts.tsx';
 import { AgentCoverage } from './coverage.tsx';
+import { useFleetChanges } from './fleet.ts';
 import { AgentHistory, AgentRuns } from './history.tsx';
+import { tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 type Registration = Reply<'getRegistration'>;
 
@@ -35,7 +37,7 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
             Known since <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
           </p>
           <Streams id={id} />
-          <Why id={id} agent={agent} />
+          <Why id={id} />
           <AgentCoverage id={id} />
           <AgentRuns id={id} />
           <AgentHistory id={id} />
@@ -49,6 +51,11 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
 
 function Streams({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('listAgents', { query: { search: id, limit: 50 } });
+  const isOld = useFleetChanges(found.data);
+  const { refetch } = found;
+  useEffect(() => {
+    if (isOld) void refetch();
+  }, [isOld, refetch]);
   return (
     <section className="form">
       <h3>What it runs</h3>
@@ -89,7 +96,7 @@ function Streams({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function Why({ id, agent }: { readonly id: string; readonly agent: Registration }): JSX.Element {
+function Why({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('resolveRule', { params: { agent_id: id } });
   return (
     <section className="form">
@@ -108,7 +115,7 @@ function Why({ id, agent }: { readonly id: string; readonly agent: Registration 
                 by the rule <Data text={pattern ?? ''} max={120} />.
               </>
             )}
-            {source === 'agent_provided' && `because it says so itself${agent.resolved_bundle ? '' : ''}.`}
+            {source === 'agent_provided' && 'because it says so itself.'}
           </p>
         )}
       </Answer>
@@ -116,27 +123,20 @@ function Why({ id, agent }: { readonly id: string; readonly agent: Registration 
   );
 }
 
-const tagLine = /^\s*([^=\s][^=]*?)\s*=\s*(.*?)\s*$/;
-
 function Change({ agent }: { readonly agent: Registration }): JSX.Element {
   const bundles = useCall('listBundles', { query: { limit: 1000 } });
   const save = useAction('updateRegistration', ['listAgents', 'getRegistration', 'resolveRule']);
   const [form, setForm] = useState({
     name: agent.display_name ?? '',
-    tags: Object.entries(agent.tags)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(', '),
+    tags: tagsText(agent.tags),
     bundle: agent.bundle_name ?? '',
   });
   const submit = (): void => {
-    const tags = Object.fromEntries(
-      form.tags
-        .split(',')
-        .map((one) => tagLine.exec(one))
-        .filter((one) => one !== null)
-        .map(([, name = '', value = '']) => [name, value]),
-    );
-    const body = { display_name: form.name || null, tags, bundle_name: form.bundle || null };
+    const body = {
+      display_name: form.name || null,
+      tags: tagsOf(form.tags),
+      bundle_name: form.bundle || null,
+    };
     save.mutate({ params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>, {
       onSuccess: () => say('The agent is changed.', 'allow'),
     });
@@ -168,7 +168,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
         value={form.tags}
         onValue={(tags) => setForm({ ...form, tags })}
         help="name=value, separated by commas."
-        error={save.error?.fields.tags}
+        error={tagsProblem(form.tags) ?? save.error?.fields.tags}
       />
       <Select
         label="Assigned bundle"
@@ -178,7 +178,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       />
       <FormFailed error={save.error} />
       <div>
-        <Button kind="primary" submit busy={save.isPending}>
+        <Button kind="primary" submit busy={save.isPending} disabled={tagsProblem(form.tags) !== null}>
           Save agent
         </Button>
       </div>

@@ -1,7 +1,8 @@
 // Agents: who runs what? The fleet with status and drift, one agent in a panel, assignment of many at once, and the
 // rules that assign.
-import { type JSX, useMemo, useState } from 'react';
+import { type JSX, useEffect, useMemo, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
+import { after } from '../../lib/browser.ts';
 import { useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -12,6 +13,7 @@ import { Button, Empty, Env, Failed, Name, PageHead, Select, Time } from '../../
 import type { Column } from '../../ui/table.tsx';
 import { CoverageBar, coverageWords } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
+import { useFleetChanges } from './fleet.ts';
 import { Rules } from './rules.tsx';
 
 export type Agent = Reply<'listAgents'>[number];
@@ -19,6 +21,8 @@ export type Agent = Reply<'listAgents'>[number];
 const pageSize = 500;
 /** The hub takes so many in one assignment. */
 const maxBulk = 100;
+/** A list that the stream made old is read again after this: changes of a fleet come together. */
+const rereadMs = 1_000;
 
 const tagsText = ({ tags }: Agent): string =>
   '_truncated' in tags
@@ -124,6 +128,15 @@ function Fleet(): JSX.Element {
   };
   const found = usePages('listAgents', { query } as Input<'listAgents'> & { query: object });
   const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ reply }) => [...reply]), [found.data]);
+  const isOld = useFleetChanges(found.data);
+  // A short list is read again by itself, unless somebody chooses in it; a long one when its reader asks.
+  const isSmall = (found.data?.pages.length ?? 0) <= 1 && selected.size === 0;
+  const { refetch, isFetching } = found;
+  useEffect(() => {
+    if (!isOld || !isSmall || isFetching) return;
+    const timer = after(rereadMs, () => void refetch());
+    return () => timer.cancel();
+  }, [isOld, isSmall, isFetching, refetch]);
   return (
     <>
       <div className="filter-bar">
@@ -152,7 +165,12 @@ function Fleet(): JSX.Element {
           onValue={(next) => change({ connected: next })}
         />
       </div>
-      {selected.size > 0 && <BulkAssign ids={[...selected]} onDone={() => setSelected(new Set())} />}
+      {selected.size > 0 && <BulkAssign ids={[...selected]} onLeft={(left) => setSelected(new Set(left))} />}
+      {isOld && !isSmall && (
+        <button type="button" className="pill" onClick={() => void refetch()}>
+          The fleet changed. Show how it stands
+        </button>
+      )}
       <ListWithPanel
         of={found}
         name="agents"
@@ -184,27 +202,36 @@ function Fleet(): JSX.Element {
 
 function BulkAssign({
   ids,
-  onDone,
+  onLeft,
 }: {
   readonly ids: readonly string[];
-  readonly onDone: () => void;
+  /** Those that stay selected. */
+  readonly onLeft: (ids: readonly string[]) => void;
 }): JSX.Element {
   const bundles = useCall('listBundles', { query: { limit: 1000 } });
   const assign = useAction('bulkAssign', ['listAgents']);
   const [bundle, setBundle] = useState('');
+  /** How far a run is; null while none goes. */
+  const [done, setDone] = useState<number | null>(null);
   const run = async (): Promise<void> => {
     let updated = 0;
-    for (let at = 0; at < ids.length; at += maxBulk) {
-      const answer = await assign.mutateAsync({
-        body: { agent_ids: ids.slice(at, at + maxBulk), bundle_name: bundle || null },
-      });
-      updated += answer.updated;
+    let at = 0;
+    const words = bundle === '' ? 'left to the rules' : `assigned to ${bundle}`;
+    try {
+      for (; at < ids.length; at += maxBulk) {
+        setDone(at);
+        const answer = await assign.mutateAsync({
+          body: { agent_ids: ids.slice(at, at + maxBulk), bundle_name: bundle || null },
+        });
+        updated += answer.updated;
+      }
+      say(`${counted(updated, 'agent')} ${words}.`, 'allow');
+    } catch {
+      // Why is said beside the button.
+      if (at > 0) say(`${counted(updated, 'agent')} ${words}; the rest stays selected.`, 'deny');
     }
-    say(
-      `${counted(updated, 'agent')} ${bundle === '' ? 'left to the rules' : `assigned to ${bundle}`}.`,
-      'allow',
-    );
-    onDone();
+    setDone(null);
+    onLeft(ids.slice(at));
   };
   return (
     <section className="filter-bar" aria-label="Assign the selected agents">
@@ -219,10 +246,10 @@ function BulkAssign({
         ]}
         onValue={setBundle}
       />
-      <Button kind="primary" busy={assign.isPending} onClick={() => void run().catch(() => undefined)}>
-        Assign {count(ids.length)}
+      <Button kind="primary" busy={done !== null} onClick={() => void run()}>
+        {done === null ? `Assign ${count(ids.length)}` : `Assigned ${count(done)} of ${count(ids.length)}`}
       </Button>
-      <Button kind="quiet" onClick={onDone}>
+      <Button kind="quiet" disabled={done !== null} onClick={() => onLeft([])}>
         Clear
       </Button>
       {assign.error && <Failed error={assign.error} />}

@@ -3,17 +3,18 @@ import { type JSX, useState } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
-import { useEnv } from '../../lib/search.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { Answer, Button, Data, Env, Field } from '../../ui/parts.tsx';
+import { missingTag } from './tags.ts';
 
 type Rule = Reply<'listRules'>[number];
 type Resolved = Reply<'resolveRule'>;
 
 export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Element {
   const env = useEnv();
-  const [text, setText] = useState('');
-  const [asked, setAsked] = useState('');
+  const [{ agent: asked = '' }, change] = useFilters();
+  const [text, setText] = useState(asked);
   const found = useCall(
     'resolveRule',
     { params: { agent_id: asked }, query: env ? { env } : {} },
@@ -26,7 +27,7 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
       className="card"
       onSubmit={(event) => {
         event.preventDefault();
-        setAsked(text.trim());
+        change({ agent: text.trim() });
       }}
     >
       <div className="filter-bar">
@@ -92,10 +93,8 @@ function misfit(rule: Rule, agent: string, tags: { readonly [name: string]: stri
   if (!globMatch(rule.pattern, agent)) return 'its pattern does not fit the id';
   if (rule.tag_match === null) return null;
   if ('_truncated' in rule.tag_match) return 'its tags are too long to list';
-  const missing = Object.entries(rule.tag_match).find(
-    ([name, value]) => !Object.hasOwn(tags, name) || tags[name] !== value,
-  );
-  return missing === undefined
+  const missing = missingTag(rule.tag_match, tags);
+  return missing === null
     ? null
     : `the agent has no tag ${missing[0].slice(0, 60)}=${String(missing[1]).slice(0, 60)}`;
 }

@@ -2,18 +2,17 @@
 // checked offline.
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditSubjects } from '../../../domain/audit.ts';
-import type { ApiError } from '../../lib/api.ts';
-import { callHostedPage, type HostedReply } from '../../lib/hosted.ts';
+import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { download } from '../../ui/download.ts';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Empty, Failed, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { Chain } from './chain.tsx';
 
 type Entry = HostedReply<'hostedListAudit'>['entries'][number];
 
@@ -73,8 +72,9 @@ export default function Audit(): JSX.Element {
   return (
     <div className="page">
       <PageHead title="Audit" says="Every entry is a link of a chain whose head the hub signs each hour.">
-        {me.is_admin ? <Export /> : <p className="muted">Only admins download the chain.</p>}
+        {!me.is_admin && <p className="muted">Only admins read the chain.</p>}
       </PageHead>
+      {me.is_admin && <Chain />}
       <form
         className="filter-bar"
         onSubmit={(event) => {
@@ -114,7 +114,7 @@ export default function Audit(): JSX.Element {
               keyOf={(entry) => entry.id}
               chosen={id}
               nameOf={(entry) => visible(entry.summary).slice(0, 200)}
-              onOpen={(entry) => change({ id: entry.id }, true)}
+              onOpen={(entry) => change({ id: entry.id }, id !== undefined)}
               onEnd={() => {
                 if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
               }}
@@ -188,33 +188,6 @@ function One({
           </pre>
         </>
       )}
-    </>
-  );
-}
-
-/** The links of the chain, part after part, as one file for `reeve-agent verify`. */
-function Export(): JSX.Element {
-  const [state, setState] = useState<{ readonly parts: number } | ApiError | null>(null);
-  const isBusy = state !== null && 'parts' in state;
-  const run = async (): Promise<void> => {
-    const parts: string[] = [];
-    let from: string | null = '1';
-    while (from !== null) {
-      setState({ parts: parts.length });
-      const { reply, next }: Awaited<ReturnType<typeof callHostedPage<'hostedExportAudit'>>> =
-        await callHostedPage('hostedExportAudit', { query: { from_seq: from } });
-      parts.push(reply);
-      from = next;
-    }
-    download('audit-chain.ndjson', 'application/x-ndjson', parts.join(''));
-    setState(null);
-  };
-  return (
-    <>
-      {state !== null && !('parts' in state) && <Failed error={state} />}
-      <Button icon="download" busy={isBusy} onClick={() => void run().catch(setState)}>
-        {isBusy && state.parts > 0 ? `Reading part ${state.parts + 1}` : 'Download the chain'}
-      </Button>
     </>
   );
 }

@@ -21,6 +21,8 @@ export interface DeploySource {
   readonly version?: number;
   /** Where it is rolled back; absent: the person chooses. */
   readonly env?: Environment;
+  /** Where a deploy is looked at first; absent: as the top bar says. */
+  readonly at?: Environment;
 }
 
 const decode = (base64: string): string =>
@@ -54,7 +56,7 @@ function Steps({
   readonly onClose: () => void;
 }): JSX.Element {
   const chosen = useEnv();
-  const [env, setEnv] = useState<Environment>(source.env ?? chosen ?? 'production');
+  const [env, setEnv] = useState<Environment>(source.env ?? source.at ?? chosen ?? 'production');
   const [done, setDone] = useState<Deployed | null>(null);
   if (done) return <RolloutPanel key={done.id} of={done} onBack={setDone} onClose={onClose} />;
   return (

@@ -21,7 +21,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
   const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
   const history = useCall('listDeployments', { query: { bundle_name: name, limit: 200 } });
   const [source, setSource] = useState<DeploySource | null>(null);
-  const [removing, setRemoving] = useState<Environment | null>(null);
+  const [removing, setRemoving] = useState<Running | null>(null);
   const runs = runningOf(versions.data, history.data);
   const newest = versions.data?.[0]?.version;
   useCommand(
@@ -44,7 +44,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
       }),
     { of: name, why: back ? null : 'no environment ran another version before' },
   );
-  useCommand('undeploy', runs && ((env) => setRemoving(inEnv(env)?.env ?? null)), {
+  useCommand('undeploy', runs && ((env) => setRemoving(inEnv(env) ?? null)), {
     of: name,
     why: runs?.length === 0 ? 'no environment has it' : null,
   });
@@ -75,7 +75,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                             </>
                           )}
                           <br />
-                          <RolloutLine id={now.id} />
+                          <RolloutLine id={now.id} version={now.bundle_version} />
                         </>
                       ) : (
                         <span className="muted">does not have it</span>
@@ -95,7 +95,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                         <Button
                           kind="quiet"
                           aria-label={`Undeploy from ${env}`}
-                          onClick={() => setRemoving(env)}
+                          onClick={() => setRemoving(runs?.find((one) => one.env === env) ?? null)}
                         >
                           Undeploy
                         </Button>
@@ -126,15 +126,18 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
         )}
       </Answer>
       <DeployDialog source={source} onClose={() => setSource(null)} />
-      <Undeploy name={name} env={removing} onClose={() => setRemoving(null)} />
+      <Undeploy name={name} of={removing} onClose={() => setRemoving(null)} />
     </>
   );
 }
 
 type Version = Reply<'listBundleVersions'>[number];
 
+/** A deployment that counts now. */
 interface Running {
   readonly env: Environment;
+  readonly id: string;
+  readonly version: number;
   /** The version that ran before; undefined: none did. */
   readonly before: number | undefined;
 }
@@ -148,7 +151,10 @@ function runningOf(
   return envs.flatMap((env) => {
     if (!versions.some((one) => one.deployed_envs.includes(env))) return [];
     const own = history.filter((one) => one.env === env);
-    return { env, before: own.find((one) => one.bundle_version !== own[0]?.bundle_version)?.bundle_version };
+    const [now] = own;
+    if (now === undefined) return [];
+    const { id, bundle_version: version } = now;
+    return { env, id, version, before: own.find((one) => one.bundle_version !== version)?.bundle_version };
   });
 }
 
@@ -228,13 +234,20 @@ function Compare({
 
 function Undeploy({
   name,
-  env,
+  of,
   onClose,
 }: {
   readonly name: string;
-  readonly env: Environment | null;
+  readonly of: Running | null;
   readonly onClose: () => void;
 }): JSX.Element {
+  const env = of?.env ?? null;
+  const rollout = useCall(
+    'deploymentRollout',
+    { params: { deployment_id: of?.id ?? '' }, query: { limit: 1 } },
+    { enabled: of !== null },
+  );
+  const running = rollout.data?.running;
   const remove = useAction('undeployBundle', [
     'listBundles',
     'listBundleVersions',
@@ -255,8 +268,13 @@ function Undeploy({
       onAct={() => env && remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
     >
       <p>
-        {env} no longer has <Data text={name} max={120} />. Connected agents keep the last document they have;
-        new ones get none.
+        {env} no longer has <Data text={`${name} v${of?.version}`} max={120} />.{' '}
+        {running === undefined
+          ? 'Connected agents keep the last document they have'
+          : running === 0
+            ? 'No connected agent runs it'
+            : `${counted(running, 'connected agent')} ${running === 1 ? 'runs it and keeps' : 'run it and keep'} it until ${running === 1 ? 'it starts' : 'they start'} anew`}
+        ; new ones get none.
       </p>
     </Confirm>
   );

@@ -1,5 +1,5 @@
 // How far a deployment has come: how many connected agents run it, who does not, and the way back while it goes wrong.
-import type { JSX } from 'react';
+import { type JSX, useState } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -47,16 +47,33 @@ function useRollout(id: string) {
   return useCall('deploymentRollout', input, names ? { refetchMs: namesMs } : {});
 }
 
-/** In one line, for a list of environments. */
-export function RolloutLine({ id }: { readonly id: string }): JSX.Element | null {
+/** In one line, for a list of environments; opened, it names who does not run it. */
+export function RolloutLine({
+  id,
+  version,
+}: {
+  readonly id: string;
+  readonly version: number;
+}): JSX.Element | null {
   const { data } = useCall('deploymentRollout', { params: { deployment_id: id }, query: { limit: 1 } });
+  const [isOpen, setOpen] = useState(false);
   if (!data?.current) return null;
+  if (data.connected === 0) return <span className="muted numbers">no agent is connected</span>;
+  const words = `${count(data.running)} of ${counted(data.connected, 'connected agent')} ${data.connected === 1 ? 'runs' : 'run'} it`;
+  if (isDone(data)) return <span className="muted numbers">{words}</span>;
   return (
-    <span className={isDone(data) || data.connected === 0 ? 'muted numbers' : 'tone-ask numbers'}>
-      {data.connected === 0
-        ? 'no agent is connected'
-        : `${count(data.running)} of ${counted(data.connected, 'connected agent')} ${data.connected === 1 ? 'runs' : 'run'} it`}
-    </span>
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="tone-ask numbers">{words}</summary>
+      {isOpen && <RolloutNow id={id} version={version} />}
+    </details>
+  );
+}
+
+function RolloutNow({ id, version }: { readonly id: string; readonly version: number }): JSX.Element {
+  return (
+    <Answer of={useRollout(id)} rows={2}>
+      {(rollout) => <Numbers of={rollout} version={version} />}
+    </Answer>
   );
 }
 

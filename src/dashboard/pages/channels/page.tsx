@@ -90,7 +90,7 @@ export default function Channels(): JSX.Element {
               columns={columns}
               keyOf={(channel) => channel.id}
               chosen={id}
-              onOpen={(channel) => change({ id: channel.id }, true)}
+              onOpen={(channel) => change({ id: channel.id }, id !== undefined)}
             />
           )
         }

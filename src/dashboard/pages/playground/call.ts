@@ -1,6 +1,8 @@
 // A call as the playground's form holds it, and the cases that are kept of it: in and out as the YAML that `reeve-agent
 // test` reads.
+import type { Principal, ToolCall } from '../../../../packages/agent/src/rules/evaluate/call.ts';
 import type { CompiledBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
+import type { Counters } from '../../../../packages/agent/src/rules/evaluate/limits.ts';
 import {
   type Case,
   type CaseResult,
@@ -16,7 +18,15 @@ export interface Call {
   readonly environment: string;
   readonly role: string;
   readonly user: string;
+  /** JSON, as `args`; empty: none. */
+  readonly claims: string;
+  readonly metadata: string;
+  readonly cwd: string;
   readonly output: string;
+  /** What the session counted before this call; all empty: session contracts and limits are not evaluated. */
+  readonly attempts: string;
+  readonly calls: string;
+  readonly callsOfTool: string;
 }
 
 /** What is kept: all that a file of cases can say, so that none of it is lost on the way through. */
@@ -28,59 +38,131 @@ export const firstCall: Call = {
   environment: 'production',
   role: '',
   user: '',
+  claims: '',
+  metadata: '',
+  cwd: '',
   output: '',
+  attempts: '',
+  calls: '',
+  callsOfTool: '',
 };
 
-export type Parsed =
-  | { readonly ok: true; readonly value: { readonly [name: string]: unknown } }
-  | { readonly ok: false; readonly why: string };
+/** What the form says, as the engine takes it. */
+export interface ReadCall {
+  readonly call: ToolCall;
+  /** Absent: post contracts are not evaluated. */
+  readonly output?: string;
+  /** With this call among the attempts, as the engine counts. */
+  readonly session?: Counters;
+}
 
-export function parseArgs(text: string): Parsed {
+export type Parsed =
+  | { readonly ok: true; readonly value: ReadCall }
+  | { readonly ok: false; readonly field: keyof Call; readonly why: string };
+
+class Unread extends Error {
+  readonly field: keyof Call;
+  constructor(field: keyof Call, why: string) {
+    super(why);
+    this.field = field;
+  }
+}
+
+/** Null for an empty field. */
+function mappingOf(call: Call, field: 'args' | 'claims' | 'metadata'): { [name: string]: unknown } | null {
+  const text = call[field].trim();
+  if (text === '') return null;
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? { ok: true, value: value as { [name: string]: unknown } }
-      : { ok: false, why: 'Arguments are a JSON object.' };
+    value = JSON.parse(text);
   } catch (error) {
-    return { ok: false, why: `Not JSON yet: ${(error as Error).message}` };
+    throw new Unread(field, `Not JSON yet: ${(error as Error).message}`);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as { [name: string]: unknown };
+  throw new Unread(field, 'This is a JSON object, in { and }.');
+}
+
+const maxCount = 1_000_000_000;
+
+/** Undefined for an empty field. */
+function countOf(call: Call, field: 'attempts' | 'calls' | 'callsOfTool'): number | undefined {
+  const text = call[field].trim();
+  if (text === '') return undefined;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 0 && value <= maxCount) return value;
+  throw new Unread(field, 'A whole number, 0 or more.');
+}
+
+function principalOf(call: Call): Principal | null {
+  const claims = mappingOf(call, 'claims');
+  if (call.role === '' && call.user === '' && claims === null) return null;
+  return {
+    ...(call.role === '' ? {} : { role: call.role }),
+    ...(call.user === '' ? {} : { user_id: call.user }),
+    ...(claims === null ? {} : { claims }),
+  };
+}
+
+function sessionOf(call: Call): Counters | undefined {
+  const attempts = countOf(call, 'attempts');
+  const calls = countOf(call, 'calls');
+  const ofTool = countOf(call, 'callsOfTool');
+  if (attempts === undefined && calls === undefined && ofTool === undefined) return undefined;
+  const executions = calls ?? ofTool ?? 0;
+  return { attempts: (attempts ?? executions) + 1, executions, toolExecutions: ofTool ?? 0 };
+}
+
+/** What is typed, or which field cannot be read yet. */
+export function readCall(call: Call): Parsed {
+  try {
+    const session = sessionOf(call);
+    return {
+      ok: true,
+      value: {
+        call: {
+          tool: call.tool,
+          args: mappingOf(call, 'args') ?? {},
+          environment: call.environment,
+          principal: principalOf(call),
+          metadata: mappingOf(call, 'metadata') ?? {},
+          ...(call.cwd.trim() === '' ? {} : { cwd: call.cwd.trim() }),
+        },
+        ...(call.output === '' ? {} : { output: call.output }),
+        ...(session ? { session } : {}),
+      },
+    };
+  } catch (error) {
+    if (error instanceof Unread) return { ok: false, field: error.field, why: error.message };
+    throw error;
   }
 }
 
 const word = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-export const callOf = ({ call, output }: Kept): Call => ({
+export const jsonText = (value: unknown): string => (isEmpty(value) ? '' : JSON.stringify(value, null, 2));
+
+export const callOf = ({ call, output, session }: Kept): Call => ({
   tool: call.tool,
   args: JSON.stringify(call.args, null, 2),
   environment: call.environment ?? firstCall.environment,
   role: word(call.principal?.role),
   user: word(call.principal?.user_id),
+  claims: jsonText(call.principal?.claims),
+  metadata: jsonText(call.metadata),
+  cwd: call.cwd ?? '',
   output: output === undefined ? '' : typeof output === 'string' ? output : JSON.stringify(output),
+  // What is kept counts this call as an attempt as well.
+  attempts: session === undefined ? '' : String(session.attempts - 1),
+  calls: session === undefined ? '' : String(session.executions),
+  callsOfTool: session === undefined ? '' : String(session.toolExecutions),
 });
 
-/** @param args what `call.args` says */
-export function keptOf(
-  name: string,
-  call: Call,
-  args: { readonly [name: string]: unknown },
-  expect: Kept['expect'],
-): Kept {
-  const principal = {
-    ...(call.role === '' ? {} : { role: call.role }),
-    ...(call.user === '' ? {} : { user_id: call.user }),
-  };
-  return {
-    name,
-    call: {
-      tool: call.tool,
-      args,
-      environment: call.environment,
-      principal: call.role === '' && call.user === '' ? null : principal,
-      metadata: {},
-    },
-    ...(call.output === '' ? {} : { output: call.output }),
-    expect,
-  };
-}
+export const keptOf = (name: string, read: ReadCall, expect: Kept['expect']): Kept => ({
+  name,
+  ...read,
+  expect,
+});
 
 export function readKept(): readonly Kept[] {
   try {

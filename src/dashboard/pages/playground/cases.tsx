@@ -1,12 +1,13 @@
 // Calls that a person keeps with what should come of them: run by the document as it is typed, in and out as files of
 // `reeve-agent test`.
-import { type JSX, useId, useMemo, useState } from 'react';
+import { type JSX, useMemo, useState } from 'react';
 import { compileBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import type { CaseResult } from '../../../../packages/agent/src/rules/testing/cases.ts';
 import { counted } from '../../lib/text.ts';
 import { nameColumn } from '../../ui/columns.tsx';
 import { download } from '../../ui/download.ts';
+import { FileButton } from '../../ui/file-button.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Field } from '../../ui/parts.tsx';
@@ -17,7 +18,7 @@ import {
   casesText,
   type Kept,
   keptOf,
-  parseArgs,
+  type Parsed,
   readCaseFile,
   readKept,
   runKept,
@@ -25,7 +26,7 @@ import {
 } from './call.ts';
 
 /** Bytes of a file of cases. */
-const maxFile = 1_000_000;
+const maxFile = 1024 * 1024;
 const document = 'bundle.yaml';
 
 interface CaseRow {
@@ -73,12 +74,12 @@ const caseColumns: readonly Column<CaseRow>[] = [
 
 export function Cases({
   text,
-  call,
+  read,
   result,
   onCall,
 }: {
   readonly text: string;
-  readonly call: Call;
+  readonly read: Parsed;
   /** What the document makes of the call; null while it cannot be told. */
   readonly result: DryRun | null;
   readonly onCall: (call: Call) => void;
@@ -88,7 +89,6 @@ export function Cases({
   /** The case whose call the form last took. */
   const [chosen, setChosen] = useState<string>();
   const [refused, setRefused] = useState<string | null>(null);
-  const file = useId();
   const keep = (next: readonly Kept[]): void => {
     setCases(next);
     writeKept(next);
@@ -128,16 +128,13 @@ export function Cases({
     ],
     [cases],
   );
-  const args = parseArgs(call.args);
   const passed = outcomes?.filter(({ ok }) => ok).length ?? 0;
-  const load = async (given: File | undefined): Promise<void> => {
-    if (!given) return;
+  const load = (given: string): void => {
     try {
-      if (given.size > maxFile) throw new Error('The file is larger than a million bytes.');
-      const read = readCaseFile(await given.text());
-      add(read);
+      const found = readCaseFile(given);
+      add(found);
       setRefused(null);
-      say(`${counted(read.length, 'case')} read.`, 'allow');
+      say(`${counted(found.length, 'case')} read.`, 'allow');
     } catch (error) {
       setRefused((error as Error).message);
     }
@@ -147,11 +144,11 @@ export function Cases({
       <div className="filter-bar">
         <Field label="Keep this call as" value={name} maxLength={120} onValue={setName} />
         <Button
-          disabled={name.trim() === '' || !args.ok || result === null}
+          disabled={name.trim() === '' || !read.ok || result === null}
           onClick={() => {
-            if (!args.ok || result === null) return;
+            if (!read.ok || result === null) return;
             const expect = { verdict: result.verdict, contract: result.deciding_contract };
-            add([keptOf(name.trim(), call, args.value, expect)]);
+            add([keptOf(name.trim(), read.value, expect)]);
             setName('');
             say('The call is kept in this browser, with what came of it.', 'allow');
           }}
@@ -188,19 +185,13 @@ export function Cases({
         <Button icon="download" onClick={() => download(document, 'application/yaml', text)}>
           Document
         </Button>
-        <label className="button" htmlFor={file}>
-          <Icon name="upload" /> Read cases
-          <input
-            id={file}
-            type="file"
-            className="heard"
-            accept=".yaml,.yml"
-            onChange={(event) => {
-              void load(event.target.files?.[0]);
-              event.target.value = '';
-            }}
-          />
-        </label>
+        <FileButton
+          label="Read cases"
+          accept=".yaml,.yml"
+          maxBytes={maxFile}
+          onText={load}
+          onRefused={setRefused}
+        />
       </div>
       {refused && (
         <p className="field-error" role="alert">

@@ -93,7 +93,7 @@ export default function Rulesets(): JSX.Element {
               columns={columns}
               keyOf={(one) => one.name}
               chosen={id}
-              onOpen={(one) => change({ id: one.name }, true)}
+              onOpen={(one) => change({ id: one.name }, id !== undefined)}
               onEnd={() => {
                 if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
               }}

@@ -1,13 +1,15 @@
 // A run's signed decision bundle: downloaded, and verified here by keys that the reader pinned. It never trusts the key
 // that came with it.
 import { type JSX, useEffect, useState } from 'react';
-import { type Checked, isKey, keyIdOf, pinKeys, pinnedKeys, verifyBundle } from '../../lib/evidence.ts';
+import { type Checked, isKey, verifyBundle } from '../../lib/evidence.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { counted } from '../../lib/text.ts';
 import { download } from '../../ui/download.ts';
+import { FileButton } from '../../ui/file-button.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Button, Data, Failed, Field } from '../../ui/parts.tsx';
+import { Button, Data, Failed } from '../../ui/parts.tsx';
+import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
 
 type Bundle = HostedReply<'hostedRunBundle'>;
 
@@ -19,7 +21,9 @@ export function Evidence({
   readonly session: string;
 }): JSX.Element {
   const fetched = useHostedAction('hostedRunBundle');
-  const [keys, setKeys] = useState(pinnedKeys);
+  const [keys, keep] = usePinnedKeys();
+  /** Why a file was not taken. */
+  const [refused, setRefused] = useState<string | null>(null);
   const [bundle, setBundle] = useState<Bundle | null>(null);
   const [checked, setChecked] = useState<Checked | null>(null);
   useEffect(() => {
@@ -33,10 +37,6 @@ export function Evidence({
       isOver = true;
     };
   }, [bundle, keys]);
-  const keep = (next: readonly string[]): void => {
-    pinKeys(next);
-    setKeys(next);
-  };
   const params = { agent_id: agent, session_id: session };
   return (
     <section className="form" aria-label="Evidence">
@@ -49,10 +49,23 @@ export function Evidence({
         <Button
           icon="check"
           busy={fetched.isPending}
-          onClick={() => fetched.mutate({ params }, { onSuccess: setBundle })}
+          onClick={() => {
+            setRefused(null);
+            fetched.mutate({ params }, { onSuccess: setBundle });
+          }}
         >
           Verify the bundle
         </Button>
+        <FileButton
+          label="Verify a file"
+          accept=".json"
+          maxBytes={maxFile}
+          onText={(text) => {
+            setRefused(null);
+            setBundle(bundleIn(text));
+          }}
+          onRefused={setRefused}
+        />
         {bundle && (
           <Button
             icon="download"
@@ -63,8 +76,13 @@ export function Evidence({
         )}
       </div>
       {fetched.error && <Failed error={fetched.error} />}
-      {bundle && checked && <Verdict of={checked} bundle={bundle} keys={keys} onPin={keep} />}
-      <Pins keys={keys} onKeys={keep} />
+      {refused && (
+        <p className="field-error" role="alert">
+          {refused}
+        </p>
+      )}
+      {bundle && checked && <Verdict of={checked} bundle={bundle} run={params} keys={keys} onPin={keep} />}
+      <PinnedKeys keys={keys} onKeys={keep} />
     </section>
   );
 }
@@ -72,21 +90,38 @@ export function Evidence({
 const fileName = (agent: string, session: string): string =>
   `decision-bundle-${agent}-${session}.json`.replaceAll(/[^\w.-]/g, '_').slice(0, 200);
 
+/** Bytes: more than a bundle ever has. */
+const maxFile = 32 * 1024 * 1024;
+
+/** What a file holds; a text that is no JSON is no bundle, which the check says. */
+function bundleIn(text: string): Bundle {
+  try {
+    return JSON.parse(text) as Bundle;
+  } catch {
+    return { payload: '', signatures: [] } as unknown as Bundle;
+  }
+}
+
 function Verdict({
   of,
   bundle,
+  run,
   keys,
   onPin,
 }: {
   readonly of: Checked;
   readonly bundle: Bundle;
+  /** The run that the page shows. */
+  readonly run: { readonly agent_id: string; readonly session_id: string };
   readonly keys: readonly string[];
   readonly onPin: (keys: readonly string[]) => void;
 }): JSX.Element {
   const events = counted(of.payload?.event_count ?? 0, 'event');
-  const offered = bundle.public_key.toLowerCase();
+  const offered = typeof bundle?.public_key === 'string' ? bundle.public_key.toLowerCase() : '';
+  const isOther =
+    of.payload !== null && (of.payload.agent_id !== run.agent_id || of.payload.session_id !== run.session_id);
   const canPin = isKey(offered) && !keys.includes(offered);
-  const tone = of.wrong !== null ? 'deny' : of.keyId === null ? 'ask' : 'allow';
+  const tone = of.wrong !== null ? 'deny' : of.keyId === null || isOther ? 'ask' : 'allow';
   return (
     <div className={`notice notice-${tone}`} role="status" aria-label="What the check found">
       <Icon name={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'} />
@@ -107,6 +142,12 @@ function Verdict({
             that the signature proves nothing yet.
           </p>
         )}
+        {isOther && (
+          <p>
+            <strong>It is of another run</strong>: agent <Data text={of.payload?.agent_id ?? ''} max={120} />,
+            session <Data text={of.payload?.session_id ?? ''} max={120} />.
+          </p>
+        )}
         {canPin && (
           <>
             <p>
@@ -119,72 +160,4 @@ function Verdict({
       </div>
     </div>
   );
-}
-
-function Pins({
-  keys,
-  onKeys,
-}: {
-  readonly keys: readonly string[];
-  readonly onKeys: (keys: readonly string[]) => void;
-}): JSX.Element {
-  const [text, setText] = useState('');
-  const key = text.trim().toLowerCase();
-  return (
-    <details>
-      <summary>{counted(keys.length, 'pinned key')}</summary>
-      <ul className="feed" aria-label="Pinned keys">
-        {keys.map((one) => (
-          <li key={one} className="feed-row">
-            <span>
-              <KeyId of={one} /> <Data text={one} max={64} />
-            </span>
-            <Button
-              kind="quiet"
-              icon="trash"
-              aria-label={`Forget the key ${one.slice(0, 8)}`}
-              onClick={() => onKeys(keys.filter((other) => other !== one))}
-            />
-          </li>
-        ))}
-      </ul>
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isKey(key)) return;
-          onKeys([...keys.filter((other) => other !== key), key]);
-          setText('');
-        }}
-      >
-        <Field
-          label="Public key to pin"
-          value={text}
-          onValue={setText}
-          spellCheck={false}
-          help="64 hex characters, from somebody whom you trust. Kept in this browser."
-          error={text !== '' && !isKey(key) ? 'A key has 64 hex characters.' : undefined}
-        />
-        <div>
-          <Button submit disabled={!isKey(key)}>
-            Pin key
-          </Button>
-        </div>
-      </form>
-    </details>
-  );
-}
-
-function KeyId({ of }: { readonly of: string }): JSX.Element {
-  const [id, setId] = useState('');
-  useEffect(() => {
-    let isOver = false;
-    void keyIdOf(of).then((found) => {
-      if (!isOver) setId(found);
-    });
-    return () => {
-      isOver = true;
-    };
-  }, [of]);
-  return <strong className="data">{id}</strong>;
 }

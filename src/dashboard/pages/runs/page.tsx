@@ -100,7 +100,9 @@ export default function Runs(): JSX.Element {
               columns={columns}
               keyOf={(run) => runKey(run.agent_id, run.session_id)}
               chosen={of && session ? runKey(of, session) : undefined}
-              onOpen={(run) => change({ agent: run.agent_id, session: run.session_id }, true)}
+              onOpen={(run) =>
+                change({ agent: run.agent_id, session: run.session_id }, session !== undefined)
+              }
               onEnd={() => {
                 if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
               }}

@@ -1,6 +1,7 @@
 // Promise 11: nodes are killed while runs are reported. Runs equal a recount of the events, the audit chain has no gap,
 // no fork and each decision once, and of all who ask for the sample run at once there is one.
-import { ChainCheck } from '../../../../packages/agent/src/cli/verify.ts';
+import { nodeCrypto } from '../../../../packages/agent/src/cli/signed.ts';
+import { ChainCheck } from '../../../../packages/agent/src/evidence/chain.ts';
 import { eventually } from '../../nodes.ts';
 import type { Request } from '../caller.ts';
 import { kills, perform } from '../faults.ts';
@@ -127,11 +128,11 @@ async function differences(fleet: Fleet, tenant: Tenant, operator: Request): Pro
   if (samples !== 1) found.push(`there are ${samples} sample runs`);
   for (const run of counted.keys()) found.push(`${run} has events and is no run`);
 
-  const check = new ChainCheck([]);
+  const check = new ChainCheck([], nodeCrypto);
   for (let path: string | null = '/v1/audit/export'; path !== null; ) {
     const page = await fleet.must('GET', path, operator);
     for (const line of String(page.output).trimEnd().split('\n')) {
-      const wrong = check.take(line);
+      const wrong = await check.take(line);
       if (wrong !== null) found.push(`the chain: a line ${wrong}`);
       const { entry } = JSON.parse(line);
       for (const { action_type, details } of entry ? (entry.entries ?? [entry]) : []) {

@@ -1,0 +1,133 @@
+// Exports of the audit chain, checked without the hub: that no link was changed, taken out, added or moved, and that a
+// trusted key signed the head. Runs in Node and in browsers: hashes and signatures are the caller's.
+import {
+  base64Bytes,
+  canonicalJson,
+  type EvidenceCrypto,
+  envelopeBytes,
+  hexBytes,
+  hexOf,
+  textBytes,
+} from './signed.ts';
+
+const headType = 'application/vnd.service.audit-head+json';
+interface Link {
+  readonly seq: number;
+  readonly prev: string;
+  readonly digest: string;
+  readonly entry: unknown;
+}
+
+interface Head {
+  readonly head: { readonly seq: number; readonly digest: string; readonly tenant_id: string };
+  readonly sig: string;
+}
+
+const isLink = (value: unknown): value is Link => {
+  const { seq, prev, digest } = (value ?? {}) as Partial<Link>;
+  return Number.isSafeInteger(seq) && typeof prev === 'string' && typeof digest === 'string';
+};
+const isHead = (value: unknown): value is Head => {
+  const { head, sig } = (value ?? {}) as Partial<Head>;
+  return typeof sig === 'string' && typeof head === 'object' && head !== null;
+};
+
+/** Follows a chain line by line. */
+export class ChainCheck {
+  readonly #keys: readonly string[];
+  readonly #crypto: EvidenceCrypto;
+  #last: Link | null = null;
+  #first = 0;
+  #tenant: string | null = null;
+  #signedBy: string | null = null;
+  #head: Head | null = null;
+  /** In front of the first link: the head of the last one that the hub no longer keeps. */
+  #opening: Head['head'] | null = null;
+
+  /** @param keys public keys that are trusted, as 64 hex characters each; none: signatures are not checked */
+  constructor(keys: readonly string[], crypto: EvidenceCrypto) {
+    this.#keys = keys;
+    this.#crypto = crypto;
+  }
+
+  get areKeysNamed(): boolean {
+    return this.#keys.length > 0;
+  }
+
+  /** The trusted key that signed the newest head so far, as it was given; null when none did. */
+  get signedBy(): string | null {
+    return this.#signedBy;
+  }
+
+  /** What is wrong with the next line; null when nothing is. Lines are taken one after the other. */
+  async take(text: string): Promise<string | null> {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return 'is no JSON';
+    }
+    if (isLink(value)) return this.#link(value);
+    return isHead(value) ? this.#signed(value) : 'is neither a link of the chain nor a signed head';
+  }
+
+  /** What is wrong with where the lines end; null when nothing is. */
+  end(): string | null {
+    if (!this.#last) return 'holds no links';
+    if (!this.#head || this.#head.head.seq !== this.#last.seq) {
+      return 'does not end with a signed head: links may have been cut off';
+    }
+    return null;
+  }
+
+  /** What was checked, as a sentence. */
+  summary(): string {
+    const signed = this.areKeysNamed ? 'signed by a key that you trust' : 'signature not checked';
+    const before =
+      this.#first === 1
+        ? ''
+        : this.#opening
+          ? ` and follow the signed head of link ${this.#first - 1}, the last that is not kept`
+          : `; what was before link ${this.#first} is not in here`;
+    return `links ${this.#first} to ${this.#last?.seq ?? 0} are whole${before}; head ${signed}`;
+  }
+
+  async #link(link: Link): Promise<string | null> {
+    const { seq, prev, digest, entry } = link;
+    const last = this.#last ?? this.#opening;
+    if (last && seq !== last.seq + 1) {
+      return `is link ${seq}, and should be link ${last.seq + 1}: a line was taken out, added or moved`;
+    }
+    if (last ? prev !== last.digest : seq === 1 && prev !== '') {
+      return `link ${seq} does not follow the link before it`;
+    }
+    const found = await this.#crypto.sha256(textBytes(canonicalJson({ seq, prev, entry })));
+    if (hexOf(found) !== digest) return `link ${seq} was changed`;
+    if (!this.#last) this.#first = seq;
+    this.#last = link;
+    return null;
+  }
+
+  async #signed(value: Head): Promise<string | null> {
+    const { head, sig } = value;
+    if (!this.#last && this.#opening) return 'is a second head in front of the first link';
+    if (!Number.isSafeInteger(head.seq) || typeof head.digest !== 'string') return 'is no signed head';
+    if (this.#last && (head.seq !== this.#last.seq || head.digest !== this.#last.digest)) {
+      return 'the signed head is not that of the link before it';
+    }
+    if (this.#tenant !== null && this.#tenant !== head.tenant_id)
+      return 'the heads are of different workspaces';
+    this.#tenant = head.tenant_id;
+    if (this.#last) this.#head = value;
+    else this.#opening = head;
+    if (this.#keys.length === 0) return null;
+    const bytes = envelopeBytes(headType, textBytes(canonicalJson({ head })));
+    const signature = base64Bytes(sig);
+    this.#signedBy = null;
+    for (const key of signature === null ? [] : this.#keys) {
+      if (signature !== null && (await this.#crypto.verify(hexBytes(key), bytes, signature)))
+        this.#signedBy = key;
+    }
+    return this.#signedBy === null ? 'the head is not signed by a key that you trust' : null;
+  }
+}

@@ -1,0 +1,185 @@
+// The form of an assignment rule, made or changed, with how many agents of today it would reach.
+import { type JSX, useState } from 'react';
+import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
+import type { ApiError, Input, Reply } from '../../lib/api.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { type Env as Environment, envs } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
+import { Dialog } from '../../ui/overlay.tsx';
+import { Button, Data, Field, FormFailed, Select } from '../../ui/parts.tsx';
+import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts';
+
+export type Rule = Reply<'listRules'>[number];
+type Agent = Reply<'listAgents'>[number];
+
+/** Agents that are counted: one page of the fleet. */
+export const maxReached = 500;
+
+/** Whether a rule with these words looks at an agent. */
+export const reaches = (pattern: string, tags: Tags, agent: Agent): boolean =>
+  globMatch(pattern, agent.agent_id) && missingTag(tags, agent.tags as Tags) === null;
+
+const touched = ['listRules', 'resolveRule', 'listAgents', 'getRegistration'] as const;
+
+interface Props {
+  /** The rule that is changed, or `new`; null: closed. */
+  readonly of: Rule | 'new' | null;
+  /** Priorities that are used. */
+  readonly taken: readonly number[];
+  readonly onClose: () => void;
+}
+
+export const RuleForm = ({ of, taken, onClose }: Props): JSX.Element => (
+  <Dialog
+    title={of === 'new' || of === null ? 'New rule' : 'Change rule'}
+    open={of !== null}
+    onClose={onClose}
+  >
+    {of !== null && <Form of={of === 'new' ? null : of} taken={taken} onClose={onClose} />}
+  </Dialog>
+);
+
+function Form({
+  of,
+  taken,
+  onClose,
+}: {
+  readonly of: Rule | null;
+  readonly taken: readonly number[];
+  readonly onClose: () => void;
+}): JSX.Element {
+  const bundles = useCall('listBundles', { query: { limit: 1000 } });
+  const make = useAction('createRule', touched);
+  const update = useAction('updateRule', touched);
+  const [form, setForm] = useState({
+    pattern: of?.pattern ?? '',
+    priority: of === null ? '' : String(of.priority),
+    tags: of?.tag_match && !('_truncated' in of.tag_match) ? tagsText(of.tag_match as Tags) : '',
+    bundle: of?.bundle_name ?? '',
+    env: of?.env ?? 'production',
+  });
+  const free = String(Math.max(0, ...taken) + 10);
+  const error: ApiError | null = make.error ?? update.error;
+  const fields = error?.fields ?? {};
+  const bundle = form.bundle || (bundles.data?.[0]?.name ?? '');
+  const names = new Set([
+    ...(bundles.data ?? []).map(({ name }) => name),
+    ...(bundle === '' ? [] : [bundle]),
+  ]);
+  const tags = tagsOf(form.tags);
+  const wrongTags = tagsProblem(form.tags);
+  const submit = (): void => {
+    const body = {
+      pattern: form.pattern,
+      priority: Number(form.priority || free),
+      tag_match: Object.keys(tags).length === 0 ? null : tags,
+      bundle_name: bundle,
+      env: form.env as Environment,
+    };
+    if (of === null) make.mutate({ body } as Input<'createRule'>, { onSuccess: onClose });
+    else update.mutate({ params: { rule_id: of.id }, body } as Input<'updateRule'>, { onSuccess: onClose });
+  };
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <Field
+        label="Agents"
+        required
+        maxLength={200}
+        value={form.pattern}
+        onValue={(pattern) => setForm({ ...form, pattern })}
+        help="A pattern such as shop-*."
+        error={fields.pattern}
+      />
+      <Field
+        label="Tags that they must have"
+        value={form.tags}
+        onValue={(next) => setForm({ ...form, tags: next })}
+        help="name=value, separated by commas. Empty: any."
+        error={wrongTags ?? fields.tag_match}
+      />
+      <Field
+        label="Priority"
+        type="number"
+        min={0}
+        value={form.priority}
+        placeholder={free}
+        onValue={(priority) => setForm({ ...form, priority })}
+        help="The lowest number that fits decides; each is used once."
+        error={fields.priority}
+      />
+      <Select
+        label="Bundle"
+        value={bundle}
+        options={[...names].map((one) => [one, one] as const)}
+        onValue={(next) => setForm({ ...form, bundle: next })}
+      />
+      <Select
+        label="Environment of the rule"
+        value={form.env}
+        options={envs.map((one) => [one, one] as const)}
+        onValue={(env) => setForm({ ...form, env: env as Environment })}
+      />
+      {form.pattern !== '' && <Reach pattern={form.pattern} tags={tags} env={form.env as Environment} />}
+      <FormFailed error={error} />
+      <Button
+        kind="primary"
+        submit
+        busy={make.isPending || update.isPending}
+        disabled={bundle === '' || wrongTags !== null}
+      >
+        {of === null ? 'Add rule' : 'Save rule'}
+      </Button>
+    </form>
+  );
+}
+
+/** Agents that were seen in the environment and fit, before anything is saved. */
+function Reach({
+  pattern,
+  tags,
+  env,
+}: {
+  readonly pattern: string;
+  readonly tags: Tags;
+  readonly env: Environment;
+}): JSX.Element {
+  const found = useCall('listAgents', { query: { env, limit: maxReached } });
+  const list = found.data ?? [];
+  const fit = list.filter((agent) => reaches(pattern, tags, agent));
+  const byPerson = fit.filter((agent) => agent.assignment_source === 'explicit').length;
+  return (
+    <p className="muted numbers" role="status">
+      {found.data === undefined ? (
+        'Which agents fit is looked up…'
+      ) : (
+        <>
+          {counted(fit.length, 'agent')} of{' '}
+          {list.length === maxReached ? `the first ${maxReached}` : list.length} in {env}{' '}
+          {fit.length === 1 ? 'fits' : 'fit'}
+          {fit.length > 0 && (
+            <>
+              :{' '}
+              <Data
+                text={fit
+                  .slice(0, 3)
+                  .map(({ agent_id: id }) => id)
+                  .join(', ')}
+                max={120}
+              />
+              {fit.length > 3 && ` and ${fit.length - 3} more`}
+            </>
+          )}
+          {byPerson > 0 &&
+            `; ${byPerson} of them ${byPerson === 1 ? 'keeps' : 'keep'} what a person assigned`}
+          .
+        </>
+      )}
+    </p>
+  );
+}

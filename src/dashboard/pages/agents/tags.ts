@@ -1,0 +1,34 @@
+// Tags as people type them, `team=shop, tier=gold`, and whether an agent has those that a rule asks for.
+
+export interface Tags {
+  readonly [name: string]: string;
+}
+
+const pair = /^\s*([^=\s][^=]*?)\s*=\s*(.*?)\s*$/;
+
+export const tagsOf = (text: string): Tags =>
+  Object.fromEntries(
+    text
+      .split(',')
+      .map((one) => pair.exec(one))
+      .filter((one) => one !== null)
+      .map(([, name = '', value = '']) => [name, value]),
+  );
+
+/** What of a text is no tag; null when all of it is. */
+export const tagsProblem = (text: string): string | null => {
+  const wrong = text.split(',').find((one) => one.trim() !== '' && !pair.test(one));
+  return wrong === undefined ? null : `${wrong.trim().slice(0, 60)} is no tag: write name=value.`;
+};
+
+export const tagsText = (tags: Tags): string =>
+  Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ');
+
+/** The tag that a rule asks for and an agent lacks; null when it lacks none. */
+export function missingTag(wanted: Tags, tags: Tags): readonly [name: string, value: string] | null {
+  return (
+    Object.entries(wanted).find(([name, value]) => !Object.hasOwn(tags, name) || tags[name] !== value) ?? null
+  );
+}

@@ -1,0 +1,133 @@
+// The audit chain itself: downloaded as one file for `reeve-agent verify`, or verified here by the keys that the reader
+// pinned. A file that was kept is verified in the same way.
+import { type JSX, useEffect, useState } from 'react';
+import { ApiError } from '../../lib/api.ts';
+import { type ChainVerdict, verifyChain } from '../../lib/evidence.ts';
+import { callHostedPage } from '../../lib/hosted.ts';
+import { count } from '../../lib/text.ts';
+import { download } from '../../ui/download.ts';
+import { FileButton } from '../../ui/file-button.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { Button, Data, Failed } from '../../ui/parts.tsx';
+import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
+
+type Part = Awaited<ReturnType<typeof callHostedPage<'hostedExportAudit'>>>;
+
+/** All parts, one after the other. @throws ApiError */
+async function readChain(onPart: (parts: number) => void): Promise<string> {
+  const parts: string[] = [];
+  let from: string | null = '1';
+  while (from !== null) {
+    onPart(parts.length + 1);
+    const { reply, next }: Part = await callHostedPage('hostedExportAudit', { query: { from_seq: from } });
+    parts.push(reply);
+    from = next;
+  }
+  return parts.join('');
+}
+
+/** Bytes of a file that a page can hold. */
+const maxFile = 256 * 1024 * 1024;
+
+export function Chain(): JSX.Element {
+  const [keys, keep] = usePinnedKeys();
+  /** What goes on, in words; null: nothing. */
+  const [busy, setBusy] = useState<string | null>(null);
+  const [failed, setFailed] = useState<ApiError | string | null>(null);
+  const [text, setText] = useState<string | null>(null);
+  const [verdict, setVerdict] = useState<ChainVerdict | null>(null);
+  useEffect(() => {
+    if (text === null) return;
+    let isOver = false;
+    setVerdict(null);
+    const lines = text.trimEnd().split('\n');
+    const onLine = (checked: number): void => {
+      if (!isOver) setBusy(`Checking line ${count(checked)} of ${count(lines.length)}`);
+    };
+    void verifyChain(lines, keys, onLine).then((found) => {
+      if (isOver) return;
+      setVerdict(found);
+      setBusy(null);
+    });
+    return () => {
+      isOver = true;
+    };
+  }, [text, keys]);
+  const read = async (use: (whole: string) => void): Promise<void> => {
+    setFailed(null);
+    try {
+      use(await readChain((part) => setBusy(`Reading part ${part}`)));
+    } catch (error) {
+      setFailed(error instanceof ApiError ? error : String(error));
+    }
+    setBusy(null);
+  };
+  return (
+    <section className="form" aria-label="Chain">
+      <div className="decide-buttons starters">
+        <Button icon="check" disabled={busy !== null} onClick={() => void read(setText)}>
+          Verify the chain
+        </Button>
+        <FileButton
+          label="Verify a file of it"
+          accept=".ndjson,.jsonl,.json"
+          maxBytes={maxFile}
+          onText={(whole) => {
+            setFailed(null);
+            setText(whole);
+          }}
+          onRefused={setFailed}
+        />
+        <Button
+          icon="download"
+          disabled={busy !== null}
+          onClick={() => void read((whole) => download('audit-chain.ndjson', 'application/x-ndjson', whole))}
+        >
+          Download the chain
+        </Button>
+        {busy !== null && (
+          <span className="muted numbers" role="status">
+            {busy}…
+          </span>
+        )}
+      </div>
+      {typeof failed === 'string' ? (
+        <p className="field-error" role="alert">
+          {failed}
+        </p>
+      ) : (
+        failed && <Failed error={failed} />
+      )}
+      {verdict && <Found of={verdict} />}
+      {(verdict !== null || keys.length > 0) && <PinnedKeys keys={keys} onKeys={keep} />}
+    </section>
+  );
+}
+
+function Found({ of: { wrong, summary, keyId, by } }: { readonly of: ChainVerdict }): JSX.Element {
+  const tone = wrong !== null ? 'deny' : keyId === null ? 'ask' : 'allow';
+  return (
+    <div className={`notice notice-${tone}`} role="status" aria-label="What the check found">
+      <Icon name={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'} />
+      <div>
+        {wrong !== null ? (
+          <p>
+            <strong>Do not rely on it:</strong> <Data text={wrong} mono={false} max={400} />.
+          </p>
+        ) : (
+          <p>
+            <strong>{keyId === null ? 'Whole, but by whom?' : 'Verified.'}</strong>{' '}
+            <Data text={summary} mono={false} max={400} />
+            {keyId === null ? (
+              '. You have pinned no key, so that the signature proves nothing yet.'
+            ) : (
+              <>
+                , <Data text={keyId} />, checked by {by}.
+              </>
+            )}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}

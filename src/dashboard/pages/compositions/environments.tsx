@@ -1,0 +1,76 @@
+// What a deploy of the saved composition would change in each environment, side by side.
+import type { JSX } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { type Env as Environment, envs } from '../../lib/search.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Answer, Button, Env } from '../../ui/parts.tsx';
+
+const kinds = ['added', 'removed', 'tightened', 'loosened', 'changed'] as const;
+
+export function Environments({
+  name,
+  onCompare,
+}: {
+  readonly name: string;
+  readonly onCompare: (env: Environment) => void;
+}): JSX.Element {
+  return (
+    <section className="form" aria-label="Against what runs">
+      <h3>Against what each environment runs</h3>
+      <ul className="feed">
+        {envs.map((env) => (
+          <Row key={env} name={name} env={env} onCompare={() => onCompare(env)} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Row({
+  name,
+  env,
+  onCompare,
+}: {
+  readonly name: string;
+  readonly env: Environment;
+  readonly onCompare: () => void;
+}): JSX.Element {
+  const found = useCall('bundleImpact', { body: { composition: name, env } } as Input<'bundleImpact'>);
+  return (
+    <li className="feed-row">
+      <span>
+        <Env of={env} />{' '}
+        <Answer of={found} rows={1}>
+          {(impact) => <Words of={impact} />}
+        </Answer>
+      </span>
+      <Button aria-label={`Compare with ${env}`} onClick={onCompare}>
+        Compare
+      </Button>
+    </li>
+  );
+}
+
+function Words({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
+  const { current_version: version, agents } = of;
+  if (version === null) return <span className="muted">runs nothing of it</span>;
+  if (of.revision_hash === of.current_revision_hash) return <>runs this, as v{version}</>;
+  const parts = kinds
+    .filter((kind) => of[kind].length > 0)
+    .map((kind) => `${count(of[kind].length)} ${kind}`);
+  const loosens = of.loosened.length + of.removed.length > 0;
+  return (
+    <span className="numbers">
+      runs v{version}:{' '}
+      <span className={loosens ? 'tone-ask' : undefined}>
+        {!of.comparable
+          ? 'it cannot be compared'
+          : parts.length === 0
+            ? 'no contract differs, other lines do'
+            : `${parts.join(', ')} by a deploy`}
+      </span>
+      , for {counted(agents.connected, 'connected agent')}
+    </span>
+  );
+}

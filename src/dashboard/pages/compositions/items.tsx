@@ -1,0 +1,174 @@
+// The contracts of a composition in their order: dragged, or moved by buttons and by Alt with an arrow; each switched
+// on or off and given a mode.
+import { Link } from '@tanstack/react-router';
+import { type JSX, type KeyboardEvent, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { Icon } from '../../ui/icons.tsx';
+import { Button, Data, Select } from '../../ui/parts.tsx';
+import type { Item } from './draft.ts';
+
+type Pinned = Reply<'getComposition'>['contracts'][number];
+type Listed = Reply<'listContracts'>[number];
+
+interface Props {
+  readonly items: readonly Item[];
+  /** As the composition is saved. */
+  readonly pinned: readonly Pinned[];
+  readonly library: readonly Listed[];
+  readonly onItems: (items: readonly Item[]) => void;
+}
+
+export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
+  const [dragged, setDragged] = useState<number | null>(null);
+  /** Heard: a move is seen by those who look. */
+  const [said, setSaid] = useState('');
+  const move = (from: number, to: number): void => {
+    const one = items[from];
+    if (!one || to < 0 || to >= items.length) return;
+    const rest = items.filter((_, index) => index !== from);
+    onItems([...rest.slice(0, to), one, ...rest.slice(to)]);
+    setSaid(`${one.id} is number ${to + 1} of ${items.length}.`);
+  };
+  const change = (index: number, to: Partial<Item>): void =>
+    onItems(items.map((one, at) => (at === index ? { ...one, ...to } : one)));
+  const onKey = (event: KeyboardEvent, index: number): void => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!event.altKey || step === undefined || event.target instanceof HTMLSelectElement) return;
+    event.preventDefault();
+    move(index, index + step);
+  };
+  return (
+    <>
+      <ol aria-label="Contracts in order" aria-describedby="composition-order">
+        {items.map((item, index) => (
+          <li
+            key={item.id}
+            className={`item ${item.enabled ? '' : 'item-off'}`}
+            data-dragged={dragged === index}
+            draggable
+            onKeyDown={(event) => onKey(event, index)}
+            onDragStart={() => setDragged(index)}
+            onDragEnd={() => setDragged(null)}
+            onDragOver={(event) => {
+              event.preventDefault();
+              if (dragged === null || dragged === index) return;
+              move(dragged, index);
+              setDragged(index);
+            }}
+          >
+            <input
+              type="checkbox"
+              aria-label={`${item.id} is enabled`}
+              checked={item.enabled}
+              onChange={() => change(index, { enabled: !item.enabled })}
+            />
+            <Named
+              id={item.id}
+              pinned={pinned.find((one) => one.contract_id === item.id)}
+              listed={library.find((one) => one.contract_id === item.id)}
+            />
+            <Select
+              compact
+              label={`Mode of ${item.id}`}
+              value={item.mode}
+              options={[
+                ['', 'its own mode'],
+                ['enforce', 'enforce'],
+                ['observe', 'observe'],
+              ]}
+              onValue={(mode) => change(index, { mode: mode as Item['mode'] })}
+            />
+            <span className="item-moves">
+              {/* Not `disabled` at the ends: the button that was pressed would lose the focus. */}
+              <Button
+                kind="quiet"
+                icon="up"
+                aria-label={`Move ${item.id} up`}
+                aria-disabled={index === 0}
+                onClick={() => move(index, index - 1)}
+              />
+              <Button
+                kind="quiet"
+                icon="down"
+                aria-label={`Move ${item.id} down`}
+                aria-disabled={index === items.length - 1}
+                onClick={() => move(index, index + 1)}
+              />
+              <Button
+                kind="quiet"
+                icon="x"
+                aria-label={`Take ${item.id} out`}
+                onClick={() => onItems(items.filter((_, at) => at !== index))}
+              />
+            </span>
+          </li>
+        ))}
+      </ol>
+      {items.length > 1 && (
+        <p className="muted" id="composition-order">
+          Drag a contract, or press Alt with an arrow on one, to move it.
+        </p>
+      )}
+      <p className="heard" role="status">
+        {said}
+      </p>
+      <Add
+        left={library.filter((one) => !items.some(({ id }) => id === one.contract_id))}
+        onAdd={(id) => onItems([...items, { id, mode: '', enabled: true }])}
+      />
+    </>
+  );
+}
+
+/** A contract's name with the version that is saved here, and the newer one where there is one. */
+function Named({
+  id,
+  pinned,
+  listed,
+}: {
+  readonly id: string;
+  readonly pinned: Pinned | undefined;
+  readonly listed: Listed | undefined;
+}): JSX.Element {
+  return (
+    <span>
+      <Link to="/contracts" search={{ id } as never}>
+        <Data text={id} max={100} />
+      </Link>{' '}
+      {pinned ? (
+        <span className="muted">
+          {pinned.contract_type} v{pinned.contract_version}
+        </span>
+      ) : (
+        <span className="muted">{listed ? `${listed.type} v${listed.version}, ` : ''}new here</span>
+      )}
+      {pinned?.has_newer_version && (
+        <span className="tone-ask">
+          {' '}
+          <Icon name="triangle" /> {listed ? `v${listed.version} exists` : 'a newer one exists'}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Add({
+  left,
+  onAdd,
+}: {
+  readonly left: readonly Listed[];
+  readonly onAdd: (id: string) => void;
+}): JSX.Element | null {
+  if (left.length === 0) return null;
+  return (
+    <Select
+      label="Add a contract"
+      value=""
+      options={[
+        ['', 'Choose a contract'],
+        ...left.map((one) => [one.contract_id, `${one.contract_id} (${one.type})`] as const),
+      ]}
+      onValue={(id) => id !== '' && onAdd(id)}
+    />
+  );
+}

@@ -1,0 +1,154 @@
+// What the playground begins with: a version of a bundle, and a call that an agent made. Both are named in the address.
+import { Link } from '@tanstack/react-router';
+import { type JSX, useEffect, useRef } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { useFilters } from '../../lib/search.ts';
+import { relative } from '../../lib/text.ts';
+import { useNow } from '../../lib/ticker.ts';
+import { Button, Failed, Select } from '../../ui/parts.tsx';
+import { type Call, firstCall, jsonText } from './call.ts';
+
+/** Calls to choose from. */
+const newest = 30;
+
+interface LoadBundleProps {
+  /** The name and version that the text began as, `shop 3`; empty: the starter. */
+  readonly from: string;
+  readonly changed: boolean;
+  readonly onText: (text: string, from: string) => void;
+  readonly onStarter: () => void;
+}
+
+export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps): JSX.Element | null {
+  const [{ bundle = '', version = '' }, change] = useFilters();
+  const bundles = useCall('listBundles', { query: { limit: 1000 } });
+  const latest = bundles.data?.find(({ name }) => name === bundle)?.latest_version;
+  const wanted = version === '' ? (latest === undefined ? '' : String(latest)) : version;
+  const versions = useCall(
+    'listBundleVersions',
+    { params: { name: bundle }, query: { limit: 200 } },
+    { enabled: bundle !== '' },
+  );
+  const yaml = useCall(
+    'getBundleYaml',
+    { params: { name: bundle, version: wanted } },
+    { enabled: bundle !== '' && wanted !== '' },
+  );
+  const key = bundle === '' || wanted === '' ? '' : `${bundle} ${wanted}`;
+  // The version that was taken last: another one in the address is taken, and nothing is taken over what was typed.
+  const taken = useRef(from);
+  useEffect(() => {
+    if (bundle === '') taken.current = '';
+    if (yaml.data === undefined || key === '' || key === taken.current) return;
+    taken.current = key;
+    onText(yaml.data, key);
+  }, [bundle, yaml.data, key, onText]);
+  if (!bundles.data || bundles.data.length === 0) return null;
+  return (
+    <>
+      <div className="filter-bar">
+        <Select
+          label="Load a bundle"
+          value={bundle}
+          options={[
+            ['', 'The starter'],
+            ...bundles.data.map((one) => [one.name, `${one.name} (${one.latest_version})`] as const),
+          ]}
+          onValue={(name) => {
+            change({ bundle: name, version: undefined });
+            if (name === '') onStarter();
+          }}
+        />
+        {bundle !== '' && (versions.data?.length ?? 0) > 0 && (
+          <Select
+            label="Version"
+            value={wanted}
+            options={(versions.data ?? []).map((one) => [
+              String(one.version),
+              `v${one.version}${one.deployed_envs.length > 0 ? ` (${one.deployed_envs.join(', ')})` : ''}`,
+            ])}
+            onValue={(next) => change({ version: next })}
+          />
+        )}
+        {changed && (
+          <Button
+            onClick={() => {
+              if (key !== '' && yaml.data !== undefined) onText(yaml.data, key);
+              else onStarter();
+            }}
+          >
+            Undo my changes
+          </Button>
+        )}
+      </div>
+      {yaml.error && <Failed error={yaml.error} onRetry={() => void yaml.refetch()} />}
+    </>
+  );
+}
+
+type Event = Reply<'getEvent'>;
+
+const word = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function callOfEvent({ tool_name: tool, payload, env }: Event): Call {
+  const principal = (payload?.principal ?? {}) as { readonly [name: string]: unknown };
+  return {
+    ...firstCall,
+    tool,
+    args: JSON.stringify(payload?.tool_args ?? {}, null, 2),
+    environment: env,
+    role: word(principal.role),
+    user: word(principal.user_id),
+    claims: jsonText(principal.claims),
+  };
+}
+
+export function LoadCall({
+  from,
+  onCall,
+}: {
+  /** The event whose call the form took; empty: none. */
+  readonly from: string;
+  readonly onCall: (call: Call, from: string) => void;
+}): JSX.Element {
+  const [{ event = '' }, change] = useFilters();
+  const now = useNow(10_000);
+  const list = useCall('searchEvents', { query: { limit: newest } });
+  const found = useCall('getEvent', { params: { event_id: event } }, { enabled: event !== '' });
+  const taken = useRef(from);
+  useEffect(() => {
+    if (event === '') taken.current = '';
+    if (!found.data || event === '' || event === taken.current) return;
+    taken.current = event;
+    onCall(callOfEvent(found.data), event);
+  }, [found.data, event, onCall]);
+  const rows = list.data ?? [];
+  const all = found.data && !rows.some(({ id }) => id === event) ? [found.data, ...rows] : rows;
+  return (
+    <>
+      <div className="filter-bar">
+        <Select
+          label="Load a call that an agent made"
+          value={event}
+          options={[
+            ['', all.length === 0 ? 'No call was reported yet' : 'A call of my own'],
+            ...all.map(
+              (one) =>
+                [
+                  one.id,
+                  `${one.tool_name.slice(0, 60)}, ${one.agent_id.slice(0, 60)}, ${relative(Date.parse(one.timestamp), now)}`,
+                ] as const,
+            ),
+          ]}
+          onValue={(next) => change({ event: next })}
+        />
+        <Link to="/events" className="button">
+          Find another call
+        </Link>
+      </div>
+      {found.error && <Failed error={found.error} onRetry={() => void found.refetch()} />}
+      {list.error && <Failed error={list.error} onRetry={() => void list.refetch()} />}
+    </>
+  );
+}

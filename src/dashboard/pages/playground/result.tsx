@@ -1,0 +1,97 @@
+// What a document makes of a call: the verdict, and every contract with its conditions and the values that they saw.
+import type { JSX } from 'react';
+import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
+import type { ConditionTrace } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
+import { plainJson } from '../../lib/text.ts';
+import { Icon } from '../../ui/icons.tsx';
+import { Data, Verdict } from '../../ui/parts.tsx';
+
+const words = { allow: 'allow', deny: 'deny', approve: 'approve', warn: 'observed' } as const;
+
+export function Result({ of }: { readonly of: DryRun }): JSX.Element {
+  return (
+    <>
+      <div className="result-head">
+        <h2>
+          The call: <Verdict of={words[of.verdict]} />
+        </h2>
+        {of.deciding_contract && (
+          <span>
+            decided by <Data text={of.deciding_contract} max={120} />
+          </span>
+        )}
+      </div>
+      {of.contracts_evaluated.length === 0 ? (
+        <p className="muted">No contract looks at this tool.</p>
+      ) : (
+        <ol className="results">
+          {of.contracts_evaluated.map((one) => (
+            <li key={`${one.id}${one.type}`}>
+              <details open={one.fired}>
+                <summary>
+                  <span className={one.fired ? 'tone-deny' : 'tone-allow'}>
+                    <Icon name={one.fired ? 'slash' : 'check'} />
+                  </span>
+                  <Data text={one.id} max={120} /> <span className="tag">{one.type.replace('_', ' ')}</span>
+                  <span className="muted">
+                    {one.fired
+                      ? one.observed
+                        ? 'would have fired, only observed'
+                        : `fired: ${one.effect}`
+                      : 'did not fire'}
+                  </span>
+                </summary>
+                {one.message && (
+                  <p>
+                    <Data text={one.message} mono={false} max={600} />
+                  </p>
+                )}
+                {one.trace ? (
+                  <Trace of={one.trace} />
+                ) : (
+                  <p className="muted">
+                    {one.type === 'sandbox' ? 'It judges paths, hosts and commands' : 'It counts'}: it has no
+                    conditions to trace.
+                  </p>
+                )}
+              </details>
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+const outcomes = { yes: 'true', no: 'false', fault: 'cannot be told', skipped: 'not needed' } as const;
+
+const joined = { all: 'all of', any: 'any of', not: 'not' } as const;
+
+/** A condition with what it saw; those within one stand below it. */
+function Trace({ of }: { readonly of: ConditionTrace }): JSX.Element {
+  const says = <span className={of.outcome === 'yes' ? 'tone-deny' : 'muted'}>{outcomes[of.outcome]}</span>;
+  if (of.kind === 'leaf') {
+    return (
+      <div className="trace">
+        <Data text={`${of.selector} ${of.operator} ${plainJson(of.operand)}`} max={200} /> is {says}
+        {'value' in of && (
+          <>
+            : it was <Data text={plainJson(of.value)} max={200} />
+          </>
+        )}
+      </div>
+    );
+  }
+  return (
+    <div className="trace">
+      <span className="tag">{joined[of.kind]}</span> is {says}
+      <ul>
+        {of.conditions.map((child) => (
+          <li key={JSON.stringify(child).slice(0, 400)}>
+            <Trace of={child} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+// A button that takes a file of the reader's machine as a text. Nothing is sent anywhere.
+import { type JSX, useId } from 'react';
+import { Icon } from './icons.tsx';
+
+export function FileButton({
+  label,
+  accept,
+  maxBytes,
+  onText,
+  onRefused,
+}: {
+  readonly label: string;
+  readonly accept: string;
+  readonly maxBytes: number;
+  readonly onText: (text: string) => void;
+  readonly onRefused: (why: string) => void;
+}): JSX.Element {
+  const id = useId();
+  const read = async (file: File | undefined): Promise<void> => {
+    if (!file) return;
+    if (file.size > maxBytes) {
+      onRefused(`The file is larger than ${Math.floor(maxBytes / 1024 / 1024)} MiB.`);
+      return;
+    }
+    try {
+      onText(await file.text());
+    } catch {
+      onRefused('The file cannot be read.');
+    }
+  };
+  return (
+    <label className="button" htmlFor={id}>
+      <Icon name="upload" /> {label}
+      <input
+        id={id}
+        type="file"
+        className="heard"
+        accept={accept}
+        onChange={(event) => {
+          void read(event.target.files?.[0]);
+          // The same file may be chosen again after it was changed.
+          event.target.value = '';
+        }}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,82 @@
+// The public keys that a reader trusts, kept in this browser: what signed evidence is checked by.
+import { type JSX, useEffect, useState } from 'react';
+import { isKey, keyIdOf, pinKeys, pinnedKeys } from '../lib/evidence.ts';
+import { counted } from '../lib/text.ts';
+import { Button, Data, Field } from './parts.tsx';
+
+export function usePinnedKeys(): readonly [readonly string[], (keys: readonly string[]) => void] {
+  const [keys, setKeys] = useState(pinnedKeys);
+  const keep = (next: readonly string[]): void => {
+    pinKeys(next);
+    setKeys(next);
+  };
+  return [keys, keep];
+}
+
+export function PinnedKeys({
+  keys,
+  onKeys,
+}: {
+  readonly keys: readonly string[];
+  readonly onKeys: (keys: readonly string[]) => void;
+}): JSX.Element {
+  const [text, setText] = useState('');
+  const key = text.trim().toLowerCase();
+  return (
+    <details>
+      <summary>{counted(keys.length, 'pinned key')}</summary>
+      <ul className="feed" aria-label="Pinned keys">
+        {keys.map((one) => (
+          <li key={one} className="feed-row">
+            <span>
+              <KeyId of={one} /> <Data text={one} max={64} />
+            </span>
+            <Button
+              kind="quiet"
+              icon="trash"
+              aria-label={`Forget the key ${one.slice(0, 8)}`}
+              onClick={() => onKeys(keys.filter((other) => other !== one))}
+            />
+          </li>
+        ))}
+      </ul>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isKey(key)) return;
+          onKeys([...keys.filter((other) => other !== key), key]);
+          setText('');
+        }}
+      >
+        <Field
+          label="Public key to pin"
+          value={text}
+          onValue={setText}
+          spellCheck={false}
+          help="64 hex characters, from somebody whom you trust. Kept in this browser."
+          error={text !== '' && !isKey(key) ? 'A key has 64 hex characters.' : undefined}
+        />
+        <div>
+          <Button submit disabled={!isKey(key)}>
+            Pin key
+          </Button>
+        </div>
+      </form>
+    </details>
+  );
+}
+
+function KeyId({ of }: { readonly of: string }): JSX.Element {
+  const [id, setId] = useState('');
+  useEffect(() => {
+    let isOver = false;
+    void keyIdOf(of).then((found) => {
+      if (!isOver) setId(found);
+    });
+    return () => {
+      isOver = true;
+    };
+  }, [of]);
+  return <strong className="data">{id}</strong>;
+}

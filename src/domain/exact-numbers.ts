@@ -1,0 +1,38 @@
+// Whole numbers in JSON from outside that a double cannot hold: read as numbers they would lose digits, and what is
+// shown and signed would not be what was sent. They are read as texts of their digits. Pure.
+
+/** More digits than any whole number has that is read exactly whatever it is. */
+const maybeLong = /[[:,\s]-?\d{16}/;
+const textsAndNumbers = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** False when the text certainly holds no such number. */
+export const mayLoseDigits = (json: string): boolean => maybeLong.test(json);
+
+/** The JSON text with those numbers in quotation marks; the same text when there are none. */
+export const withExactNumbers = (json: string): string =>
+  mayLoseDigits(json)
+    ? json.replace(textsAndNumbers, (token) => (losesDigits(token) ? `"${token}"` : token))
+    : json;
+
+const losesDigits = (token: string): boolean =>
+  token.length >= 16 && /^-?\d+$/.test(token) && written(Number(token)) !== token;
+
+/** A whole number as JSON.stringify writes it, without an exponent. */
+function written(value: number): string {
+  const [mantissa = '', exponent] = String(value).split('e+');
+  if (exponent === undefined) return mantissa;
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return whole + fraction.padEnd(Number(exponent), '0');
+}
+
+/**
+ * The fields of an object whose values differ.
+ * @param exact parsed from a text `withExactNumbers`
+ * @param rounded parsed from the text as it was
+ */
+export function changedFields(exact: object, rounded: object): string[] {
+  const before = rounded as { readonly [name: string]: unknown };
+  return Object.entries(exact).flatMap(([name, value]) =>
+    JSON.stringify(value) === JSON.stringify(before[name]) ? [] : [name],
+  );
+}

@@ -1,0 +1,118 @@
+// The fleet and who gets what: rules with tags, their reach before they are saved, the tester in the address, many
+// agents at once, and a list that follows the fleet.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { AgentStreams } from './agent-streams.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let key: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  ({ key } = await hub.key(cookie));
+  for (const name of ['shop', 'other']) {
+    const yaml = library.replace('name: shop', `name: ${name}`);
+    await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+  }
+  const events = Array.from({ length: 9 }, (_, n) => ({
+    call_id: `c${n}`,
+    agent_id: `fleet-${n}`,
+    tool_name: 't',
+    verdict: 'call_allowed',
+  }));
+  await hub.call('POST', '/api/v1/events', { key, agent: 'fleet-0', body: { events } });
+  const body = { tags: { tier: 'gold' } };
+  const { status } = await hub.call('PATCH', '/api/v1/agent-registrations/fleet-1', { cookie, body });
+  expect(status).toBe(200);
+});
+afterAll(() => hub.remove());
+
+describe('assignment', () => {
+  it('makes a rule with tags, says whom it reaches, and changes it', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/agents?view=rules');
+    await page.getByRole('button', { name: 'New rule' }).click();
+    const form = page.getByRole('dialog', { name: 'New rule' });
+    await form.getByLabel('Agents').fill('fleet-*');
+    await form.getByText('9 agents of 9 in production fit').waitFor();
+    await form.getByLabel('Tags that they must have').fill('tier');
+    await form.getByText('tier is no tag: write name=value.').waitFor();
+    expect(await form.getByRole('button', { name: 'Add rule' }).isDisabled()).toBe(true);
+    await form.getByLabel('Tags that they must have').fill('tier=gold');
+    await form.getByText('1 agent of 9 in production fits').waitFor();
+    await accessible(page);
+    await form.getByRole('button', { name: 'Add rule' }).click();
+    await page.getByRole('table').getByText('tier=gold').waitFor();
+    await page.getByRole('button', { name: 'Change the rule of fleet-*' }).click();
+    const change = page.getByRole('dialog', { name: 'Change rule' });
+    expect(await change.getByLabel('Tags that they must have').inputValue()).toBe('tier=gold');
+    await change.getByLabel('Bundle').selectOption('shop');
+    await change.getByLabel('Priority').fill('7');
+    await change.getByRole('button', { name: 'Save rule' }).click();
+    await change.waitFor({ state: 'hidden' });
+    const { body } = await hub.call('GET', '/api/v1/assignment-rules', { cookie });
+    expect(body).toMatchObject([{ priority: 7, tag_match: { tier: 'gold' }, bundle_name: 'shop' }]);
+    // The question stands in the address: a reload and another person see the same answer.
+    await page.getByLabel('Which bundle would this agent get?').fill('fleet-1');
+    await page.getByRole('button', { name: 'Find out' }).click();
+    await page.getByText('by the rule').waitFor();
+    await page.reload();
+    await page.getByText('by the rule').waitFor();
+    expect(new URL(page.url()).searchParams.get('agent')).toBe('fleet-1');
+    await page.goto('/dashboard/agents?view=rules&agent=fleet-2');
+    await page.getByText('the agent has no tag tier=gold').waitFor();
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('ticks a range with Shift, and keeps the rest selected when the hub refuses', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/agents');
+    await page.getByRole('table').getByText('fleet-8').waitFor();
+    await page.getByRole('button', { name: 'Agent', exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Select fleet-2' }).check();
+    await page.getByRole('checkbox', { name: 'Select fleet-5' }).click({ modifiers: ['Shift'] });
+    await page.getByText('4 selected').waitFor();
+    await page.getByRole('checkbox', { name: 'Select fleet-5' }).click();
+    await page.getByRole('checkbox', { name: 'Select fleet-4' }).click({ modifiers: ['Shift'] });
+    await page.getByText('2 selected').waitFor();
+    await page.getByLabel('Bundle for the selected agents').selectOption('other');
+    // Stands for a hub that has too much to do.
+    await page.route('**/agent-registrations/bulk-assign', (route) =>
+      route.fulfill({ status: 503, json: { detail: 'The hub has too much to do.', code: 'overloaded' } }),
+    );
+    await page.getByRole('button', { name: 'Assign 2' }).click();
+    await page.getByText('The hub has too much to do.').waitFor();
+    await page.getByText('2 selected').waitFor();
+    await accessible(page);
+    await page.unroute('**/agent-registrations/bulk-assign');
+    await page.getByRole('button', { name: 'Assign 2' }).click();
+    await page.getByText('2 agents assigned to other.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('shows who comes while the list is open, and closes a panel with the Back of the browser', async () => {
+    const agents = new AgentStreams(hub, key);
+    await agents.open('live-0');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/agents?connected=true');
+    await page.getByRole('button', { name: 'live-0' }).waitFor();
+    await agents.open('live-1');
+    await page.getByRole('button', { name: 'live-1' }).click();
+    await page.getByRole('dialog', { name: 'Agent' }).getByText('1 open stream').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog', { name: 'Agent' }).waitFor({ state: 'hidden' });
+    expect(new URL(page.url()).search).toBe('?connected=true');
+    expect(agents.close()).toBe(2);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});

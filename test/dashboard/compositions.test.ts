@@ -1,0 +1,129 @@
+// A composition: put in order by hand and by keys, kept while it is not saved, compared with what each environment
+// runs.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { AgentStreams } from './agent-streams.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+
+const post = async (path: string, body: unknown, method = 'POST'): Promise<void> => {
+  const { status } = await hub.call(method, path, { cookie, body });
+  expect(status).toBeLessThan(300);
+};
+const stored = async (): Promise<{ contracts: { contract_id: string; position: number }[] }> =>
+  (await hub.call('GET', '/api/v1/compositions/shop', { cookie })).body;
+const order = async (): Promise<string[]> =>
+  (await stored()).contracts.sort((a, b) => a.position - b.position).map((one) => one.contract_id);
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  await post('/api/v1/contracts/import', { yaml_content: library });
+});
+afterAll(() => hub.remove());
+
+describe('a composition', () => {
+  it('is put in order by keys and by hand, and what is not saved stays', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions?id=shop');
+    const panel = page.getByRole('dialog', { name: 'Composition shop' });
+    const items = panel.getByRole('list', { name: 'Contracts in order' }).getByRole('listitem');
+    const up = panel.getByRole('button', { name: 'Move ask-before-deploy up' });
+    await up.focus();
+    await page.keyboard.press('Enter');
+    await panel.getByText('ask-before-deploy is number 1 of 3.').waitFor();
+    // At the end of the list, too, the button keeps the focus.
+    expect(await up.evaluate((button) => button === document.activeElement)).toBe(true);
+    await page.keyboard.press('Alt+ArrowDown');
+    await page.keyboard.press('Alt+ArrowDown');
+    await panel.getByText('ask-before-deploy is number 3 of 3.').waitFor();
+    await items.nth(1).dragTo(items.nth(0));
+    await panel.getByText('watch-refunds is number 1 of 3.').waitFor();
+    expect((await items.allTextContents()).map((text) => text.split(' ')[0])).toEqual([
+      'watch-refunds',
+      'no-secrets',
+      'ask-before-deploy',
+    ]);
+    await accessible(page);
+    await page.getByRole('link', { name: 'Bundles' }).click();
+    await page.getByRole('heading', { name: 'Bundles' }).waitFor();
+    // Somebody else takes a contract out meanwhile.
+    await post(
+      '/api/v1/compositions/shop',
+      { contracts: [{ contract_id: 'no-secrets', position: 0 }] },
+      'PUT',
+    );
+    await page.goto('/dashboard/compositions?id=shop');
+    await panel.getByText('Somebody else saved this composition').waitFor();
+    await accessible(page);
+    expect(await items.count()).toBe(3);
+    expect(await panel.getByRole('button', { name: 'Save composition' }).isDisabled()).toBe(true);
+    await panel.getByRole('button', { name: 'Keep mine' }).click();
+    await panel.getByRole('button', { name: 'Save composition' }).click();
+    await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
+    expect(await order()).toEqual(['watch-refunds', 'no-secrets', 'ask-before-deploy']);
+    // Who watches sees what is saved elsewhere, at once.
+    await post(
+      '/api/v1/compositions/shop',
+      { contracts: [{ contract_id: 'no-secrets', position: 0 }] },
+      'PUT',
+    );
+    await expect.poll(() => items.count()).toBe(1);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('stands beside what each environment runs, with the newer version of a contract', async () => {
+    await post('/api/v1/compositions/shop/deploy', { env: 'production' });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions?id=shop');
+    const beside = page.getByRole('region', { name: 'Against what runs' });
+    await beside.getByText('runs this, as v1').waitFor();
+    await expect.poll(() => beside.getByText('runs nothing of it').count()).toBe(2);
+    const { body } = await hub.call('GET', '/api/v1/contracts/no-secrets', { cookie });
+    const definition = { ...body.definition, when: { 'args.path': { contains_any: ['.env'] } } };
+    await post('/api/v1/contracts/no-secrets', { definition }, 'PUT');
+    await page.getByText('v2 exists').waitFor();
+    await accessible(page);
+    await page.getByRole('button', { name: 'Take the newest' }).click();
+    await beside.getByText('1 loosened by a deploy').waitFor();
+    await beside.getByRole('button', { name: 'Compare with staging' }).click();
+    const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+    await plan.getByRole('button', { name: 'Deploy to staging' }).waitFor();
+    expect(await plan.getByLabel('Environment to deploy to').inputValue()).toBe('staging');
+    await plan.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    const asked = page.getByRole('dialog', { name: 'Delete composition' });
+    await asked.getByText('Its contract stays in the library.').waitFor();
+    await asked.getByText('What was made from it stays deployed to production').waitFor();
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('says after the deploy who does not run it, and how many keep it when it is taken away', async () => {
+    const { key } = await hub.key(cookie);
+    const agents = new AgentStreams(hub, key);
+    const { body: now } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
+    await agents.open('keeper-1', `&bundle_name=shop&policy_version=${now.revision_hash}`);
+    await agents.open('behind-1', `&bundle_name=shop&policy_version=${'0'.repeat(64)}`);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/bundles?id=shop');
+    await page.getByText('1 of 2 connected agents run it').click();
+    await page.getByText('1 agent not yet').click();
+    await page.getByText('behind-1').waitFor();
+    await accessible(page);
+    await page.getByRole('button', { name: 'Undeploy from production' }).click();
+    const asked = page.getByRole('dialog', { name: 'Undeploy bundle' });
+    await asked.getByText('1 connected agent runs it and keeps it until it starts anew').waitFor();
+    await accessible(page);
+    expect(agents.close()).toBe(2);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});

@@ -1,0 +1,179 @@
+// The playground: what is typed stays, the hub confirms it or says what differs, and calls come from events.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { programArgs } from '../../packages/agent/test/program.ts';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let event: string;
+
+const judging = `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: judging }
+defaults: { mode: enforce }
+contracts:
+  - id: only-leads
+    type: pre
+    tool: pay
+    when:
+      all:
+        - principal.claims.team: { not_equals: leads }
+        - args.amount: { gt: 10 }
+    then: { effect: deny, message: "Only leads pay {args.amount}" }
+  - id: few-payments
+    type: session
+    limits: { max_calls_per_tool: { pay: 2 } }
+    then: { effect: deny, message: "Enough payments" }
+`;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  for (const yaml of [library, library.replace('gt: 500', 'gt: 50')])
+    await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+  const { key } = await hub.key(cookie);
+  await hub.call('POST', '/api/v1/events', {
+    key,
+    agent: 'payer-1',
+    body: {
+      events: [
+        {
+          call_id: 'refund-1',
+          agent_id: 'payer-1',
+          tool_name: 'refund',
+          verdict: 'call_allowed',
+          payload: {
+            tool_args: { amount: 120 },
+            principal: { role: 'clerk', claims: { team: 'leads' } },
+          },
+        },
+      ],
+    },
+  });
+  event = (await hub.call('GET', '/api/v1/events?limit=1', { cookie })).body[0].id;
+});
+afterAll(() => hub.remove());
+
+describe('the playground', () => {
+  it('takes a version and a call from the address, and keeps both there', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const result = page.getByRole('region', { name: 'Result' });
+    await page.goto('/dashboard/playground');
+    await page.getByLabel('Load a bundle').selectOption('shop');
+    await page.getByLabel('Load a call that an agent made').selectOption(event);
+    await result.getByText('watch-refunds').waitFor();
+    expect(await page.getByLabel('Role').inputValue()).toBe('clerk');
+    expect(await page.getByLabel('Claims as JSON').inputValue()).toContain('leads');
+    await result.getByText('would have fired, only observed').waitFor();
+    await result.getByText(/The hub says allow too, contract by contract/).waitFor();
+    await accessible(page);
+    // The first version lets more through.
+    await page.getByLabel('Version', { exact: true }).selectOption('1');
+    await result.getByText('did not fire').first().waitFor();
+    const address = new URL(page.url());
+    expect(Object.fromEntries(address.searchParams)).toEqual({ bundle: 'shop', version: '1', event });
+    // Somebody else with the address sees the same.
+    const other = await view(hub.url, { cookie });
+    await other.page.goto(address.pathname + address.search);
+    await other.page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
+    expect(await other.page.getByLabel('Arguments as JSON').inputValue()).toContain('120');
+    await page.goBack();
+    await result.getByText('would have fired, only observed').waitFor();
+    noFaults(seen);
+    noFaults(other);
+    await other.context.close();
+    await seen.context.close();
+  });
+
+  it('keeps what was typed while its person is elsewhere, until it is undone', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/playground');
+    await page.getByLabel('Tool', { exact: true }).fill('refund');
+    await page.getByLabel('Arguments as JSON').fill('{"amount": 77}');
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(library);
+    await page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('heading', { name: 'System' }).waitFor();
+    await page.goBack();
+    await page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
+    await page.reload();
+    await page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
+    expect(await page.getByLabel('Arguments as JSON').inputValue()).toBe('{"amount": 77}');
+    await page.getByRole('button', { name: 'Undo my changes' }).click();
+    await page.getByRole('region', { name: 'Result' }).getByText('No contract looks at this tool.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('evaluates claims and counters, and writes them into the file that the agent program runs', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/playground');
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(judging);
+    await page.getByLabel('Tool', { exact: true }).fill('pay');
+    await page.getByLabel('Arguments as JSON').fill('{"amount": 20}');
+    const result = page.getByRole('region', { name: 'Result' });
+    await page.getByText('What some contracts look at').click();
+    await page.getByLabel('Claims as JSON').fill('{"team": "clerks"}');
+    await result.getByText('Only leads pay 20').waitFor();
+    await page.getByLabel('Claims as JSON').fill('{"team": ');
+    await result.getByText(/Not JSON yet/).waitFor();
+    await page.getByLabel('Claims as JSON').fill('{"team": "leads"}');
+    await result.getByText(/The hub says allow too/).waitFor();
+    await page.getByLabel('Calls of this tool').fill('2');
+    await result.getByText(/The hub says deny too/).waitFor();
+    await accessible(page);
+    const cases = page.getByRole('region', { name: 'Cases' });
+    await cases.getByLabel('Keep this call as').fill('a third payment');
+    await cases.getByRole('button', { name: 'Keep', exact: true }).click();
+    await cases.getByText('1 of 1 case as expected.').waitFor();
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-cases-'));
+    const download = page.waitForEvent('download');
+    await cases.getByRole('button', { name: 'Cases as YAML' }).click();
+    await (await download).saveAs(join(folder, 'cases.yaml'));
+    writeFileSync(join(folder, 'bundle.yaml'), judging);
+    const said = execFileSync(process.execPath, [...programArgs(), 'test', join(folder, 'cases.yaml')], {
+      encoding: 'utf8',
+    });
+    expect(said).toContain('1 of 1 cases as expected');
+    rmSync(folder, { recursive: true });
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('says what differs when the hub judges otherwise, and nothing of what was typed before', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    // Stands for a page that is older than its hub: the hub's answer is changed on its way.
+    await page.route('**/api/v1/bundles/evaluate', async (route) => {
+      const answer = await route.fetch();
+      const body = await answer.json();
+      const [first] = body.contracts_evaluated;
+      if (first) Object.assign(first, { fired: false, matched: true });
+      await route.fulfill({ response: answer, json: { ...body, verdict: 'allow', deciding_contract: null } });
+    });
+    await page.goto('/dashboard/playground');
+    const result = page.getByRole('region', { name: 'Result' });
+    await result.getByText('The hub judges otherwise.').waitFor();
+    await result.getByText('The verdict: here deny, there allow.').waitFor();
+    await result.getByText('no-secrets: fired here, the opposite there.').waitFor();
+    await accessible(page);
+    await page.getByLabel('Tool', { exact: true }).fill('nothing');
+    await result.getByText('No contract looks at this tool.').waitFor();
+    expect(await result.getByText('The hub judges otherwise.').count()).toBe(0);
+    await result.getByText(/The hub says allow too/).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});

@@ -1,0 +1,68 @@
+// Tabs of one browser: a logout ends every tab, and a tab never goes on as one person while another is signed in.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+
+let hub: HubProcess;
+let cookie: string;
+const admin = { email: 'admin@example.com', password: 'correct horse battery' };
+const member = { email: 'member@example.com', password: 'correct horse battery' };
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  expect((await hub.call('POST', '/api/v1/users', { cookie, body: member })).status).toBe(201);
+});
+afterAll(() => hub.remove());
+
+describe('tabs of one browser', () => {
+  it('all end with a logout in one, and all are of who signs in then', async () => {
+    const seen = await view(hub.url, {});
+    const { page: first, context } = seen;
+    const signIn = async (page: typeof first, as: { email: string; password: string }): Promise<void> => {
+      await page.getByLabel('E-mail').fill(as.email);
+      await page.getByLabel('Password').fill(as.password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+    };
+    await first.goto('/dashboard/playground');
+    await signIn(first, admin);
+    await first.getByText('Live', { exact: true }).waitFor();
+    await first.getByLabel('Tool', { exact: true }).fill('my-own-tool');
+    await first.getByRole('region', { name: 'Result' }).getByText('No contract looks at').waitFor();
+    const second = await context.newPage();
+    await second.goto('/dashboard/settings');
+    await second.getByRole('button', { name: 'Rotate signing key' }).waitFor();
+    await first.getByRole('button', { name: `Account ${admin.email}` }).click();
+    await first.getByRole('menuitem', { name: 'Sign out' }).click();
+    await first.getByRole('button', { name: 'Sign in' }).waitFor();
+    // The other tab shows nothing of it any more.
+    await second.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await second.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
+    await accessible(second);
+    await signIn(second, member);
+    await second.getByText('Users, keys and data are an admin’s to change.').waitFor();
+    await second.getByText('Live', { exact: true }).waitFor();
+    // What the one before typed is gone with their logout.
+    await first.goto('/dashboard/playground');
+    await first.getByRole('button', { name: `Account ${member.email}` }).waitFor();
+    expect(await first.getByLabel('Tool', { exact: true }).inputValue()).toBe('read_file');
+    noFaults(seen);
+    await context.close();
+  });
+
+  it('follow a sign-in of somebody else in another one', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page: first, context } = seen;
+    await first.goto('/dashboard/settings');
+    await first.getByRole('button', { name: 'Rotate signing key' }).waitFor();
+    const second = await context.newPage();
+    await context.clearCookies();
+    await second.goto('/dashboard/');
+    await second.getByLabel('E-mail').fill(member.email);
+    await second.getByLabel('Password').fill(member.password);
+    await second.getByRole('button', { name: 'Sign in' }).click();
+    await first.getByText('Users, keys and data are an admin’s to change.').waitFor();
+    expect(await first.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
+    noFaults(seen);
+    await context.close();
+  });
+});
