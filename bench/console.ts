@@ -29,6 +29,7 @@ const {
   seconds,
   from: firstLook,
   minutes: lastLook,
+  page: shown,
   rate,
   data,
   json,
@@ -50,6 +51,11 @@ const {
     seconds: { about: 'of 1,000 events a second, and of each turn of the sockets', default: 20 },
     from: { about: 'minute of the first look at the heap', default: 2, atLeast: 0 },
     minutes: { about: 'minute of the last look at the heap', default: 12 },
+    page: {
+      about: 'whose heap is looked at, such as /audit; without it the live tail',
+      default: null,
+      value: 'PATH',
+    },
     rate: { about: 'events a second while the heap is looked at', default: 1000 },
     data: {
       about: 'keeps the data of the hub there, and takes what is there',
@@ -230,7 +236,8 @@ async function sockets(page: Page): Promise<void> {
 }
 
 async function heap(page: Page): Promise<void> {
-  await openTail(page);
+  if (shown === null) await openTail(page);
+  else await page.goto(`/dashboard${shown}`);
   const stop = pour(hub, rate, 100);
   await pause(firstLook * minuteMs);
   const early = await heapBytes(page);
@@ -238,7 +245,7 @@ async function heap(page: Page): Promise<void> {
   const late = await heapBytes(page);
   await stop();
   judge(
-    `heap at ${rate} events/s, minute ${lastLook} against ${firstLook}`,
+    `heap of ${shown ?? 'the tail'} at ${rate} events/s, minute ${lastLook} against ${firstLook}`,
     round((late / early - 1) * 100),
     ' %',
     10,

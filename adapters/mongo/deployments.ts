@@ -157,6 +157,16 @@ export function mongoDeployments(
       const row = { tenantId, bundleName, env, version };
       return (await c.deployments.findOne(row, { projection: { _id: 1 } })) !== null;
     },
+    async lastOf(tenantId, bundleName, version) {
+      // The document first: what leaves it after this reading is in the history already.
+      const current = (await currentOfTenant(c.signing, tenantId)).filter(
+        (one) => one.bundleName === bundleName && one.version === version,
+      );
+      const row = await c.deployments.findOne({ tenantId, bundleName, version }, { sort: { order: -1 } });
+      const all = [...current, ...(row ? [rowToPlaced(row)] : [])];
+      const [newest] = all.sort((a, b) => (a.order < b.order ? 1 : -1));
+      return newest ? bare(newest) : null;
+    },
     attest({ id, tenantId, env, bundleName, signingKeyId, attestation }) {
       const field = currentField(env, bundleName);
       const path = `current.${field}`;

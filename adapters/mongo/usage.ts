@@ -23,14 +23,57 @@ const eventQuery = (...args: Parameters<typeof anyQuery>): Filter<EventRow> => (
   sample: { $exists: false },
 });
 
-interface Sums {
-  calls: number;
-  denials: number;
-  warnings: number;
-  last: number;
+export function mongoUsage(events: Collection<EventRow>): UsageStore {
+  return {
+    ...toolUse(events),
+    contracts: contractUse(events),
+
+    async spanOf(tenantId, agentId) {
+      const query = eventQuery(tenantId, { env: null, agentId });
+      const end = (order: 1 | -1) =>
+        events
+          .find(query, { ...bounded, projection: { ts: 1, env: 1 } })
+          .sort({ ts: order, _id: order })
+          .limit(1)
+          .next();
+      const [first, last] = await Promise.all([end(1), end(-1)]);
+      return first && last ? { firstAt: first.ts, firstEnv: first.env as Env, env: last.env as Env } : null;
+    },
+
+    async versionsAt(tenantId, agentId, env, questions) {
+      const answers = [];
+      for (const { version, since } of questions) {
+        const [first, before] = await Promise.all([
+          events
+            .find(
+              { ...eventQuery(tenantId, { env, agentId, since }), policyVersion: toBsonText(version) },
+              { ...bounded, projection: { ts: 1 } },
+            )
+            .sort({ ts: 1 })
+            .limit(1)
+            .next(),
+          events
+            .find(eventQuery(tenantId, { env, agentId, until: since }, true), {
+              ...bounded,
+              projection: { policyVersion: 1 },
+            })
+            .sort({ ts: -1, _id: -1 })
+            .limit(1)
+            .next(),
+        ]);
+        const known = before?.policyVersion;
+        answers.push({
+          firstAt: first?.ts ?? null,
+          before: known === undefined ? null : fromBsonText(known),
+        });
+      }
+      return answers;
+    },
+  };
 }
 
-export function mongoUsage(events: Collection<EventRow>): UsageStore {
+/** Which tools agents used. */
+function toolUse(events: Collection<EventRow>): Pick<UsageStore, 'toolsOf' | 'fleet' | 'toolsOfAgents'> {
   async function toolsByAgent(match: Filter<EventRow>): Promise<FleetUse<AgentTools>> {
     const used = await events
       .aggregate<{
@@ -121,109 +164,77 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
       const among = { agentId: { $in: agentIds.map(toBsonText) } };
       return toolsByAgent({ $and: [eventQuery(tenantId, { env, since }), among] });
     },
+  };
+}
 
-    async contracts(tenantId, env, since, until, names) {
-      const match = eventQuery(tenantId, { env, since, until }, true);
-      const found = new Map<string, Sums>();
-      const add = (name: string, calls: number, denied: boolean, observed: boolean, last: number): void => {
-        const sums = found.get(name) ?? { calls: 0, denials: 0, warnings: 0, last };
-        found.set(name, sums);
-        sums.calls += calls;
-        sums.denials += denied ? calls : 0;
-        sums.warnings += observed ? calls : 0;
-        sums.last = Math.max(sums.last, last);
-      };
-      const said = { 'outcomes.0': { $exists: true } };
-      const [alone, total] = await Promise.all([
-        events
-          .aggregate<{
-            readonly _id: { readonly c: string; readonly v: string; readonly m: string };
-            readonly n: number;
-            readonly last: number;
-          }>(
-            [
-              { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [said] }] } },
-              {
-                $group: {
-                  _id: { c: '$decisionName', v: '$verdict', m: '$mode' },
-                  n: { $sum: 1 },
-                  last: { $max: '$ts' },
-                },
+interface Sums {
+  calls: number;
+  denials: number;
+  warnings: number;
+  last: number;
+}
+
+/** How contracts decided. */
+function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
+  return async (tenantId, env, since, until, names) => {
+    const match = eventQuery(tenantId, { env, since, until }, true);
+    const found = new Map<string, Sums>();
+    const add = (name: string, calls: number, denied: boolean, observed: boolean, last: number): void => {
+      const sums = found.get(name) ?? { calls: 0, denials: 0, warnings: 0, last };
+      found.set(name, sums);
+      sums.calls += calls;
+      sums.denials += denied ? calls : 0;
+      sums.warnings += observed ? calls : 0;
+      sums.last = Math.max(sums.last, last);
+    };
+    const said = { 'outcomes.0': { $exists: true } };
+    const [alone, total] = await Promise.all([
+      events
+        .aggregate<{
+          readonly _id: { readonly c: string; readonly v: string; readonly m: string };
+          readonly n: number;
+          readonly last: number;
+        }>(
+          [
+            { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [said] }] } },
+            {
+              $group: {
+                _id: { c: '$decisionName', v: '$verdict', m: '$mode' },
+                n: { $sum: 1 },
+                last: { $max: '$ts' },
               },
-            ],
-            bounded,
-          )
-          .toArray(),
-        events.aggregate<{ readonly n: number }>([{ $match: match }, { $count: 'n' }], bounded).toArray(),
-      ]);
-      for (const { _id, n, last } of alone) {
-        const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
-        const name = fromBsonText(_id.c);
-        add(names?.entries.get(name) ?? name, n, as === 'denied', as === 'observed', last);
+            },
+          ],
+          bounded,
+        )
+        .toArray(),
+      events.aggregate<{ readonly n: number }>([{ $match: match }, { $count: 'n' }], bounded).toArray(),
+    ]);
+    for (const { _id, n, last } of alone) {
+      const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
+      const name = fromBsonText(_id.c);
+      add(names?.entries.get(name) ?? name, n, as === 'denied', as === 'observed', last);
+    }
+    // A call that several reports speak of counts once for each contract that they name.
+    const projection = { decisionName: 1, verdict: 1, mode: 1, ts: 1, outcomes: 1 };
+    for await (const row of events.find({ $and: [match, said] }, { ...bounded, projection })) {
+      const name = row.decisionName === null ? null : fromBsonText(row.decisionName);
+      const event = { name, verdict: fromBsonText(row.verdict), mode: fromBsonText(row.mode) };
+      const outcomes = row.outcomes.map(toOutcome);
+      for (const [contract, { denied, observed }] of contractMarks(event, outcomes, names?.entries)) {
+        add(contract, 1, denied, observed, row.ts);
       }
-      // A call that several reports speak of counts once for each contract that they name.
-      const projection = { decisionName: 1, verdict: 1, mode: 1, ts: 1, outcomes: 1 };
-      for await (const row of events.find({ $and: [match, said] }, { ...bounded, projection })) {
-        const name = row.decisionName === null ? null : fromBsonText(row.decisionName);
-        const event = { name, verdict: fromBsonText(row.verdict), mode: fromBsonText(row.mode) };
-        const outcomes = row.outcomes.map(toOutcome);
-        for (const [contract, { denied, observed }] of contractMarks(event, outcomes, names?.entries)) {
-          add(contract, 1, denied, observed, row.ts);
-        }
-      }
-      const contracts = [...found].map(
-        ([name, { calls, denials, warnings, last }]): ContractUse => ({
-          name,
-          calls,
-          denials,
-          warnings,
-          lastTriggered: last,
-        }),
-      );
-      contracts.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
-      return { events: total[0]?.n ?? 0, contracts };
-    },
-
-    async spanOf(tenantId, agentId) {
-      const query = eventQuery(tenantId, { env: null, agentId });
-      const end = (order: 1 | -1) =>
-        events
-          .find(query, { ...bounded, projection: { ts: 1, env: 1 } })
-          .sort({ ts: order, _id: order })
-          .limit(1)
-          .next();
-      const [first, last] = await Promise.all([end(1), end(-1)]);
-      return first && last ? { firstAt: first.ts, firstEnv: first.env as Env, env: last.env as Env } : null;
-    },
-
-    async versionsAt(tenantId, agentId, env, questions) {
-      const answers = [];
-      for (const { version, since } of questions) {
-        const [first, before] = await Promise.all([
-          events
-            .find(
-              { ...eventQuery(tenantId, { env, agentId, since }), policyVersion: toBsonText(version) },
-              { ...bounded, projection: { ts: 1 } },
-            )
-            .sort({ ts: 1 })
-            .limit(1)
-            .next(),
-          events
-            .find(eventQuery(tenantId, { env, agentId, until: since }, true), {
-              ...bounded,
-              projection: { policyVersion: 1 },
-            })
-            .sort({ ts: -1, _id: -1 })
-            .limit(1)
-            .next(),
-        ]);
-        const known = before?.policyVersion;
-        answers.push({
-          firstAt: first?.ts ?? null,
-          before: known === undefined ? null : fromBsonText(known),
-        });
-      }
-      return answers;
-    },
+    }
+    const contracts = [...found].map(
+      ([name, { calls, denials, warnings, last }]): ContractUse => ({
+        name,
+        calls,
+        denials,
+        warnings,
+        lastTriggered: last,
+      }),
+    );
+    contracts.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+    return { events: total[0]?.n ?? 0, contracts };
   };
 }

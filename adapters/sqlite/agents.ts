@@ -1,14 +1,10 @@
-// Agent registrations and reported versions in SQLite.
-import {
-  maxReportedBundles,
-  type Registration,
-  type RegistrationSummary,
-  type Reported,
-} from '../../src/domain/agent.ts';
+// Agent registrations in SQLite. What agents report is agent-reports.ts.
+import type { Registration, RegistrationSummary } from '../../src/domain/agent.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
-import { type Env, environments } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/domain/ids.ts';
 import type { AgentQuery, AgentStore } from '../../src/ports/agents.ts';
-import { type Database, givenText, lowered, type Row, type SqlValue } from './database.ts';
+import { agentReports, dropReports } from './agent-reports.ts';
+import { type Database, lowered, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
@@ -49,13 +45,6 @@ function walk({ order, descending }: AgentQuery): string {
     AND (?3 IS NULL OR ${place}) ORDER BY ${by} LIMIT ?5`;
 }
 
-const reports = table<Reported>('reports', {
-  agentId: text('agent_id'),
-  bundleName: text('bundle_name'),
-  policyVersion: text('policy_version'),
-  at: number('at'),
-});
-
 export function agentStore(db: Database): Sync<AgentStore> {
   const get = (tenantId: string, agentId: string) =>
     registrations.maybe(
@@ -86,20 +75,9 @@ export function agentStore(db: Database): Sync<AgentStore> {
     return db.run(insert, registrations.values(made)) === 1 ? made : null;
   }
 
-  /** What an agent reported would otherwise stay for ever. */
-  function dropReports(agents: readonly Row[]): void {
-    for (const [tenantId, agentId] of agents) {
-      for (const env of environments) {
-        db.run('DELETE FROM reports WHERE tenant_id = ? AND env = ? AND agent_id = ?', [
-          String(tenantId),
-          env,
-          givenText(String(agentId)),
-        ]);
-      }
-    }
-  }
-
   return {
+    ...agentReports(db),
+    ...leftOutCounts(db),
     seen(tenantId, agentId, env, now, newId) {
       const row = db.get(
         `UPDATE registrations SET last_env = ?1, last_seen_at = ?2 WHERE tenant_id = ?3 AND agent_id = ?4
@@ -187,29 +165,6 @@ export function agentStore(db: Database): Sync<AgentStore> {
         [JSON.stringify({ ...manifest, updatedAt: now }), tenantId, manifest.agent_id],
       );
     },
-    report(tenantId, env, { agentId, bundleName, policyVersion, at }) {
-      const lives = 'SELECT 1 FROM registrations WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL';
-      if (!db.get(lives, [tenantId, agentId])) return;
-      db.run(
-        `INSERT INTO reports (tenant_id, env, agent_id, bundle_name, policy_version, at) VALUES (?, ?, ?, ?, ?, ?)
-           ON CONFLICT (tenant_id, env, agent_id, bundle_name IS NULL, ifnull(bundle_name, ''))
-           DO UPDATE SET policy_version = excluded.policy_version, at = excluded.at WHERE excluded.at >= at`,
-        [tenantId, env, agentId, bundleName, policyVersion, at],
-      );
-      db.run(
-        `DELETE FROM reports WHERE rowid IN (SELECT rowid FROM reports WHERE tenant_id = ? AND env = ? AND agent_id = ?
-           ORDER BY at DESC LIMIT -1 OFFSET ?)`,
-        [tenantId, env, agentId, maxReportedBundles],
-      );
-    },
-    reports: (tenantId, env, limit) =>
-      db
-        .all(
-          `SELECT ${reports.columns} FROM reports WHERE tenant_id = ? AND env = ? ORDER BY at DESC LIMIT ?`,
-          [tenantId, env, limit],
-        )
-        .map(reports.read)
-        .reverse(),
     count: (tenantId) =>
       Number(
         db.get('SELECT count(*) FROM registrations WHERE tenant_id = ? AND retired_at IS NULL', [
@@ -223,7 +178,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
            RETURNING tenant_id, agent_id`,
         [now, before, limit],
       );
-      dropReports(retired);
+      dropReports(db, retired);
       return retired.length;
     },
     forget(before, limit) {
@@ -232,9 +187,15 @@ export function agentStore(db: Database): Sync<AgentStore> {
            WHERE bundle_name IS NULL AND last_seen_at < ? ORDER BY last_seen_at LIMIT ?) RETURNING tenant_id, agent_id`,
         [before, limit],
       );
-      dropReports(gone);
+      dropReports(db, gone);
       return gone.length;
     },
+  };
+}
+
+/** How many agents were served and not registered, by tenant and hour. */
+function leftOutCounts(db: Database): Pick<Sync<AgentStore>, 'addLeftOut' | 'leftOut' | 'forgetLeftOut'> {
+  return {
     addLeftOut(tenantId, hour, count) {
       db.run(
         `INSERT INTO agents_left_out (tenant_id, hour, count) VALUES (?, ?, ?)

@@ -73,6 +73,14 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
         'SELECT 1 FROM deployments WHERE tenant_id = ? AND bundle_name = ? AND version = ? AND env = ? LIMIT 1',
         [tenantId, bundleName, version, env],
       ) !== undefined,
+    lastOf: (tenantId, bundleName, version) =>
+      deployments.maybe(
+        db.get(
+          `${select} WHERE tenant_id = ? AND bundle_name = ? AND version = ?
+             ORDER BY created_at DESC, rowid DESC LIMIT 1`,
+          [tenantId, bundleName, version],
+        ),
+      ),
     attest({ id, signingKeyId, attestation }) {
       db.run(
         `UPDATE deployments SET attestation = ?

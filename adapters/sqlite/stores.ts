@@ -152,6 +152,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     attest: 'write',
     undeploy: 'write',
     wasDeployed: 'read',
+    lastOf: 'read',
     current: 'read',
     currentOf: 'read',
     currentAll: 'read',

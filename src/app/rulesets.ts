@@ -19,6 +19,8 @@ import { uploadedVersion } from './uploaded-version.ts';
 export interface RulesetVersion {
   readonly bundle: BundleVersion;
   readonly deployments: readonly Deployment[];
+  /** Its newest deployment, whether it runs still or not; null when it was never deployed. */
+  readonly last: Deployment | null;
 }
 
 export interface RulesetSummary {
@@ -173,6 +175,20 @@ export function createRulesets(ports: Ports): Rulesets {
   const running = (all: readonly Deployment[], version: number): readonly Deployment[] =>
     all.filter((one) => one.version === version);
 
+  async function withDeployments(
+    { tenantId, env }: Principal,
+    bundle: BundleVersion,
+    current: readonly Deployment[],
+  ): Promise<RulesetVersion> {
+    const there = running(current, bundle.version);
+    // A principal of one environment sees nothing of where else it was; one without a signature was never deployed.
+    const isGone = there.length === 0 && env === null && bundle.signature !== null;
+    const last = isGone
+      ? await store.deployments.lastOf(tenantId, bundle.name, bundle.version)
+      : (there[0] ?? null);
+    return { bundle, deployments: there, last };
+  }
+
   return {
     async put(principal, wanted) {
       const { name, yaml, env, force } = wanted;
@@ -200,12 +216,8 @@ export function createRulesets(ports: Ports): Rulesets {
           });
         }
       }
-      return {
-        bundle,
-        created,
-        warnings,
-        deployments: running(await currentOf(principal, name), bundle.version),
-      };
+      const found = await withDeployments(principal, bundle, await currentOf(principal, name));
+      return { ...found, created, warnings };
     },
 
     async list(principal) {
@@ -239,7 +251,7 @@ export function createRulesets(ports: Ports): Rulesets {
       if (!bundle || !there || (env !== null && there.length === 0)) throw absent(name, version);
       const yaml = await bundles.yaml(tenantId, name, bundle.version);
       if (!yaml) throw absent(name, version);
-      return { bundle, deployments: there, yaml };
+      return { ...(await withDeployments(principal, bundle, current)), yaml };
     },
 
     async versions(principal, name, page) {
@@ -247,7 +259,9 @@ export function createRulesets(ports: Ports): Rulesets {
       const current = await currentOf(principal, name);
       const found = await bundles.versions(tenantId, name, page);
       if (found.items.length === 0 && (await newestOf(tenantId, name)) === null) throw absent(name, null);
-      const items = found.items.map((bundle) => ({ bundle, deployments: running(current, bundle.version) }));
+      const items = await Promise.all(
+        found.items.map((bundle) => withDeployments(principal, bundle, current)),
+      );
       return { ...found, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
     },
   };

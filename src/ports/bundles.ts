@@ -68,6 +68,8 @@ export interface DeploymentStore {
   undeploy(tenantId: string, env: Env, bundleName: string, fence?: number): Promise<Deployment | null>;
   /** Whether the version was ever deployed in the environment. */
   wasDeployed(tenantId: string, env: Env, bundleName: string, version: number): Promise<boolean>;
+  /** The newest deployment of the version in any environment, current or not; null when it was never deployed. */
+  lastOf(tenantId: string, bundleName: string, version: number): Promise<Deployment | null>;
   /** The current deployment of every bundle in the environment; by bundle name. */
   current(tenantId: string, env: Env): Promise<readonly Deployment[]>;
   currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;

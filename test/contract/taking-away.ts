@@ -102,6 +102,20 @@ export function takingAwayContract(name: string, open: Open): void {
       expect(await deployments.wasDeployed(uuid(), 'production', 'base', 1)).toBe(false);
     });
 
+    it('knows the newest deployment of a version, also when it runs nowhere', async () => {
+      const { deployments, tenantId, deploy } = await tenant();
+      const last = (version: number, of = tenantId) => deployments.lastOf(of, 'base', version);
+      expect(await last(1)).toBeNull();
+      const first = await deploy(1);
+      expect(await last(1)).toEqual(first);
+      const second = await deploy(2);
+      expect([await last(1), await last(2)]).toEqual([first, second]);
+      const again = await deploy(1);
+      await deployments.undeploy(tenantId, 'production', 'base');
+      expect([await last(1), await last(2)]).toEqual([again, second]);
+      expect(await last(1, uuid())).toBeNull();
+    });
+
     it('keeps that a deployment was forced, and why', async () => {
       const { deployments, tenantId, key } = await tenant();
       const given = aDeployment({

@@ -66,10 +66,10 @@ describe('the card of an approval', () => {
     expect(await card.locator('strong', { hasText: /^evil\.example$/ }).count()).toBe(1);
     expect(await card.locator('.command-program').allTextContents()).toEqual(['rm']);
     await card.getByText("rm -rf '/tmp/a b'").waitFor();
-    const edit = card.getByRole('region', { name: 'Edit 1' });
+    const edit = card.getByRole('group', { name: 'Edit 1' });
     expect(await edit.locator('.diff-word').allTextContents()).toEqual(['500', '900']);
     await card
-      .getByRole('region', { name: 'patch' })
+      .getByRole('group', { name: 'patch' })
       .getByText('added: new line')
       .or(card.getByText('new line'))
       .first()

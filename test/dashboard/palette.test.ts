@@ -34,7 +34,8 @@ async function choose(page: Page, text: string, first: string | RegExp): Promise
   await field(page).fill(text);
   await page.getByRole('option', { selected: true }).filter({ hasText: first }).waitFor();
   await page.keyboard.press('Enter');
-  await field(page).waitFor({ state: 'hidden' });
+  // Until the dialog is gone, keys are its own.
+  await page.locator('.dialog-palette').waitFor({ state: 'detached' });
 }
 
 describe('the palette', () => {

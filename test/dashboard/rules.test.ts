@@ -96,6 +96,23 @@ describe('contracts, compositions, bundles and agents', () => {
     await seen.context.close();
   });
 
+  it('makes a composition that becomes a ruleset, and says so', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions');
+    await page.getByRole('button', { name: 'New composition' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New composition' });
+    await form.getByRole('textbox', { name: 'Name' }).fill('for-v1');
+    await form.getByLabel('Document').selectOption('ruleset');
+    await form.getByRole('button', { name: 'Make composition' }).click();
+    await page.getByText('It becomes a ruleset, for agents that load those.').waitFor();
+    expect((await hub.call('GET', '/api/v1/compositions/for-v1', { cookie })).body.document_kind).toBe(
+      'ruleset',
+    );
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('says how many agents run it while they come, and goes back at one press', async () => {
     const before = await deployed('production');
     const agents = new AgentStreams(hub, key);

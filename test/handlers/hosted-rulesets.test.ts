@@ -342,6 +342,24 @@ describe('what an environment runs', () => {
     });
   });
 
+  it('leaves the version before it with the signature and the time of its own deployment', async () => {
+    const {
+      id: _,
+      created: __,
+      warnings: ___,
+      deployed_envs: ____,
+      ...first
+    } = (await put(ruleset('one'))).body;
+    await put(ruleset('two'));
+    const was = { ...first, deployed_envs: [] };
+    const params = { name: 'team', version: '1' };
+    expect((await t.call('hostedRulesetVersion', { params }, operator)).body).toMatchObject(was);
+    const { versions } = (await t.call('hostedRulesetVersions', { params: { name: 'team' } }, operator)).body;
+    expect(versions[1]).toMatchObject(was);
+    const saved = await put(ruleset('three'), { query: { deploy: 'false' } });
+    expect(saved.body).toMatchObject({ signature: null, deployed_at: null, deployed_env: null });
+  });
+
   it('is not sent again to who has it', async () => {
     const { headers } = await put(ruleset('one'));
     const same = await current(undefined, operator, { 'if-none-match': String(headers.ETag) });

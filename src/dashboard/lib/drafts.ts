@@ -1,6 +1,6 @@
 // What a person has typed and not yet saved. It is kept for this tab and this person: leaving a page, loading it again
 // or signing in again loses nothing.
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { after } from './browser.ts';
 import { ownKey } from './prefs.ts';
 
@@ -35,14 +35,19 @@ function write(key: string, value: unknown): void {
 export function useDraft<T extends object>(name: string): readonly [T | null, (next: T | null) => void] {
   const key = ownKey(`${prefix}${name}`);
   const [draft, setDraft] = useState<T | null>(() => read<T>(key));
+  // What was set last: a form that is saved and closed at once is drawn no more.
+  const latest = useRef(draft);
   useEffect(() => {
     const timer = after(writeMs, () => write(key, draft));
     return () => {
       timer.cancel();
-      write(key, draft);
+      write(key, latest.current);
     };
   }, [key, draft]);
-  const set = useCallback((next: T | null): void => setDraft(next), []);
+  const set = useCallback((next: T | null): void => {
+    latest.current = next;
+    setDraft(next);
+  }, []);
   return [draft, set];
 }
 

@@ -60,8 +60,9 @@ export function DiffLines({
   const [whole, setWhole] = useState(false);
   return (
     <>
+      {/* biome-ignore lint/a11y/useSemanticElements: several may stand on a page, so it is no landmark */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
-      <section className="yaml-diff" aria-label={label} tabIndex={0}>
+      <div role="group" className="yaml-diff" aria-label={label} tabIndex={0}>
         {(whole ? lines : lines.slice(0, max)).map(({ at, kind, text, words }) => (
           <div key={at} className={`diff-line diff-${kind}`}>
             <span aria-hidden="true">{signs[kind]}</span>
@@ -69,7 +70,7 @@ export function DiffLines({
             <bdi>{words ? <Words of={words} /> : middleCut(visible(text), maxLine)}</bdi>
           </div>
         ))}
-      </section>
+      </div>
       {lines.length > max && (
         <button type="button" className="link" aria-expanded={whole} onClick={() => setWhole(!whole)}>
           {whole ? 'Show fewer lines' : `Show all ${count(lines.length)} lines`}

@@ -48,7 +48,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
     if (type !== null && !yamlTypes.test(type)) {
       throw new HubError('unsupported_media_type', 'Send the ruleset as application/x-yaml.');
     }
-    const { bundle, deployments, created, warnings } = await hub.app.rulesets.put(principalOf(caller), {
+    const { created, warnings, ...found } = await hub.app.rulesets.put(principalOf(caller), {
       name: params.name,
       yaml: body,
       env: query.deploy === 'true' ? query.env : null,
@@ -58,8 +58,8 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       noneMatch: tagsOf(request.header('if-none-match')),
     });
     return new Reply(
-      { ...record(hub, { bundle, deployments }), created, warnings: renderFindings(warnings) },
-      { status: created ? 201 : 200, headers: { ETag: tagOf(bundle.revisionHash) } },
+      { ...record(hub, found), created, warnings: renderFindings(warnings) },
+      { status: created ? 201 : 200, headers: { ETag: tagOf(found.bundle.revisionHash) } },
     );
   },
 
@@ -157,8 +157,7 @@ const signed = (hub: Pick<Hub, 'secrets'>, { signature, publicKey }: Deployment)
   key_id: keyIdOf(hub, publicKey),
 });
 
-function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments }: RulesetVersion) {
-  const [newest] = deployments;
+function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments, last }: RulesetVersion) {
   return {
     id: bundle.id,
     name: bundle.name,
@@ -171,9 +170,9 @@ function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments }: RulesetVersi
     uploaded_by: bundle.uploadedBy,
     created_at: micros(bundle.createdAt),
     deployed_envs: deployments.map(({ env }) => env).sort(),
-    ...(newest ? signed(hub, newest) : { signature: null, public_key: null, key_id: null }),
-    deployed_at: microsOrNull(newest?.createdAt ?? null),
-    deployed_env: newest?.env ?? null,
+    ...(last ? signed(hub, last) : { signature: null, public_key: null, key_id: null }),
+    deployed_at: microsOrNull(last?.createdAt ?? null),
+    deployed_env: last?.env ?? null,
   };
 }
 

@@ -2,6 +2,7 @@
 import { type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
+import { useDraft } from '../../lib/drafts.ts';
 import { problemsOf } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
@@ -93,11 +94,16 @@ export default function Bundles(): JSX.Element {
 }
 
 function Upload({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
-  const [text, setText] = useState(starterBundle);
+  const [draft, setDraft] = useDraft<{ readonly text: string }>('bundle');
+  const text = draft?.text ?? starterBundle;
+  const setText = (next: string): void => {
+    if (next !== text) setDraft({ text: next });
+  };
   const upload = useAction('uploadBundle', ['listBundles', 'listBundleVersions']);
   const problems = useMemo(() => problemsOf(text), [text]);
   const done = ({ name, version }: Reply<'uploadBundle'>): void => {
     say(`${name} v${version} is stored. Deploy it to bring it to agents.`, 'allow');
+    setDraft(null);
     onClose();
   };
   return (
@@ -113,7 +119,8 @@ function Upload({ open, onClose }: { readonly open: boolean; readonly onClose: (
         >
           Upload bundle
         </Button>
-        <Button onClick={onClose}>Cancel</Button>
+        {draft && <Button onClick={() => setDraft(null)}>Begin again</Button>}
+        <Button onClick={onClose}>{draft ? 'Close, and keep what is typed' : 'Cancel'}</Button>
       </div>
     </Dialog>
   );

@@ -68,6 +68,8 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
       )}
       <p className="muted">
         Changed <Time at={composition.updated_at} />.
+        {composition.document_kind === 'ruleset' && ' It becomes a ruleset, for agents that load those.'}
+        {composition.document_kind === 'bundle' && ' It becomes a bundle of contracts.'}
       </p>
       {newer.length > 0 && (
         <div className="notice notice-ask">

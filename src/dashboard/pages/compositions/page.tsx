@@ -73,7 +73,7 @@ export default function Compositions(): JSX.Element {
 function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
   const make = useAction('createComposition', ['listCompositions']);
   const [, change] = useFilters();
-  const [form, setForm] = useState({ name: '', description: '', mode: 'enforce' });
+  const [form, setForm] = useState({ name: '', description: '', mode: 'enforce', kind: '' });
   const fields = make.error?.fields ?? {};
   const done = (): void => {
     say(`${form.name} was made. Add contracts to it.`, 'allow');
@@ -88,7 +88,12 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
           event.preventDefault();
           make.mutate(
             {
-              body: { name: form.name, description: form.description || null, defaults_mode: form.mode },
+              body: {
+                name: form.name,
+                description: form.description || null,
+                defaults_mode: form.mode,
+                document_kind: form.kind || null,
+              },
             } as Input<'createComposition'>,
             { onSuccess: done },
           );
@@ -117,6 +122,19 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
           ]}
           onValue={(mode) => setForm({ ...form, mode })}
         />
+        <Select
+          label="Document"
+          value={form.kind}
+          options={[
+            ['', 'what this hub usually writes'],
+            ['bundle', 'bundle of contracts: for agents of /api/v1'],
+            ['ruleset', 'ruleset: for agents of /v1'],
+          ]}
+          onValue={(kind) => setForm({ ...form, kind })}
+        />
+        <p className="muted">
+          Agents built for one of the two cannot load the other; those of this library load both.
+        </p>
         <FormFailed error={make.error} />
         <Button kind="primary" submit busy={make.isPending}>
           Make composition

@@ -15,7 +15,8 @@ export const ranges = [
   ['30d', 'Last 30 days', 43_200],
 ] as const;
 
-const dayRange = ranges[2];
+/** Without a choice. */
+export const defaultRange = '24h';
 
 /** Fields with counts beside the list; each is a name in the address too. */
 export const facetNames = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'mode', 'env'] as const;
@@ -47,8 +48,9 @@ export function spanOf({ since, until, range }: Search, now: number): Span {
   if (!Number.isNaN(from)) {
     return { from, until: Number.isNaN(to) ? end : to, open: Number.isNaN(to), range: null };
   }
-  const [key, , minutes] = ranges.find(([one]) => one === range) ?? dayRange;
-  return { from: end - minutes * minuteMs, until: end, open: true, range: key };
+  const minutesOf = (wanted: string | undefined) => ranges.find(([key]) => key === wanted)?.[2];
+  const key = minutesOf(range) === undefined ? defaultRange : (range ?? defaultRange);
+  return { from: end - (minutesOf(key) ?? 1_440) * minuteMs, until: end, open: true, range: key };
 }
 
 /** A span as the address names it. */

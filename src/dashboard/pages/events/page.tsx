@@ -21,6 +21,7 @@ import { EventPanel } from './detail.tsx';
 import { Facets } from './facets.tsx';
 import {
   bucketMsOf,
+  defaultRange,
   facetLabels,
   facetNames,
   filterOf,
@@ -126,7 +127,7 @@ function Searched(): JSX.Element {
         <Select
           compact
           label="Time range"
-          value={search.since ? 'own' : (search.range ?? '24h')}
+          value={search.since ? 'own' : (span.range ?? defaultRange)}
           options={[...ranges.map(([key, label]) => [key, label] as const), ['own', 'From and to']]}
           onValue={(range) =>
             change(

@@ -210,7 +210,16 @@ function Deploy({
               : `${env} runs v${before} now${isBack ? '; this goes back' : ''}. What changes:`}
         </p>
         {before !== null && before !== version.version && (
-          <Compared name={name} before={before} after={version.version} />
+          <>
+            <Compared name={name} before={before} after={version.version} />
+            <VersionReplay
+              key={`${env} ${before}`}
+              name={name}
+              base={before}
+              candidate={version.version}
+              env={env}
+            />
+          </>
         )}
         {deploy.error && <Failed error={deploy.error} />}
         <div className="decide-buttons">

@@ -1,5 +1,6 @@
 // A ruleset as a document: checked while it is typed, saved as the next version, and deployed with it or not.
 import { type JSX, useMemo, useState } from 'react';
+import { useDraft } from '../../lib/drafts.ts';
 import { definitionOf, problemsOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
 import { envs } from '../../lib/search.ts';
@@ -42,7 +43,14 @@ function Form({ name, stored, onDone }: Props & { readonly stored: string }): JS
     'hostedRulesetVersions',
     'hostedGetRuleset',
   ]);
-  const [text, setText] = useState(stored);
+  const [draft, setDraft] = useDraft<{ readonly text: string; readonly base: string }>(
+    `ruleset ${name ?? ''}`,
+  );
+  const text = draft?.text ?? stored;
+  const isOld = draft !== null && draft.base !== stored && draft.text !== stored;
+  const setText = (next: string): void => {
+    if (next !== text) setDraft({ text: next, base: draft?.base ?? stored });
+  };
   const [target, setTarget] = useState('');
   const problems = useMemo(() => (text === '' ? [] : problemsOf(text)), [text]);
   // A document is sent to its own name.
@@ -65,6 +73,7 @@ function Form({ name, stored, onDone }: Props & { readonly stored: string }): JS
             `${made.created ? `v${made.version} is saved` : `v${made.version} has these bytes already`}${target === '' ? '' : ` and runs in ${target}`}.${found}`,
             'allow',
           );
+          setDraft(null);
           onDone(called);
         },
       },
@@ -77,6 +86,11 @@ function Form({ name, stored, onDone }: Props & { readonly stored: string }): JS
         submit(null);
       }}
     >
+      {isOld && (
+        <p className="notice notice-ask" role="status">
+          Another version was saved after you began. What you see is yours.
+        </p>
+      )}
       <Editor label="Ruleset as YAML" value={text} onValue={setText} problems={problems} />
       <Problems of={problems} />
       {name !== undefined && called !== '' && called !== name && (
@@ -95,6 +109,7 @@ function Form({ name, stored, onDone }: Props & { readonly stored: string }): JS
         <Button kind="primary" submit busy={save.isPending} disabled={called === ''}>
           {target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
         </Button>
+        {draft && <Button onClick={() => setDraft(null)}>Begin again</Button>}
       </div>
       {save.error?.status === 422 && (
         <ForceForm action="Save it all the same" busy={save.isPending} onForce={submit} />

@@ -3,7 +3,7 @@
 import type { JSX } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
-import { useEnv } from '../../lib/search.ts';
+import { type Env as Environment, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button, Failed } from '../../ui/parts.tsx';
 import { ReplayChanges } from '../../ui/replay-changes.tsx';
@@ -27,12 +27,16 @@ export function VersionReplay({
   name,
   base,
   candidate,
+  env: of,
 }: {
   readonly name: string;
   readonly base: number;
   readonly candidate: number;
+  /** Whose calls are judged; absent: of the environment that the top bar chose, or of all. */
+  readonly env?: Environment;
 }): JSX.Element {
-  const env = useEnv();
+  const chosen = useEnv();
+  const env = of ?? chosen;
   const replay = useHostedAction('hostedReplayVersions');
   const query = { base, candidate, env, sessions: maxSessions, limit: shown };
   return (

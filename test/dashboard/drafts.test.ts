@@ -1,0 +1,66 @@
+// What is typed into a document is not lost with its dialog; what is saved is not offered again.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { starterRuleset } from '../../src/dashboard/pages/rulesets/starter.ts';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+});
+afterAll(() => hub.remove());
+
+describe('documents that are typed', () => {
+  it('stay when their dialog closes, and go when they are saved', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/bundles');
+    const dialog = page.getByRole('dialog', { name: 'Upload bundle' });
+    const typed = dialog.locator('.cm-content').getByText('ask-before-deploy');
+    await page.getByRole('button', { name: 'Upload bundle' }).click();
+    await dialog.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(library.replace('name: shop', 'name: typed-here'));
+    await dialog.getByText('typed-here').waitFor();
+    await dialog.getByRole('button', { name: 'Close, and keep what is typed' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.reload();
+    await page.getByRole('button', { name: 'Upload bundle' }).click();
+    await dialog.getByText('typed-here').waitFor();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Upload bundle' }).click();
+    await page.getByText('typed-here v1 is stored.').waitFor();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Upload bundle' }).click();
+    await typed.first().waitFor();
+    expect(await dialog.getByText('typed-here').count()).toBe(0);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('of a ruleset are compared by replay before they are deployed', async () => {
+    const { body } = await hub.call('POST', '/api/v1/auth/operator-token', { cookie });
+    const put = (yaml: string, query: string) =>
+      fetch(`${hub.url}/v1/rulesets/rails?${query}`, {
+        method: 'PUT',
+        headers: { Authorization: `Bearer ${body.token}`, 'Content-Type': 'application/yaml' },
+        body: yaml,
+      });
+    const rails = starterRuleset.replace(/name: \S+/, 'name: rails');
+    expect((await put(rails, 'env=production')).status).toBeLessThan(300);
+    expect((await put(`${rails}\n# the second\n`, 'deploy=false')).status).toBeLessThan(300);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/rulesets?id=rails');
+    await page.getByRole('button', { name: 'Deploy v2' }).click();
+    const plan = page.getByRole('dialog', { name: 'Deploy ruleset' });
+    await plan.getByRole('button', { name: 'Replay v2 against v1' }).click();
+    await plan.getByText('No agent reported a call in this time.').waitFor();
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
