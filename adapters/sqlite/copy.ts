@@ -5,8 +5,8 @@ import { HubError } from '../../src/domain/error.ts';
 import { Database } from './database.ts';
 import { errorOf, type Failure } from './failure.ts';
 import { identityOf } from './hub-id.ts';
-import { checkOurs, versionOf } from './schema.ts';
-import { startWorker } from './start-worker.ts';
+import { checkOurs, versionOf } from './schema/index.ts';
+import { startWorker } from './threads/start-worker.ts';
 import { troubleOf } from './trouble.ts';
 
 /** What a database says of itself. */

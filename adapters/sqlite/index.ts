@@ -1,13 +1,13 @@
 // The embedded store: one SQLite file, one process.
 import { openInline } from './inline.ts';
 import type { SqliteStore } from './sync.ts';
-import { openThreads, type SqliteOptions } from './threads.ts';
+import { openThreads, type SqliteOptions } from './threads/threads.ts';
 
 export { checkDatabase, copyDatabase, type Facts } from './copy.ts';
 export { lockStore } from './lock.ts';
 export { renumberDeployments } from './restored.ts';
 export type { SqliteStore } from './sync.ts';
-export type { SqliteOptions } from './threads.ts';
+export type { SqliteOptions } from './threads/threads.ts';
 
 /**
  * Opens the store on two threads of its own: nothing it does holds up the event loop.

@@ -2,16 +2,16 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { Noting } from '../../src/ports/audit.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
-import { CallIndex } from './calls.ts';
-import { encodeBatch } from './events-encode.ts';
+import { CallIndex } from './events/calls.ts';
+import { encodeBatch } from './events/encode.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { openFile } from './open.ts';
-import { notedWrite } from './serve.ts';
 import { kinds, storesOf } from './stores.ts';
 import { finish, type OfStore, type SqliteStore, type StoreName } from './sync.ts';
-import { UsageWriter } from './usage-write.ts';
-import type { NotedWrite } from './wire.ts';
+import { notedWrite } from './threads/serve.ts';
+import type { NotedWrite } from './threads/wire.ts';
+import { UsageWriter } from './usage/write.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 

@@ -1,7 +1,7 @@
 // Opens the store's file: whether it is ours, its settings, its tables. What keeps it from being opened is told in one
 // line.
 import { Database } from './database.ts';
-import { checkOurs, configure, migrate, type Tuning } from './schema.ts';
+import { checkOurs, configure, migrate, type Tuning } from './schema/index.ts';
 import { openingError } from './trouble.ts';
 
 /** Opens the file and brings it to the newest version. @throws HubError in one line that says what to do */

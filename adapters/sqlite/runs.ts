@@ -13,11 +13,11 @@ import {
 import type { Run, RunFilter, RunPageRequest, RunPlace, RunStore } from '../../src/ports/runs.ts';
 import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
-import type { EncodedBatch, SessionFacts } from './events-encode.ts';
-import { markOf } from './events-search.ts';
-import type { Clause } from './events-walk.ts';
+import type { EncodedBatch, SessionFacts } from './events/encode.ts';
+import { markOf } from './events/search.ts';
+import { eventId, positionOf, segmentOf } from './events/segment.ts';
+import type { Clause } from './events/walk.ts';
 import { rowsOf } from './page.ts';
-import { eventId, positionOf, segmentOf } from './segment.ts';
 import type { Steps, Sync } from './sync.ts';
 
 const factsIn = (value: unknown): RunFacts | null =>

@@ -3,7 +3,7 @@ import type { Ingested } from '../../src/domain/event.ts';
 import type { EventStore } from '../../src/ports/events.ts';
 import type { JobTable } from '../../src/ports/job-table.ts';
 import type { Store } from '../../src/ports/store.ts';
-import type { EncodedBatch } from './events-encode.ts';
+import type { EncodedBatch } from './events/encode.ts';
 
 /** Work done in slices, so that a long read does not hold up the short ones; it returns its result at the end. */
 export type Steps<R> = Generator<undefined, R, undefined>;

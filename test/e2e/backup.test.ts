@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Database } from '../../adapters/sqlite/database.ts';
-import { migrate } from '../../adapters/sqlite/schema.ts';
+import { migrate } from '../../adapters/sqlite/schema/index.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { HubProcess, lines, mainFile, run } from './process.ts';
 import { SseClient } from './sse.ts';

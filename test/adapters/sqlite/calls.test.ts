@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CallIndex, placeOfEntry } from '../../../adapters/sqlite/calls.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
-import { callKey, encodeBatch } from '../../../adapters/sqlite/events-encode.ts';
-import { eventWriter } from '../../../adapters/sqlite/events-ingest.ts';
-import { configure, migrate } from '../../../adapters/sqlite/schema.ts';
+import { CallIndex, placeOfEntry } from '../../../adapters/sqlite/events/calls.ts';
+import { callKey, encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
+import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import {
   bodyEvents,
   bodyText,
   positionOf,
   segmentOf,
   tenantNumber,
-} from '../../../adapters/sqlite/segment.ts';
-import { UsageWriter } from '../../../adapters/sqlite/usage-write.ts';
+} from '../../../adapters/sqlite/events/segment.ts';
+import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
+import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { failureOf } from '../../../adapters/sqlite/failure.ts';
-import { type CallResult, type GatherOptions, gatherCalls } from '../../../adapters/sqlite/gather.ts';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
+import { type CallResult, type GatherOptions, gatherCalls } from '../../../adapters/sqlite/threads/gather.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import { startTestThread } from './start.ts';
 

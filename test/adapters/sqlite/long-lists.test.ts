@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { appendNotes, auditStore } from '../../../adapters/sqlite/audit.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { runStore } from '../../../adapters/sqlite/runs.ts';
-import { migrate } from '../../../adapters/sqlite/schema.ts';
+import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
 import type { AuditNote } from '../../../src/domain/audit.ts';
 import type { RunPlace } from '../../../src/ports/runs.ts';

@@ -1,8 +1,8 @@
 // Long reads on the reader's connection: they take turns with short ones, and end when they take too long.
 import { expect, it } from 'vitest';
-import { type Connection, serveReads } from '../../../adapters/sqlite/serve.ts';
 import type { Steps } from '../../../adapters/sqlite/sync.ts';
-import type { ThreadReply } from '../../../adapters/sqlite/wire.ts';
+import { type Connection, serveReads } from '../../../adapters/sqlite/threads/serve.ts';
+import type { ThreadReply } from '../../../adapters/sqlite/threads/wire.ts';
 import { maxSearchMs } from '../../../src/domain/event.ts';
 
 function served() {

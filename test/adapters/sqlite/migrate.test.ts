@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { deploymentStore } from '../../../adapters/sqlite/deployments.ts';
 import { keyStore } from '../../../adapters/sqlite/keys.ts';
-import { migrate } from '../../../adapters/sqlite/schema.ts';
+import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { signingStore } from '../../../adapters/sqlite/signing.ts';
 import { aDeployment, t0, uuid } from '../../contract/fixtures.ts';
 

@@ -1,13 +1,13 @@
 // A search that takes its time gives what it has found so far, and gets further with every page.
 import { expect, it } from 'vitest';
-import { CallIndex } from '../../../adapters/sqlite/calls.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
-import { encodeBatch } from '../../../adapters/sqlite/events-encode.ts';
-import { eventWriter } from '../../../adapters/sqlite/events-ingest.ts';
-import { eventSearch } from '../../../adapters/sqlite/events-search.ts';
-import { migrate } from '../../../adapters/sqlite/schema.ts';
+import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
+import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
+import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
+import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
+import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
-import { UsageWriter } from '../../../adapters/sqlite/usage-write.ts';
+import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
 import type { EventFilter, EventPage } from '../../../src/ports/events.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid } from '../../contract/fixtures.ts';

@@ -1,13 +1,13 @@
 // Group commit on a database that has no room: SQLite's own limit on pages stands for the disk.
 import { expect, it } from 'vitest';
-import { CallIndex } from '../../../adapters/sqlite/calls.ts';
 import type { Database } from '../../../adapters/sqlite/database.ts';
-import { encodeBatch } from '../../../adapters/sqlite/events-encode.ts';
+import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
+import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { openFile } from '../../../adapters/sqlite/open.ts';
-import { serveReads, serveWrites } from '../../../adapters/sqlite/serve.ts';
 import { storesOf } from '../../../adapters/sqlite/stores.ts';
-import { UsageWriter } from '../../../adapters/sqlite/usage-write.ts';
-import type { Call, ThreadReply } from '../../../adapters/sqlite/wire.ts';
+import { serveReads, serveWrites } from '../../../adapters/sqlite/threads/serve.ts';
+import type { Call, ThreadReply } from '../../../adapters/sqlite/threads/wire.ts';
+import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid, writerOf } from '../../contract/fixtures.ts';
 

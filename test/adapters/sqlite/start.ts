@@ -1,11 +1,11 @@
 // The store's threads as tests start them: compiled when the build is fresh, because each thread would otherwise load a
 // compiler.
 import { Worker } from 'node:worker_threads';
-import { startThread } from '../../../adapters/sqlite/threads.ts';
-import type { ThreadStart } from '../../../adapters/sqlite/wire.ts';
+import { startThread } from '../../../adapters/sqlite/threads/threads.ts';
+import type { ThreadStart } from '../../../adapters/sqlite/threads/wire.ts';
 import { compiled } from '../../compiled.ts';
 
-const entry = compiled('adapters/sqlite/thread.ts');
+const entry = compiled('adapters/sqlite/threads/thread.ts');
 
 export const startTestThread = (start: ThreadStart): Worker =>
   entry ? new Worker(entry, { workerData: start, name: `store-${start.role}` }) : startThread(start);

@@ -1,14 +1,14 @@
 // Entry of a store thread: opens the prepared file in its role and answers calls. The only code here that runs off the
 // event loop.
 import { parentPort, workerData } from 'node:worker_threads';
-import { CallIndex } from './calls.ts';
-import { failureOf } from './failure.ts';
-import { openFile } from './open.ts';
-import { checkVital } from './schema.ts';
+import { CallIndex } from '../events/calls.ts';
+import { failureOf } from '../failure.ts';
+import { openFile } from '../open.ts';
+import { checkVital } from '../schema/index.ts';
+import { storesOf } from '../stores.ts';
+import { openingError } from '../trouble.ts';
+import { UsageWriter } from '../usage/write.ts';
 import { serveReads, serveWrites } from './serve.ts';
-import { storesOf } from './stores.ts';
-import { openingError } from './trouble.ts';
-import { UsageWriter } from './usage-write.ts';
 import type { FromThread, ThreadReply, ThreadStart, ToThread } from './wire.ts';
 
 const { role, path, tuning, callLimits, shortOfSpace } = workerData as ThreadStart;

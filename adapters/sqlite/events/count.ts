@@ -1,8 +1,8 @@
 // Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on
 // the reader, in steps.
-import { type CountedAs, countedAs, type EventOutcome } from '../../src/domain/event.ts';
-import { facetOf } from '../../src/domain/facet.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import { type CountedAs, countedAs, type EventOutcome } from '../../../src/domain/event.ts';
+import { facetOf } from '../../../src/domain/facet.ts';
+import type { Env } from '../../../src/domain/ids.ts';
 import {
   type EventCounts,
   type EventFilter,
@@ -10,17 +10,17 @@ import {
   type Facets,
   facetNames,
   type HistogramBucket,
-} from '../../src/ports/events.ts';
-import type { ContractNames } from '../../src/ports/usage.ts';
-import type { Database } from './database.ts';
-import { fittingCounts, needsBodies } from './events-search.ts';
-import { type AgentEvents, type Alike, type Telling, tallyFits, tellings } from './events-tallies.ts';
-import { walk } from './events-walk.ts';
+} from '../../../src/ports/events.ts';
+import type { ContractNames } from '../../../src/ports/usage.ts';
+import type { Database } from '../database.ts';
+import type { Steps } from '../sync.ts';
+import { contractSums } from '../usage/contracts.ts';
+import { activeAgents } from '../usage/read.ts';
+import { allEvents } from '../usage/rows.ts';
+import { fittingCounts, needsBodies } from './search.ts';
 import { type Counted, type Summary, tenantNumber } from './segment.ts';
-import type { Steps } from './sync.ts';
-import { contractSums } from './usage-contracts.ts';
-import { activeAgents } from './usage-read.ts';
-import { allEvents } from './usage-rows.ts';
+import { type AgentEvents, type Alike, type Telling, tallyFits, tellings } from './tallies.ts';
+import { walk } from './walk.ts';
 
 /** Segments looked at one by one before other reads are let in. */
 const segmentsPerStep = 16;

@@ -1,7 +1,7 @@
 // In which order writes go into commits: decisions before events, events of all tenants in turns, and no commit longer
 // than some milliseconds, so that neither a decision nor another tenant's event waits for all that one tenant sends.
-import { FairQueue } from '../../src/concurrency/fair-queue.ts';
-import type { EncodedBatch } from './events-encode.ts';
+import { FairQueue } from '../../../src/concurrency/fair-queue.ts';
+import type { EncodedBatch } from '../events/encode.ts';
 import type { Call } from './wire.ts';
 
 /** Calls that one commit takes, at most. */
@@ -27,7 +27,7 @@ const bulkMethods: ReadonlySet<string> = new Set([
   'idempotency.sweep',
   'keys.used',
   'logins.sweep',
-  // Registrations, gathered (adapters/sqlite/gather.ts).
+  // Registrations, gathered (adapters/sqlite/threads/gather.ts).
   'store.many',
   'values.sweep',
 ]);

@@ -1,17 +1,17 @@
 // Stores encoded batches; what is stored already gets the outcomes that a repeat adds. Runs on the writer; every call
 // is one step, inside the caller's transaction.
-import type { Ingested } from '../../src/domain/event.ts';
-import { appendNotes } from './audit.ts';
+import type { Ingested } from '../../../src/domain/event.ts';
+import { appendNotes } from '../audit.ts';
+import type { Database } from '../database.ts';
+import { runWriter } from '../runs.ts';
+import { hourOf, minuteMs } from '../usage/rows.ts';
+import type { UsageWriter } from '../usage/write.ts';
 import type { CallIndex } from './calls.ts';
-import type { Database } from './database.ts';
-import { type EncodedBatch, type EncodedGroup, reportOf, sessionFacts } from './events-encode.ts';
-import { nothingTold, outcomeWriter, type Told } from './events-outcomes.ts';
-import { eventRemover } from './events-removal.ts';
-import { segmentCache } from './events-segment-cache.ts';
-import { runWriter } from './runs.ts';
+import { type EncodedBatch, type EncodedGroup, reportOf, sessionFacts } from './encode.ts';
+import { nothingTold, outcomeWriter, type Told } from './outcomes.ts';
+import { eventRemover } from './removal.ts';
 import { bodyEvents, jsonBytes, placeOf, readRuns, readTallies, summarize, tenantNumber } from './segment.ts';
-import { hourOf, minuteMs } from './usage-rows.ts';
-import type { UsageWriter } from './usage-write.ts';
+import { segmentCache } from './segment-cache.ts';
 
 const insertSegment = `INSERT INTO segments
   (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample, versions)

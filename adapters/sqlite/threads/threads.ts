@@ -1,21 +1,21 @@
 // The store on two threads, a writer and a reader, so that the event loop never waits for the disk.
 import type { Worker } from 'node:worker_threads';
-import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { EventBatch } from '../../src/ports/events.ts';
-import type { Log } from '../../src/ports/log.ts';
-import { Disk } from './disk.ts';
-import { buffersOf, encodeBatch } from './events-encode.ts';
-import { unavailable } from './failure.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import type { EventBatch } from '../../../src/ports/events.ts';
+import type { Log } from '../../../src/ports/log.ts';
+import { Disk } from '../disk.ts';
+import { buffersOf, encodeBatch } from '../events/encode.ts';
+import { unavailable } from '../failure.ts';
+import { checkIdentity, checkPresent, type HubIdFile, type Identity } from '../hub-id.ts';
+import { notingMethods, storeMethods } from '../inline.ts';
+import { createPrivate, lockStore } from '../lock.ts';
+import { kinds } from '../stores.ts';
+import type { SqliteStore, StoreName } from '../sync.ts';
+import { openingError } from '../trouble.ts';
 import { type CallResult, gatherCalls } from './gather.ts';
-import { checkIdentity, checkPresent, type HubIdFile, type Identity } from './hub-id.ts';
-import { notingMethods, storeMethods } from './inline.ts';
-import { createPrivate, lockStore } from './lock.ts';
 import { startWorker } from './start-worker.ts';
 import { StoreThread } from './store-thread.ts';
-import { kinds } from './stores.ts';
-import type { SqliteStore, StoreName } from './sync.ts';
-import { openingError } from './trouble.ts';
 import type { ThreadRole, ThreadStart } from './wire.ts';
 
 const pingMs = 2000;

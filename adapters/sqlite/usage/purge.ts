@@ -1,7 +1,7 @@
 // Keeps the summaries of events true when events are removed. Runs on the writer, in the transaction that removes them.
-import { contractMarks } from '../../src/domain/event.ts';
-import { type Database, givenText } from './database.ts';
-import { countedIn, outcomesOf, runOf, segmentSpanMs } from './segment.ts';
+import { contractMarks } from '../../../src/domain/event.ts';
+import { type Database, givenText } from '../database.ts';
+import { countedIn, outcomesOf, runOf, segmentSpanMs } from '../events/segment.ts';
 import {
   addPlaced,
   allEvents,
@@ -14,8 +14,8 @@ import {
   type Removed,
   type ToolRow,
   type VersionRow,
-} from './usage-rows.ts';
-import type { UsageWriter } from './usage-write.ts';
+} from './rows.ts';
+import type { UsageWriter } from './write.ts';
 
 /** Events that were removed from the segments of a place: an agent's in one hour. */
 export interface RemovedFrom {

@@ -1,11 +1,13 @@
 // Removes events: those past their retention, and the sample run. Runs on the writer; every call is one step, inside
 // the caller's transaction.
-import type { EventInput } from '../../src/domain/event.ts';
+import type { EventInput } from '../../../src/domain/event.ts';
+import type { Database } from '../database.ts';
+import { forgetRuns } from '../runs.ts';
+import { type RemovedFrom, usageRemover } from '../usage/purge.ts';
+import { entryOf, keyOf, type Removed } from '../usage/rows.ts';
+import type { UsageWriter } from '../usage/write.ts';
 import type { CallIndex } from './calls.ts';
-import type { Database } from './database.ts';
-import { callKey } from './events-encode.ts';
-import type { SegmentCache } from './events-segment-cache.ts';
-import { forgetRuns } from './runs.ts';
+import { callKey } from './encode.ts';
 import {
   bodyEvents,
   bodyText,
@@ -16,9 +18,7 @@ import {
   summarize,
   tenantNumber,
 } from './segment.ts';
-import { type RemovedFrom, usageRemover } from './usage-purge.ts';
-import { entryOf, keyOf, type Removed } from './usage-rows.ts';
-import type { UsageWriter } from './usage-write.ts';
+import type { SegmentCache } from './segment-cache.ts';
 
 /** Most events that one removal takes, however many are asked for: other writes wait meanwhile. */
 const removalSlice = 5000;

@@ -2,12 +2,12 @@
 // thread.
 
 import { hash } from 'node:crypto';
-import type { AuditNote } from '../../src/domain/audit.ts';
-import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import { factsBySession, type RunFacts } from '../../src/domain/run.ts';
-import { reportFacts, runNote } from '../../src/domain/run-report.ts';
-import type { EventBatch } from '../../src/ports/events.ts';
+import type { AuditNote } from '../../../src/domain/audit.ts';
+import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src/domain/event.ts';
+import type { Env } from '../../../src/domain/ids.ts';
+import { factsBySession, type RunFacts } from '../../../src/domain/run.ts';
+import { reportFacts, runNote } from '../../../src/domain/run-report.ts';
+import type { EventBatch } from '../../../src/ports/events.ts';
 import { segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
 
 /** A UUID in lower case is kept as its 16 bytes, any other call id as text. */

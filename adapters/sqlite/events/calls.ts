@@ -1,7 +1,7 @@
 // Which call ids are stored, and where. New ones are held in memory and merged into the table in sorted slices, because
 // random ids written one by one would touch a page each. After a crash the newest are read back from the segments.
-import type { Database } from './database.ts';
-import { type CallKey, callKey, verdictCode } from './events-encode.ts';
+import type { Database } from '../database.ts';
+import { type CallKey, callKey, verdictCode } from './encode.ts';
 import { bodyEvents, bodyText, placeOf } from './segment.ts';
 
 /** Where a call is and how it ended, as one number: place × 32 + verdict code. */

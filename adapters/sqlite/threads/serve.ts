@@ -1,13 +1,13 @@
 // Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns
 // with short ones.
-import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
-import { noted } from './audit.ts';
-import { busyMs, type Database, TransactionLost } from './database.ts';
-import { failureOf } from './failure.ts';
+import { maxSearchMs, searchTimeout } from '../../../src/domain/event.ts';
+import { noted } from '../audit.ts';
+import { busyMs, type Database, TransactionLost } from '../database.ts';
+import { failureOf } from '../failure.ts';
+import { identityOf } from '../hub-id.ts';
+import { type Kind, kinds } from '../stores.ts';
+import { isSteps, type Steps, type StoreName, type Stores } from '../sync.ts';
 import type { CallResult } from './gather.ts';
-import { identityOf } from './hub-id.ts';
-import { type Kind, kinds } from './stores.ts';
-import { isSteps, type Steps, type StoreName, type Stores } from './sync.ts';
 import type { Call, NotedWrite, ThreadReply } from './wire.ts';
 import { isIngest, WriteQueue } from './write-queue.ts';
 
@@ -60,7 +60,7 @@ function checkpoint(db: Database): unknown {
 
 const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
 
-/** Makes many calls of one method (adapters/sqlite/gather.ts); a write that fails undoes itself alone. */
+/** Makes many calls of one method (adapters/sqlite/threads/gather.ts); a write that fails undoes itself alone. */
 function many(connection: Connection, args: readonly unknown[]): readonly CallResult[] {
   const [store, method, all] = args as [StoreName, string, readonly (readonly unknown[])[]];
   const writes = (kinds[store] as { readonly [method: string]: Kind })[method] === 'write';

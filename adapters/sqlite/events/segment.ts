@@ -4,9 +4,9 @@ import {
   type EventOutcome,
   policyVersionOf,
   type StoredEvent,
-} from '../../src/domain/event.ts';
-import type { Database, Row } from './database.ts';
-import { givenText } from './database.ts';
+} from '../../../src/domain/event.ts';
+import type { Database, Row } from '../database.ts';
+import { givenText } from '../database.ts';
 
 /** No segment spans more than this, so that reading backwards in time knows when to stop looking. */
 export const segmentSpanMs = 3_600_000;

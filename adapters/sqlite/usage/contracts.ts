@@ -1,13 +1,13 @@
 // How contracts decided, by name: whole hours and minutes from the summaries, the rest from the events. Runs on the
 // reader, in steps.
-import { contractMarks, countedAs } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { ContractNames, ContractUse } from '../../src/ports/usage.ts';
-import { type Database, givenText } from './database.ts';
-import { segmentSpanMs } from './segment.ts';
-import type { Steps } from './sync.ts';
-import { type CountedEvent, eachEvent } from './usage-events.ts';
-import { allEvents, contractRow, entryOf, minuteMs } from './usage-rows.ts';
+import { contractMarks, countedAs } from '../../../src/domain/event.ts';
+import type { Env } from '../../../src/domain/ids.ts';
+import type { ContractNames, ContractUse } from '../../../src/ports/usage.ts';
+import { type Database, givenText } from '../database.ts';
+import { segmentSpanMs } from '../events/segment.ts';
+import type { Steps } from '../sync.ts';
+import { type CountedEvent, eachEvent } from './events.ts';
+import { allEvents, contractRow, entryOf, minuteMs } from './rows.ts';
 
 interface Sums {
   events: number;

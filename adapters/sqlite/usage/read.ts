@@ -1,22 +1,22 @@
 // Reads the summaries of events: whole hours and minutes as they stand, and what of an hour is asked for in part from
 // the segments' marks. Runs on the reader, in steps. Times at which one part ends and the next begins split the events,
 // so that none counts twice.
-import { countedAs } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import { countedAs } from '../../../src/domain/event.ts';
+import type { Env } from '../../../src/domain/ids.ts';
 import type {
   AgentSpan,
   ToolUse,
   UsageStore,
   VersionAnswer,
   VersionQuestion,
-} from '../../src/ports/usage.ts';
-import { type Database, givenText } from './database.ts';
-import { segmentSpanMs, tenantNumber } from './segment.ts';
-import type { Steps, Sync } from './sync.ts';
-import { contractUses } from './usage-contracts.ts';
-import { eachEvent } from './usage-events.ts';
-import { fleet, inEnv, toolsOfAgents } from './usage-fleet.ts';
-import { entryOf, hourOf } from './usage-rows.ts';
+} from '../../../src/ports/usage.ts';
+import { type Database, givenText } from '../database.ts';
+import { segmentSpanMs, tenantNumber } from '../events/segment.ts';
+import type { Steps, Sync } from '../sync.ts';
+import { contractUses } from './contracts.ts';
+import { eachEvent } from './events.ts';
+import { fleet, inEnv, toolsOfAgents } from './fleet.ts';
+import { entryOf, hourOf } from './rows.ts';
 
 function* toolsOf(db: Database, tenantId: string, agentId: string, since: number): Steps<readonly ToolUse[]> {
   const tenant = tenantNumber(db, tenantId);

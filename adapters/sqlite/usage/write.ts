@@ -1,8 +1,8 @@
-// Keeps the summaries of events (schema-events.ts) true in the commits that store events. Runs on the writer.
+// Keeps the summaries of events (schema/events.ts) true in the commits that store events. Runs on the writer.
 // What a commit adds is gathered and written once at its end, because the batches of a commit share most rows.
-import { contractMarks, type EventOutcome } from '../../src/domain/event.ts';
-import { type Database, givenText, storedText } from './database.ts';
-import { type Counted, type CountedRun, countedIn, outcomesOf, runOf } from './segment.ts';
+import { contractMarks, type EventOutcome } from '../../../src/domain/event.ts';
+import { type Database, givenText, storedText } from '../database.ts';
+import { type Counted, type CountedRun, countedIn, outcomesOf, runOf } from '../events/segment.ts';
 import {
   addPlaced,
   type ContractUsageChange,
@@ -15,7 +15,7 @@ import {
   type Place,
   type ToolRow,
   type VersionRow,
-} from './usage-rows.ts';
+} from './rows.ts';
 
 /** Minutes that the statistics by minute reach back at least: a day, and what a clock may be off. */
 const minutesKept = 26 * 60;

@@ -1,8 +1,8 @@
 // Walks segments backwards in time, in windows, skipping those whose summary shows that nothing fits. Reads no bodies.
-import type { EventFilter } from '../../src/ports/events.ts';
+import type { EventFilter } from '../../../src/ports/events.ts';
+import type { Database, SqlValue } from '../database.ts';
 import { placeOfEntry } from './calls.ts';
-import type { Database, SqlValue } from './database.ts';
-import { callKey } from './events-encode.ts';
+import { callKey } from './encode.ts';
 import {
   readSummary,
   type Summary,

@@ -1,13 +1,16 @@
-// Migrations of the tables of events that came after the first version (schema.ts). Published ones never change.
+// Migrations of the tables of events that came after the first version (index.ts). Published ones never change.
 
-/** Which tally of its segment an event is counted in, and when it was (segment.ts): what is counted needs no bodies. */
+/**
+ * Which tally of its segment (events/segment.ts) an event is counted in, and when it was: what is counted needs no
+ * bodies.
+ */
 export const eventMarks = `
 ALTER TABLE segments ADD COLUMN marks BLOB;
 `;
 
 // Marks tell the policy version, too. Those without one are not read any more.
 //
-// Summaries, written in the commits that store and remove events (usage-write.ts). An hour counts from 1970, a minute
+// Summaries, written in the commits that store and remove events (usage/write.ts). An hour counts from 1970, a minute
 // as well. Of a contract, `events` counts calls; its rows begin with '=', and the row '' of each environment counts all
 // events. Minutes are kept for about a day: those of a tenant are complete from minutes_from on.
 export const eventUsage = `

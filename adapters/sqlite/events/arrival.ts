@@ -1,9 +1,9 @@
 // Events in the order of arrival, for those who follow them, and when agents reported last. Runs on the reader.
-import type { StoredEvent } from '../../src/domain/event.ts';
-import type { Arrivals } from '../../src/ports/events.ts';
-import { maxPageBytes } from '../../src/ports/page.ts';
-import type { Database } from './database.ts';
-import { markOf } from './events-search.ts';
+import type { StoredEvent } from '../../../src/domain/event.ts';
+import type { Arrivals } from '../../../src/ports/events.ts';
+import { maxPageBytes } from '../../../src/ports/page.ts';
+import type { Database } from '../database.ts';
+import { markOf } from './search.ts';
 import {
   bodyEvents,
   bodyText,

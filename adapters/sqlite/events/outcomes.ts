@@ -1,14 +1,14 @@
 // What repeats of an event add to it: outcomes, and what they say of runs. Runs on the writer.
-import type { AuditNote } from '../../src/domain/audit.ts';
-import { type EventOutcome, maxOutcomes, outcomeKey } from '../../src/domain/event.ts';
-import { joinFacts, placedAt, type RunFacts } from '../../src/domain/run.ts';
+import type { AuditNote } from '../../../src/domain/audit.ts';
+import { type EventOutcome, maxOutcomes, outcomeKey } from '../../../src/domain/event.ts';
+import { joinFacts, placedAt, type RunFacts } from '../../../src/domain/run.ts';
+import type { Database } from '../database.ts';
+import { entryOf, outcomeCounts } from '../usage/rows.ts';
+import type { UsageWriter } from '../usage/write.ts';
 import { codeOfEntry, placeOfEntry } from './calls.ts';
-import type { Database } from './database.ts';
-import { type Report, verdictOfCode } from './events-encode.ts';
-import type { SegmentCache } from './events-segment-cache.ts';
+import { type Report, verdictOfCode } from './encode.ts';
 import { positionOf, segmentOf } from './segment.ts';
-import { entryOf, outcomeCounts } from './usage-rows.ts';
-import type { UsageWriter } from './usage-write.ts';
+import type { SegmentCache } from './segment-cache.ts';
 
 /** What repeats say of runs, joined: a run is written once for a batch. */
 class RunReports {

@@ -1,11 +1,16 @@
 // Pages of events, newest or oldest first: merges segments that overlap in time. Runs on the reader, in steps.
-import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../src/domain/decision-event.ts';
-import { HubError } from '../../src/domain/error.ts';
-import { type EventInput, type EventOutcome, maxSearchMs, type StoredEvent } from '../../src/domain/event.ts';
-import type { EventFilter, EventOrder, EventPage } from '../../src/ports/events.ts';
-import { maxPageBytes } from '../../src/ports/page.ts';
-import type { Database } from './database.ts';
-import { walk, walkUp } from './events-walk.ts';
+import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../../src/domain/decision-event.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import {
+  type EventInput,
+  type EventOutcome,
+  maxSearchMs,
+  type StoredEvent,
+} from '../../../src/domain/event.ts';
+import type { EventFilter, EventOrder, EventPage } from '../../../src/ports/events.ts';
+import { maxPageBytes } from '../../../src/ports/page.ts';
+import type { Database } from '../database.ts';
+import type { Steps } from '../sync.ts';
 import {
   bodyEvents,
   bodyText,
@@ -23,7 +28,7 @@ import {
   summaryColumns,
   tenantNumber,
 } from './segment.ts';
-import type { Steps } from './sync.ts';
+import { walk, walkUp } from './walk.ts';
 
 /** Bodies parsed before other reads are let in. */
 const bodiesPerStep = 16;
@@ -184,7 +189,7 @@ interface Direction {
   /** Below zero: the first comes before the second. */
   readonly order: (a: Key, b: Key) => number;
   /**
-   * Segments that may hold what fits, from the cursor on, and a time between windows (events-walk.ts).
+   * Segments that may hold what fits, from the cursor on, and a time between windows (walk.ts).
    * @param last the last key that the page has place for, as far as it is known; asked for each window
    */
   segments(

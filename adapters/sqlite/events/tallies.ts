@@ -1,10 +1,9 @@
 // What tallies tell without looking at events: segments whose tallies are the same, put together by the database, and
 // the few segments that must be looked at one by one. Runs on the reader, in steps.
-import { isWanted } from '../../src/domain/decision-event.ts';
-import type { EventFilter } from '../../src/ports/events.ts';
-import type { Database, SqlValue } from './database.ts';
-import { givenText } from './database.ts';
-import { mayFit, windows } from './events-walk.ts';
+import { isWanted } from '../../../src/domain/decision-event.ts';
+import type { EventFilter } from '../../../src/ports/events.ts';
+import type { Database, SqlValue } from '../database.ts';
+import { givenText } from '../database.ts';
 import {
   readSummary,
   readTallies,
@@ -13,6 +12,7 @@ import {
   type Tally,
   tenantNumber,
 } from './segment.ts';
+import { mayFit, windows } from './walk.ts';
 
 /** Segments put together in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;

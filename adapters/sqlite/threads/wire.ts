@@ -1,9 +1,9 @@
 // What goes between the event loop and a thread of the store. No behaviour.
 
-import type { Noting } from '../../src/ports/audit.ts';
-import type { CallLimits } from './calls.ts';
-import type { Failure } from './failure.ts';
-import type { Tuning } from './schema.ts';
+import type { Noting } from '../../../src/ports/audit.ts';
+import type { CallLimits } from '../events/calls.ts';
+import type { Failure } from '../failure.ts';
+import type { Tuning } from '../schema/index.ts';
 
 export type ThreadRole = 'reader' | 'writer';
 

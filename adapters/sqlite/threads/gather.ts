@@ -1,9 +1,9 @@
 // Calls that a fleet makes thousands of at once when it comes back: those that arrive while one message to the thread
 // is under way go in the next one together, and are committed together. Each still succeeds or fails by itself.
-import { createBatcher } from '../../src/concurrency/batcher.ts';
-import { HubError } from '../../src/domain/error.ts';
-import { errorOf, type Failure } from './failure.ts';
-import type { StoreName } from './sync.ts';
+import { createBatcher } from '../../../src/concurrency/batcher.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import { errorOf, type Failure } from '../failure.ts';
+import type { StoreName } from '../sync.ts';
 
 /** What became of one call among many. */
 export type CallResult = readonly [ok: true, value: unknown] | readonly [ok: false, failure: Failure];

@@ -1,14 +1,14 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published
 // ones never change.
-import { HubError } from '../../src/domain/error.ts';
-import type { Database } from './database.ts';
-import { idempotencyTable } from './idempotency.ts';
-import { aiUsage } from './schema-ai.ts';
-import { auditStart, auditTables } from './schema-audit.ts';
-import { channels } from './schema-channels.ts';
-import { eventMarks, eventUsage } from './schema-events.ts';
-import { runStandings, runTables } from './schema-runs.ts';
-import { workspaceTable } from './workspaces.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import type { Database } from '../database.ts';
+import { idempotencyTable } from '../idempotency.ts';
+import { workspaceTable } from '../workspaces.ts';
+import { aiUsage } from './ai.ts';
+import { auditStart, auditTables } from './audit.ts';
+import { channels } from './channels.ts';
+import { eventMarks, eventUsage } from './events.ts';
+import { runStandings, runTables } from './runs.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -89,7 +89,7 @@ CREATE INDEX session_values_expiry ON session_values (expires_at);
 // Events are kept as segments: up to a batch of one agent within one hour. Summaries and bodies are apart, so that a
 // search reads a dense table. `tallies` is [[tool, verdict, mode, count], …], `names` the decision names, `later` the
 // verdicts that outcomes added, `places` the events' places in their batch when it made more than one segment.
-// `calls` holds the call ids of all segments up to store.merged (calls.ts).
+// `calls` holds the call ids of all segments up to store.merged (events/calls.ts).
 const events = `
 CREATE TABLE store (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL, merged INTEGER NOT NULL);
 INSERT INTO store VALUES (1, lower(hex(randomblob(8))), 0);

@@ -1,8 +1,8 @@
 // The segment that the writer of events read last, so that what is done event by event reads it once.
-import { type EventInput, keyAsOutcome } from '../../src/domain/event.ts';
-import { type Database, givenText } from './database.ts';
+import { type EventInput, keyAsOutcome } from '../../../src/domain/event.ts';
+import { type Database, givenText } from '../database.ts';
+import { hourOf, type Place } from '../usage/rows.ts';
 import { bodyEvents, bodyText, type Counted, countedIn, positionOf, segmentOf } from './segment.ts';
-import { hourOf, type Place } from './usage-rows.ts';
 
 type CountedEvents = readonly (Counted | null)[];
 
