@@ -180,6 +180,11 @@ function takeOutOfScope(
 
 /** The events in parts that are stored in one go, in their order. */
 function* partsOf(events: readonly EventInput[]): Generator<readonly EventInput[]> {
+  // So few are of few places.
+  if (events.length <= placesAtOnce) {
+    if (events.length > 0) yield events;
+    return;
+  }
   let from = 0;
   let places = new Set<string>();
   for (const [i, event] of events.entries()) {
