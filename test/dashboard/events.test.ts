@@ -157,7 +157,10 @@ describe('the events page', () => {
     ]);
     await page.getByRole('combobox', { name: 'Time range' }).selectOption('7d');
     // Other tests may have sent some more.
-    await page.getByRole('complementary', { name: 'Filters' }).getByText(/^[1-9][\d,]* events fit/).waitFor();
+    await page
+      .getByRole('complementary', { name: 'Filters' })
+      .getByText(/^[1-9][\d,]* events fit/)
+      .waitFor();
     noFaults(seen);
     await seen.context.close();
   });
