@@ -61,12 +61,13 @@ export async function addOutcomes(
   repeats: ReadonlyMap<number, EventInput>,
   token: string,
 ): Promise<Map<number, string>> {
-  const { tenantId } = batch;
+  // Of this environment alone: who reads a call of another one may not see what was said here.
+  const { tenantId, env } = batch;
   const added = new Map<number, string>();
   if (repeats.size === 0) return added;
   const callIds = [...new Set([...repeats.values()].map((repeat) => toBsonText(repeat.call_id)))];
   const projection = { callId: 1, agentId: 1, session: 1, verdict: 1, decisionName: 1, outcomes: 1 };
-  const query = { tenantId, callId: { $in: callIds } };
+  const query = { tenantId, env, callId: { $in: callIds } };
   const rows = await events.find(query, { projection }).toArray();
   const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
   const known = new Map(rows.map((row) => [fromBsonText(row.callId), new Set(keysOf(row))]));
@@ -86,7 +87,7 @@ export async function addOutcomes(
     const outcome = outcomeRow(repeat, batch, token);
     const { verdict, decision_name: decisionName } = outcome;
     // One that the read does not see is not yet on a majority: the write waits for that.
-    const which = row ? { _id: row._id } : { tenantId, callId: toBsonText(repeat.call_id) };
+    const which = row ? { _id: row._id } : { tenantId, env, callId: toBsonText(repeat.call_id) };
     const filter = {
       ...which,
       $nor: [

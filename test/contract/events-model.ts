@@ -75,7 +75,7 @@ function keep(list: Kept[], given: EventBatch): { accepted: number; duplicates: 
     if (!known) {
       list.push({ ...e, env: given.env, createdAt: given.receivedAt, outcomes: [] });
       accepted++;
-    } else if (addsOutcome(known, known.outcomes, e)) {
+    } else if (known.env === given.env && addsOutcome(known, known.outcomes, e)) {
       list[at] = { ...known, outcomes: [...known.outcomes, eventOutcomeOf(e)] };
     }
   }

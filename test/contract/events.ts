@@ -304,6 +304,20 @@ export function eventsContract(name: string, open: Open): void {
       expect(stored?.outcomes.map((o) => o.verdict).sort()).toEqual(['call_executed', 'call_failed']);
     });
 
+    it('a repeat from another environment adds nothing: those who read the call may not see what was said there', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = anEvent();
+      await store.events.ingest(aBatch(tenantId, [event], { env: 'development' }));
+      const repeat = withVerdict(event, 'call_failed');
+      const there = await store.events.ingest(aBatch(tenantId, [repeat, anEvent()], { env: 'staging' }));
+      expect(there).toEqual({ accepted: 1, duplicates: 1 });
+      expect((await readAll(store, tenantId)).flatMap(({ outcomes }) => outcomes)).toEqual([]);
+      await store.events.ingest(aBatch(tenantId, [repeat], { env: 'development' }));
+      const stored = (await readAll(store, tenantId)).find(({ call_id }) => call_id === event.call_id);
+      expect(stored?.outcomes.map(({ verdict }) => verdict)).toEqual(['call_failed']);
+    });
+
     it('tenants have call ids of their own and do not see each other', async () => {
       const store = shared.get();
       const [mine, other] = [uuid(), uuid()];

@@ -36,7 +36,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     const given = bodyEvents(Buffer.from(group.body).toString('utf8'));
     for (const [position, entry] of known) {
       const event = given[position];
-      if (event) addOutcome(entry, reportOf(event, batch), told);
+      if (event) addOutcome(entry, reportOf(event, batch), batch.env, told);
     }
     const events = given.map((event, position) => (known.has(position) ? null : event));
     return {
@@ -92,7 +92,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       }
       for (const { call, report } of batch.repeats) {
         const entry = calls.find(tenant, call);
-        if (entry !== null) addOutcome(entry, report, told);
+        if (entry !== null) addOutcome(entry, report, batch.env, told);
       }
       for (const [agent, sessions] of told.outcomes.byAgent) runs.apply(batch, agent, 0, [...sessions]);
       // What one batch reports is one link of the chain.

@@ -46,14 +46,18 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
     usage.addOutcome(place, event, before, outcome);
   }
 
-  /** @param entry the index entry of the stored event @param told takes what the repeat says of runs */
-  return (entry: number, { outcome, agent, run, note }: Report, told: Told): void => {
+  /**
+   * @param entry the index entry of the stored event @param env of who repeats: a call of another environment gets
+   *   nothing, because its readers may not see what was said there @param told takes what the repeat says of runs
+   */
+  return (entry: number, { outcome, agent, run, note }: Report, env: string, told: Told): void => {
     const place = placeOfEntry(entry);
     const key = outcomeKey(outcome.verdict, outcome.decision_name);
     const known = verdictOfCode(codeOfEntry(entry));
     // Only a repeat with the stored verdict needs the stored event.
     if ((known === null || known === outcome.verdict) && cache.storedKey(place) === key) return;
     const segment = segmentOf(place);
+    if (cache.envOf(segment) !== env) return;
     const [count] = db.get('SELECT count(*) FROM outcomes WHERE segment = ? AND position = ?', [
       segment,
       positionOf(place),

@@ -50,5 +50,10 @@ export function segmentCache(db: Database) {
     counts = null;
   }
 
-  return { storedKey, countsOf, forget };
+  const envOf = (segment: number): string | null => {
+    const env = db.get('SELECT env FROM segments WHERE id = ?', [segment])?.[0];
+    return typeof env === 'string' ? env : null;
+  };
+
+  return { storedKey, countsOf, envOf, forget };
 }
