@@ -3,9 +3,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../free-port.ts';
 
 /** The compiled process. */
 export const mainFile = new URL('../../dist/src/main.js', import.meta.url).pathname;
@@ -13,14 +13,6 @@ export const mainFile = new URL('../../dist/src/main.js', import.meta.url).pathn
 /** The HTTP server that vitest.node-http.config.ts asks for. */
 const { HTTP_SERVER } = process.env;
 const chosenServer = HTTP_SERVER === undefined ? {} : { HTTP_SERVER };
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address ? address.port : 0;
-}
 
 /** Runs the process to its own end, as another user where one is given. */
 export async function run(

@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { freePort } from '../free-port.ts';
 import type { Reaper } from './reaper.ts';
 
 export interface Service {
@@ -49,17 +49,6 @@ async function stopped(pid: number): Promise<boolean> {
 export const say = (line: string): void => {
   process.stderr.write(`services: ${line}\n`);
 };
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('No free loopback port was found.');
-  return address.port;
-}
 
 /** Calls `probe` until it resolves, at most `ms`; `alive` false ends it early. */
 export async function until(

@@ -1,0 +1,24 @@
+// A port for a server that tests start, and may start again on the same port.
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** Below the ports that systems give to outgoing connections: one of those could be taken before the server has it. */
+const [from, below] = [10_000, 32_000];
+const tries = 20;
+
+export async function freePort(): Promise<number> {
+  for (let i = 0; i < tries; i++) {
+    const port = randomInt(from, below);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+  throw new Error(`None of ${tries} ports from ${from} on is free.`);
+}
