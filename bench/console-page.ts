@@ -1,5 +1,5 @@
 // What is measured inside the page, by its own clock: when something stands on the screen, how evenly frames come, what
-// the load and the heap weigh.
+// the load weighs.
 import type { BrowserContext, Page } from 'playwright-core';
 import { percentile, round } from './numbers.ts';
 
@@ -142,26 +142,6 @@ export async function frames(page: Page, ms: number): Promise<Evenness> {
     requestAnimationFrame(turn);
   })`)) as { readonly gaps: readonly number[]; readonly longest: number };
   return { p95: round(percentile(found.gaps, 0.95)), longest: round(found.longest, 0) };
-}
-
-/** One collection leaves what only the one before it made free. */
-const collections = 3;
-
-/** A look may meet an answer on its way, which is larger than what a page keeps: the least of several counts. */
-const [looks, betweenMs] = [5, 1_500];
-
-/** What lives in the page's heap after collections. */
-export async function heapBytes(page: Page): Promise<number> {
-  const session = await page.context().newCDPSession(page);
-  let least = Number.POSITIVE_INFINITY;
-  for (let look = 0; look < looks; look += 1) {
-    for (let n = 0; n < collections; n += 1) await session.send('HeapProfiler.collectGarbage');
-    const { usedSize } = await session.send('Runtime.getHeapUsage');
-    least = Math.min(least, usedSize);
-    await page.waitForTimeout(betweenMs);
-  }
-  await session.detach();
-  return least;
 }
 
 /** Begins to count; what it returns tells how many milliseconds of work the page's main thread has done since. */
