@@ -89,8 +89,22 @@ export const whenShown = (page: Page, text: string): Promise<number> =>
     look();
   })`) as Promise<number>;
 
-/** Milliseconds from a press on a facet's value until every row that is drawn has it. @param column from 1 */
-export async function filterMs(page: Page, facet: string, column: number, nth: number): Promise<number> {
+export interface FilterTimes {
+  /** From a press on a facet's value until every row that is drawn has it. */
+  readonly ms: number;
+  /** Of the processor meanwhile: on the page's main thread, and what `other` counts. */
+  readonly busy: number;
+  readonly other: number;
+}
+
+/** @param column from 1 @param other milliseconds of processors that somebody else has used */
+export async function filterTimes(
+  page: Page,
+  facet: string,
+  column: number,
+  nth: number,
+  other: () => number,
+): Promise<FilterTimes> {
   await page.goto('/dashboard/events');
   const values = page
     .locator('.facet', { has: page.locator('summary', { hasText: facet }) })
@@ -105,8 +119,10 @@ export async function filterMs(page: Page, facet: string, column: number, nth: n
   await page.evaluate(`window.pressedAt = 0;
     addEventListener('click', () => { window.pressedAt = performance.now(); }, { capture: true, once: true })`);
   const value = (await values.nth(nth).locator(':scope > :first-child').textContent()) ?? '';
+  const work = await countWork(page);
+  const before = other();
   await values.nth(nth).click();
-  return Number(
+  const ms = Number(
     await page.evaluate(`new Promise((done) => {
       const wanted = ${JSON.stringify(value)};
       const look = () => {
@@ -118,6 +134,7 @@ export async function filterMs(page: Page, facet: string, column: number, nth: n
       look();
     })`),
   );
+  return { ms, other: other() - before, busy: await work() };
 }
 
 export interface Evenness {
