@@ -23,8 +23,8 @@ export interface SampleRun {
 
 export interface SampleRuns {
   /**
-   * `created`: it was not there. Safe to repeat, also at once: a call that comes while another of the workspace is under
-   * way is answered with it, and is not counted.
+   * `created`: it was not there. Safe to repeat, also at once: a call that comes while another of the workspace is
+   * under way is answered with it, and is not counted.
    * @throws HubError unavailable (signing_unavailable), rate_limited and others
    */
   ensure(principal: Principal, count: CountLimit): Promise<SampleRun & { readonly created: boolean }>;
