@@ -352,5 +352,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     return {};
   },
 
+  patient: ['join'],
+
   idle: ({ roster }) => roster.empty,
 });
