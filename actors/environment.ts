@@ -356,5 +356,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     return {};
   },
 
+  patient: ['join'],
+
   idle: ({ roster }) => roster.empty,
 });

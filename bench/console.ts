@@ -1,7 +1,9 @@
 // The web console in a real browser beside a real hub process on the same machine: how soon Home is usable, how soon
 // another person's decision and a filter are on the screen, how evenly frames come while events arrive, whether memory
 // grows, and what many dashboards cost the hub.
+
 import type { Page } from 'playwright-core';
+import { minuteMs } from '../src/domain/duration.ts';
 import { ask, browser, view } from '../test/dashboard/browser.ts';
 import { cpuSeconds, dashboards, pause, pour, seededHub } from './console-hub.ts';
 import {
@@ -74,7 +76,6 @@ if (unknown.length > 0) {
 
 const socketTurns = 3;
 const otherDashboards = 199;
-const minuteMs = 60_000;
 
 const hub = await seededHub({
   rows,

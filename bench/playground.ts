@@ -3,12 +3,14 @@
 // before. The hub runs in a process of its own. After every fourth call the same client asks for its own user, which
 // shows what the machine and the way there cost by themselves. Prints p50 and p99 per round, and whether the p99 of a
 // known text is within 5 ms.
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
+import { bundleOf } from './contract-bundle.ts';
 import { benchFolder } from './folder.ts';
 import { isMet, lineOf, median, percentile, round } from './numbers.ts';
 import { readOptions } from './options.ts';
@@ -27,12 +29,8 @@ const conditions = [
   'any: [{args.size: {gt: 1000000}}, {args.path: {starts_with: "/proc/"}}]',
 ];
 const text = (salt: number): string => {
-  const rules = Array.from(
-    { length: contracts },
-    (_, i) =>
-      `  - {id: c${i}, type: pre, tool: "${i % 3 ? '*' : 'write_*'}", when: {${conditions[i % conditions.length]}}, then: {effect: deny, message: "Denied {args.path}"}}`,
-  );
-  return `# ${salt}\napiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: bench}\ndefaults: {mode: enforce}\ncontracts:\n${rules.join('\n')}\n`;
+  const whens = Array.from({ length: contracts }, (_, i) => conditions[i % conditions.length] ?? '');
+  return `# ${salt}\n${bundleOf(whens)}`;
 };
 
 /**

@@ -1,11 +1,13 @@
 // Time to replay 10,000 calls over two documents of 100 contracts each, as the hub's thread does it: portions of 500
 // calls, every contract looking at every call, sessions counted. One thread, without the store. Counts processor time,
 // which other work on the machine does not change much, and prints the median round beside the goal of 2 s.
+
 import { judgeCalls, judgeLimits } from '../adapters/node/evaluator/replay-tasks.ts';
 import type { StoredEvent } from '../src/domain/event.ts';
 import { type ReplayReport, reportOf } from '../src/domain/replay.ts';
 import { ReplayCalls } from '../src/domain/replay-call.ts';
 import type { Judged } from '../src/domain/replay-judge.ts';
+import { bundleOf } from './contract-bundle.ts';
 import { lineOf, median, round } from './numbers.ts';
 import { readOptions } from './options.ts';
 
@@ -29,13 +31,8 @@ const conditions: readonly string[] = [
   'all: [{environment: {equals: production}}, {principal.role: {in: [intern, guest]}}]',
   'any: [{args.size: {gt: 1000000}}, {args.path: {starts_with: "/proc/"}}]',
 ];
-const document = (last: string): string => {
-  const contracts = Array.from({ length: 100 }, (_, i) => {
-    const when = i === 99 ? last : conditions[i % conditions.length];
-    return `  - {id: c${i}, type: pre, tool: "${i % 3 ? '*' : 'write_*'}", when: {${when}}, then: {effect: deny, message: "Denied {args.path}"}}`;
-  });
-  return `apiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: bench}\ndefaults: {mode: enforce}\ncontracts:\n${contracts.join('\n')}\n`;
-};
+const document = (last: string): string =>
+  bundleOf([...Array.from({ length: 99 }, (_, i) => conditions[i % conditions.length] ?? ''), last]);
 
 /** Newest first. */
 const events: StoredEvent[] = Array.from({ length: count }, (_, i) => ({

@@ -1,8 +1,10 @@
 // The bus on Redis Streams: one stream per shard, read through a consumer group by the shard's owner, and one stream of
 // replies per node. MessagePack on the bus. What is acknowledged is deleted, so that a stream holds what waits and
 // nothing else.
+
 import { decode, Encoder } from '@msgpack/msgpack';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
+import { dayMs } from '../../src/domain/duration.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -29,7 +31,7 @@ export interface MessageBusOptions {
 }
 
 export const group = 'owners';
-const streamIdleMs = 24 * 3_600_000;
+const streamIdleMs = dayMs;
 const replyIdleMs = 60_000;
 
 type Wire = readonly [string, string, 0 | 1, string, string, string, unknown];

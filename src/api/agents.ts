@@ -82,7 +82,8 @@ export const agentRoutes = routes({
     auth: ['cookie'],
     tag: 'agents',
     summary:
-      'Registered agents with what they should run and run; X-Next-Cursor and Link name the next page, and one before the last may be short when filters leave much out',
+      'Registered agents with what they should run and run; X-Next-Cursor and Link name the next page, and one ' +
+      'before the last may be short when filters leave much out',
     query: z.object({
       env: env.optional(),
       status: driftStatus.optional(),

@@ -146,7 +146,8 @@ export const replayRoutes = routes({
     auth: ['cookie'],
     tag: 'compositions',
     summary:
-      'What a saved composition would have decided on the newest calls that agents reported, against what is deployed under its name. Deploys nothing',
+      'What a saved composition would have decided on the newest calls that agents reported, against what is ' +
+      'deployed under its name. Deploys nothing',
     params: z.object({ name: z.string().max(512) }),
     body: z.object(scope),
     reads: true,

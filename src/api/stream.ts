@@ -107,7 +107,10 @@ export interface AdmittedStream {
 export type AgentMessage = {
   readonly type: 'events' | 'report' | 'approval';
   readonly ref?: string | number;
+  /** Whole numbers that a double cannot hold are texts of their digits. */
   readonly body: unknown;
+  /** The same with those numbers rounded; absent when there are none. */
+  readonly rounded?: unknown;
 };
 
 export interface StreamHandlers {

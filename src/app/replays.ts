@@ -1,8 +1,10 @@
 // Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing.
+
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import type { BundleVersion } from '../domain/deployment.ts';
+import { dayMs } from '../domain/duration.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import { type CountLimit, limits } from '../domain/limit.ts';
@@ -83,7 +85,6 @@ export interface Replays {
   run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay>;
 }
 
-const dayMs = 24 * 3_600_000;
 const usualWindowMs = 7 * dayMs;
 /** Calls read and judged at once. */
 const portion = 1000;

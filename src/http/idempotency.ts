@@ -1,9 +1,11 @@
 // Idempotency-Key of routes that declare it: the first request under a key is carried out, a repeat is answered as it
 // was, on any node and after a restart, for 24 hours.
+
 import { type Caller, Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { validationFailed } from '../api/validation.ts';
 import { callerNames } from '../domain/caller-name.ts';
+import { dayMs } from '../domain/duration.ts';
 import { refused } from '../domain/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../ports/idempotency.ts';
@@ -11,7 +13,6 @@ import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Headers } from './credentials.ts';
 
-const dayMs = 24 * 3_600_000;
 /** A request whose node died may be carried out again after so long. */
 const runsMs = 10_000;
 /** Bytes of an answer that is kept; for a larger one the handler runs again, under the same id. */

@@ -1,16 +1,14 @@
 // What every table of the console does: order, columns, selection and the file of what is shown.
 import type { Download, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
 const agents = 12;
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   const { key } = await hub.key(cookie);
   const events = Array.from({ length: agents }, (_, n) => ({
     call_id: `c${n}`,
@@ -22,7 +20,6 @@ beforeAll(async () => {
   const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'agent-1', body: { events } });
   expect(status).toBe(200);
 });
-afterAll(() => hub.remove());
 
 const table = (page: Page) => page.getByRole('table', { name: 'agents' });
 

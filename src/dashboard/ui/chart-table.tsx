@@ -1,11 +1,11 @@
 // The numbers of a chart as a table, loaded when somebody asks for it.
+
 import type { JSX } from 'react';
 import { useMemo } from 'react';
+import { dayMs } from '../../domain/duration.ts';
 import { absolute } from '../lib/text.ts';
 import { type Slot, spanName, type Track } from './chart.ts';
 import { type Column, Table } from './table.tsx';
-
-const dayMs = 86_400_000;
 
 export default function ChartTable({
   title,

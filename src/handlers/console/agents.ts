@@ -1,4 +1,5 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
+
 import type { StatusEntry } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
 import { type Caller, List } from '../../api/call.ts';
@@ -6,6 +7,7 @@ import type { CoverageCounts } from '../../app/coverage.ts';
 import type { AgentStreamList, FleetAgent } from '../../app/fleet.ts';
 import type { RegistrationView, StatusStart } from '../../app/registrations.ts';
 import type { AgentOrder } from '../../domain/agent.ts';
+import { dayMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { AgentPlace } from '../../ports/agents.ts';
@@ -14,8 +16,6 @@ import type { Handlers, Hub } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
 import { renderCounts } from './coverage.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
-
-const dayMs = 24 * 3_600_000;
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 

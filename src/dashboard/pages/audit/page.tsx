@@ -1,7 +1,9 @@
 // Audit: who did what? The feed of the audit chain, filtered in the address, and the chain itself as a file that can be
 // checked offline.
+
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditSubjects } from '../../../domain/audit.ts';
+import { dayMs } from '../../../domain/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -37,7 +39,6 @@ const spans = [
   ['90', 'Last 90 days'],
   ['3650', 'From the beginning'],
 ] as const;
-const dayMs = 86_400_000;
 /** No frame tells of people, channels, settings and tools that change. */
 const lookMs = 15_000;
 

@@ -27,12 +27,13 @@ export function ChannelForm({
   const update = useAction('updateChannel', ['listChannels']);
   const [name, setName] = useState(of?.name ?? '');
   const [type, setType] = useState<ChannelType>(of?.channel_type ?? 'webhook');
-  const [config, setConfig] = useState<ConfigText>(of ? textOf(of.channel_type, of.config) : {});
+  const before = of ? textOf(of.channel_type, of.config) : {};
+  const [config, setConfig] = useState<ConfigText>(before);
   const [filters, setFilters] = useState(filterTextOf(of?.filters ?? null));
   const error = of ? update.error : make.error;
   const refused = /^config\.(\w+)/.exec(error?.message ?? '')?.[1];
   const submit = (): void => {
-    const body = { name, config: configOf(type, config), filters: filtersOf(filters) };
+    const body = { name, config: configOf(type, config, before), filters: filtersOf(filters) };
     if (of) {
       update.mutate({ params: { channel_id: of.id }, body } as Input<'updateChannel'>, { onSuccess: onDone });
     } else

@@ -1,9 +1,10 @@
 // A span of time by its ends, typed: in the viewer's zone, or in UTC where that is chosen.
 import { type JSX, useState } from 'react';
+import { minuteMs } from '../../../domain/duration.ts';
 import { usePrefs } from '../../lib/prefs.ts';
 import { useFilters } from '../../lib/search.ts';
 import { Button, Field } from '../../ui/parts.tsx';
-import { instantsOf, minuteMs, type Span } from './filters.ts';
+import { instantsOf, type Span } from './filters.ts';
 
 /** What a field of date and time holds for an instant. */
 const fieldText = (instant: number, utc: boolean): string => {

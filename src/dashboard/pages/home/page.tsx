@@ -1,4 +1,5 @@
 // Home: is anything wrong? The answer in a sentence, then the figures, what waits for a person, and what changed last.
+import { dayMs } from '../../../domain/duration.ts';
 import '../approvals/approvals.css';
 import './home.css';
 import { Link } from '@tanstack/react-router';
@@ -19,7 +20,6 @@ import { waitingInput } from './ahead.ts';
 import { Changes } from './changes.tsx';
 import { Start } from './start.tsx';
 
-const dayMs = 24 * 3_600_000;
 const bucketMs = 30 * 60_000;
 const shownApprovals = 3;
 

@@ -1,5 +1,7 @@
 // Keys: what agents sign in with. A key is shown once, when it is made; a revoked one ends the streams it has open.
+
 import { type JSX, useEffect, useState } from 'react';
+import { dayMs } from '../../../domain/duration.ts';
 import type { ApiError, Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -178,7 +180,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
           ...(form.days === ''
             ? {}
             : {
-                expires_at: new Date(serverNow() + days * 86_400_000).toISOString(),
+                expires_at: new Date(serverNow() + days * dayMs).toISOString(),
               }),
         },
       },

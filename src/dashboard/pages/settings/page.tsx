@@ -208,7 +208,9 @@ function SigningKey(): JSX.Element {
       >
         <p>
           {bundles.data && details.data
-            ? `${counted(deployments, 'deployment')} ${deployments === 1 ? 'is' : 'are'} signed anew, and ${counted(details.data.connected_agents, 'connected agent')} ${details.data.connected_agents === 1 ? 'gets' : 'get'} the new signatures at once.`
+            ? `${counted(deployments, 'deployment')} ${deployments === 1 ? 'is' : 'are'} signed anew, and ` +
+              `${counted(details.data.connected_agents, 'connected agent')} ` +
+              `${details.data.connected_agents === 1 ? 'gets' : 'get'} the new signatures at once.`
             : 'Every current deployment is signed anew, and connected agents get the new signatures at once.'}{' '}
           Agents that pinned the old key follow to the new one, unless the old one is compromised.
         </p>

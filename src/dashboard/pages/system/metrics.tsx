@@ -111,7 +111,8 @@ function rowsOf({
       'Queues',
       queues.messages === 0 && queues.jobs === 0
         ? 'nothing waits'
-        : `${counted(queues.messages, 'message')}, the oldest for ${Math.round(queues.oldest_message_ms)} ms; ${counted(queues.jobs, 'job')}`,
+        : `${counted(queues.messages, 'message')}, the oldest for ${Math.round(queues.oldest_message_ms)} ms; ` +
+          `${counted(queues.jobs, 'job')}`,
       queues.messages === 0,
     ],
     [
