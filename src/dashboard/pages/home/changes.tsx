@@ -60,7 +60,10 @@ function audited(entries: readonly Entry[], env: Environment | undefined): Chang
     return typeof value === 'string' && value !== '' ? value : null;
   };
   return entries
-    .filter((one) => !env || [null, env].includes(textOf(one, 'env')))
+    .filter((one) => {
+      const of = textOf(one, 'env');
+      return !env || of === null || of === env;
+    })
     .map((one) => {
       const isKey = one.subject.type === 'key';
       const name = one.subject.name ?? textOf(one, 'name') ?? textOf(one, 'prefix');
