@@ -47,7 +47,13 @@ export default function ChartTable({
     <p className="muted">Nothing in this time.</p>
   ) : (
     <div className="chart-table">
-      <Table name={`${title} as a table`} rows={slots} columns={columns} keyOf={({ at }) => String(at)} />
+      <Table
+        name={`${title} as a table`}
+        sortAs={`${title.toLowerCase().replace(/[^a-z0-9]+/g, '_')}_sort`}
+        rows={slots}
+        columns={columns}
+        keyOf={({ at }) => String(at)}
+      />
     </div>
   );
 }

@@ -20,6 +20,7 @@ import {
 import { AgentCoverage } from './coverage.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentHistory, AgentRuns } from './history.tsx';
+import { AgentStreams } from './streams.tsx';
 import { tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 type Registration = Reply<'getRegistration'>;
@@ -36,7 +37,8 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
           <p className="muted">
             Known since <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
           </p>
-          <Streams id={id} />
+          <Standing id={id} />
+          <AgentStreams id={id} />
           <Why id={id} />
           <AgentCoverage id={id} />
           <AgentRuns id={id} />
@@ -49,7 +51,7 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function Streams({ id }: { readonly id: string }): JSX.Element {
+function Standing({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('listAgents', { query: { search: id, limit: 50 } });
   const isOld = useFleetChanges(found.data);
   const { refetch } = found;
@@ -80,7 +82,7 @@ function Streams({ id }: { readonly id: string }): JSX.Element {
                   <span className="muted">
                     {one.connected ? (
                       <>
-                        {counted(one.streams, 'open stream')}, the first <Time at={one.connected_at} />
+                        {counted(one.streams, 'open stream')}, the newest <Time at={one.connected_at} />
                       </>
                     ) : (
                       'not connected'
