@@ -21,7 +21,7 @@ export interface FormContract {
   readonly definition: object;
 }
 
-export interface FormProps {
+export interface ContractFormProps {
   /** Absent: a new one. */
   readonly of?: FormContract;
   /** A new one that begins with this. */
@@ -35,7 +35,7 @@ export interface FormProps {
 
 const first = starters[0];
 
-export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JSX.Element {
+export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormProps): JSX.Element {
   const begun = of ?? draft;
   const isNew = of === undefined || copy === true;
   const tools = useSeenTools();
