@@ -1,9 +1,8 @@
 // The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order
 // and time.
-
 import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
-import type { Approval, Decision } from '../src/domain/approval.ts';
+import { type Approval, alreadyEnded, type Decision } from '../src/domain/approval.ts';
 import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/domain/audit.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { Env } from '../src/domain/ids.ts';
@@ -22,6 +21,11 @@ export interface Pending {
    * is asked for anew.
    */
   readonly recent: BoundedMap<string>;
+  /**
+   * The ids of decisions that were written a moment ago, by approval. Others who want to decide the same approval are
+   * refused without asking the store: what ended stays so.
+   */
+  readonly decided: BoundedMap<string>;
 }
 
 type Context = ActorContext<ActorPorts>;
@@ -36,12 +40,21 @@ const againMs = 1000;
 /** An answer that was lost is asked for again within this time. */
 const repeatMs = 10_000;
 const maxRecent = 10_000;
+/** A race for one approval is over within this time. */
+const decidedMs = 60_000;
+const maxDecided = 10_000;
 
 const timerOf = (id: string): string => `approval:${id}`;
 export const isApprovalTimer = (name: string): boolean => name.startsWith('approval:');
 
 export async function loadPending(tenantId: string, env: Env, context: Context): Promise<Pending> {
-  const pending: Pending = { tenantId, env, waiting: new Map(), recent: new BoundedMap(maxRecent) };
+  const pending: Pending = {
+    tenantId,
+    env,
+    waiting: new Map(),
+    recent: new BoundedMap(maxRecent),
+    decided: new BoundedMap(maxDecided),
+  };
   for (const { id, deadline } of await context.ports.store.approvals.pending(tenantId, env)) {
     wait(pending, id, deadline, context);
   }
@@ -65,7 +78,8 @@ export async function request(
   if (pending.waiting.size >= maxPending && !pending.waiting.has(approval.id)) {
     throw new HubError(
       'quota_exceeded',
-      `${maxPending} approvals are pending in '${pending.env}', which is as many as may be. Decide some, or ask again when some have timed out.`,
+      `${maxPending} approvals are pending in '${pending.env}', which is as many as may be. Decide some, or ask ` +
+        'again when some have timed out.',
     );
   }
   const note = requestNote(approval, keyId);
@@ -99,6 +113,9 @@ export async function decide(
 ): Promise<Outcome<Approval>> {
   const { store } = context.ports;
   const now = context.now();
+  const earlier = pending.decided.get(id, now);
+  // The decision itself may come a second time, after its answer was lost.
+  if (earlier !== undefined && earlier !== decision.id) throw alreadyEnded();
   const asked = await store.approvals.get(pending.tenantId, id);
   if (!asked) throw notFound('Approval not found.');
   const note = decisionNote(asked, decision, actor, now);
@@ -106,7 +123,8 @@ export async function decide(
   const named = { ...decision, decidedBySubject };
   const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, named, now);
   if (decided === 'absent') throw notFound('Approval not found.');
-  if (decided === 'not_pending') throw new HubError('conflict', 'Approval already decided or timed out.');
+  if (decided === 'not_pending') throw alreadyEnded();
+  pending.decided.set(id, decision.id, now + decidedMs);
   forget(pending, id, context);
   return { reply: decided, ...(await announcement([decided], context)) };
 }

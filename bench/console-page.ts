@@ -6,9 +6,16 @@ import { percentile, round } from './numbers.ts';
 /** What Home shows, as expressions of the page. */
 const shows = {
   /** The figures and the queue of approvals: somebody sees what is wrong and can decide. */
-  usable: `[...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Events in 24 h') && /\\d/.test(one.querySelector('.figure-value').textContent)) && document.querySelector('section[aria-labelledby=waiting] p, section[aria-labelledby=waiting] article') !== null`,
+  usable:
+    "[...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Events in 24 h') && " +
+    "/\\d/.test(one.querySelector('.figure-value').textContent)) && " +
+    "document.querySelector('section[aria-labelledby=waiting] p, section[aria-labelledby=waiting] article') !== " +
+    'null',
   /** The charts and the figure of ungoverned tools too. */
-  whole: `document.querySelector('section[aria-labelledby=rate] figure') !== null && [...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Ungoverned') && /\\d/.test(one.querySelector('.figure-value').textContent))`,
+  whole:
+    "document.querySelector('section[aria-labelledby=rate] figure') !== null && " +
+    "[...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Ungoverned') && " +
+    "/\\d/.test(one.querySelector('.figure-value').textContent))",
 };
 
 /** Milliseconds since the navigation began. */

@@ -2,6 +2,7 @@
 // another person's decision and a filter are on the screen, how evenly frames come while events arrive, whether memory
 // grows, and what many dashboards cost the hub.
 import type { Page } from 'playwright-core';
+import { minuteMs } from '../src/domain/duration.ts';
 import { ask, browser, view } from '../test/dashboard/browser.ts';
 import { heapOf } from './console-heap.ts';
 import { cpuSeconds, dashboards, pause, pour, seededHub } from './console-hub.ts';
@@ -75,7 +76,6 @@ if (unknown.length > 0) {
 
 const socketTurns = 3;
 const otherDashboards = 199;
-const minuteMs = 60_000;
 
 const hub = await seededHub({
   rows,

@@ -3,6 +3,7 @@ import { environmentKey } from '../../actors/protocol.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
 import {
   type Approval,
+  alreadyEnded,
   asSeen,
   type Decision,
   isDue,
@@ -90,6 +91,8 @@ const maxArgs = 1_048_576;
 const repeatMs = 10_000;
 /** The store's list shows what is due as timed out, for at most so long before it is written. */
 const lazyMs = 15_000;
+/** A decision that failed sooner is asked for once more; later somebody has waited long enough. */
+const againWithinMs = 2_000;
 /** Of a tenant, timed out while a list is read; the sweep takes the rest within seconds. */
 const maxDue = 2_000;
 
@@ -265,11 +268,21 @@ export function createApprovals({
       requireRole(principal, 'operator');
       const approval = await approvals.getWhole(tenantId, id);
       if (!approval) throw unknown();
+      // What ended stays so: its owner need not be asked.
+      if (approval.status !== 'pending') throw alreadyEnded();
       const key = environmentKey(tenantId, approval.env);
-      const decided = await actors.ask('environment', key, 'decideApproval', {
+      const asked = {
         id: approval.id,
         decision: { id: secrets.uuid(), decidedBy: actorName(actor), ...decision },
         actor: auditActor(principal),
+      };
+      const ask = () => actors.ask('environment', key, 'decideApproval', asked);
+      const begun = clock.monotonic();
+      const decided = await ask().catch((error: unknown) => {
+        // Its owner may have changed while it was written. Told by its id, the decision is made once.
+        const isAway = error instanceof HubError && error.code === 'unavailable';
+        if (!isAway || clock.monotonic() - begun > againWithinMs) throw error;
+        return ask();
       });
       return { ...decided, toolArgs: approval.toolArgs };
     },

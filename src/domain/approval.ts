@@ -1,4 +1,5 @@
 // Approvals: the record and its state machine. Pure: time is an argument.
+import { HubError } from './error.ts';
 import type { Env } from './ids.ts';
 import type { JsonObject } from './library.ts';
 
@@ -64,6 +65,10 @@ export interface Decision {
   readonly reason: string | null;
   readonly decidedVia: string;
 }
+
+/** What ended is not decided again. */
+export const alreadyEnded = (): HubError =>
+  new HubError('conflict', 'Approval already decided or timed out.');
 
 /** A pending approval past its deadline is a timed out one, whether or not the sweep has written it yet. */
 export const isDue = (approval: Approval, now: number): boolean =>

@@ -22,6 +22,7 @@ const request = (hub: Hub, approval: ReturnType<Hub['approval']>, actors = hub.a
   actors.ask('environment', hub.keyOf(), 'requestApproval', { approval });
 const decide = (hub: Hub, id: string, actors = hub.actors, decision = aDecision()) =>
   actors.ask('environment', hub.keyOf(), 'decideApproval', { id, decision });
+const refusal = ({ code }: { code: string }) => code;
 const expire = (hub: Hub, id: string, actors = hub.actors) =>
   actors.ask('environment', hub.keyOf(), 'expireApproval', { id });
 
@@ -58,7 +59,8 @@ it('more than 100,000 pending ones of an environment are refused, a repeat is no
   const hub = await aHub();
   const approval = hub.approval(300);
   const waiting = new Map(Array.from({ length: maxPending - 1 }, (_, i) => [`${i}`, 0]));
-  const pending = { tenantId: hub.tenantId, env: approval.env, waiting, recent: new BoundedMap<string>(10) };
+  const memory = () => new BoundedMap<string>(10);
+  const pending = { tenantId: hub.tenantId, env: approval.env, waiting, recent: memory(), decided: memory() };
   const context = {
     now: () => 0,
     ports: { store: hub.store },
@@ -100,6 +102,29 @@ describe('deciding', () => {
     await expect(decide(hub, one.id)).rejects.toMatchObject({ code: 'conflict' });
     hub.clock.advance(10_000);
     await expect(decide(hub, two.id)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('has one winner of 500 at once, and asks the store for no more than the winner', async () => {
+    let reads = 0;
+    const hub = await aHub({
+      wrap: (store) => ({
+        ...store,
+        approvals: {
+          ...store.approvals,
+          get(...of) {
+            reads++;
+            return store.approvals.get(...of);
+          },
+        },
+      }),
+    });
+    const approval = hub.approval(300);
+    await request(hub, approval);
+    const made = Array.from({ length: 500 }, () => decide(hub, approval.id).then(() => 'won', refusal));
+    const outcomes = await Promise.all(made);
+    expect(outcomes.filter((outcome) => outcome === 'won')).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(499);
+    expect(reads).toBe(1);
   });
 });
 
