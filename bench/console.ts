@@ -1,7 +1,6 @@
 // The web console in a real browser beside a real hub process on the same machine: how soon Home is usable, how soon
 // another person's decision and a filter are on the screen, how evenly frames come while events arrive, whether memory
 // grows, and what many dashboards cost the hub.
-
 import type { Page } from 'playwright-core';
 import { minuteMs } from '../src/domain/duration.ts';
 import { ask, browser, view } from '../test/dashboard/browser.ts';

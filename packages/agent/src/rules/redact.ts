@@ -1,6 +1,5 @@
 // Redaction: six rules applied to arguments, results and whole records. Pure; bounded in depth, nodes and text.
 // Does not write anything anywhere: the guard redacts before a record reaches a sink.
-
 import { type NameTest, nameTest } from './redact/key.ts';
 import { redacted, secretTest } from './redact/secret.ts';
 import { hideInline } from './redact/text.ts';
