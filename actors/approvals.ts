@@ -1,6 +1,5 @@
 // The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order
 // and time.
-
 import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
 import { type Approval, alreadyEnded, type Decision } from '../src/domain/approval.ts';
@@ -79,7 +78,8 @@ export async function request(
   if (pending.waiting.size >= maxPending && !pending.waiting.has(approval.id)) {
     throw new HubError(
       'quota_exceeded',
-      `${maxPending} approvals are pending in '${pending.env}', which is as many as may be. Decide some, or ask again when some have timed out.`,
+      `${maxPending} approvals are pending in '${pending.env}', which is as many as may be. Decide some, or ask ` +
+        'again when some have timed out.',
     );
   }
   const note = requestNote(approval, keyId);

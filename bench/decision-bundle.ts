@@ -224,7 +224,8 @@ and the parts are measured. Ends with code 1 when a goal is missed.`,
     verdicts.push(verdict);
     say(lineOf(verdict));
     say(
-      `    each ${figure.peakMiB.join(', ')}; ${figure.ms} ms, ${figure.cpu} ms of processors; event loop late by at most ${figure.delayMax} ms, p99 ${figure.delayP99} ms; answer of ${round(figure.bytes / mib, 2)} MiB`,
+      `    each ${figure.peakMiB.join(', ')}; ${figure.ms} ms, ${figure.cpu} ms of processors; event loop late ` +
+        `by at most ${figure.delayMax} ms, p99 ${figure.delayP99} ms; answer of ${round(figure.bytes / mib, 2)} MiB`,
     );
   }
   say('  equal content gave equal bytes and signatures each time');

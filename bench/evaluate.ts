@@ -3,6 +3,7 @@
 // records, modes or messages. On a machine with other work a p99 tells of that work: `machine` is a loop that only
 // waits as long as an evaluation's p50 takes. Prints p50 and p99 per round, and whether p99 is within 0.2 ms.
 import { compileBundle, dryRun, evaluateCall } from 'reeve-agent/rules';
+import { bundleOf } from './contract-bundle.ts';
 import { median } from './numbers.ts';
 import { readOptions } from './options.ts';
 
@@ -65,15 +66,14 @@ const conditions: readonly [yaml: string, byHand: (call: Call) => boolean][] = [
       ),
   ],
 ];
-const rules = Array.from({ length: contracts }, (_, i) => {
-  const when = conditions[i % conditions.length]?.[0];
-  return `  - {id: c${i}, type: pre, tool: "${i % 3 ? '*' : 'write_*'}", when: {${when}}, then: {effect: deny, message: "Denied {args.path}"}}`;
-});
-const yaml = `apiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: bench}\ndefaults: {mode: enforce}\ncontracts:\n${rules.join('\n')}\n`;
-const byHand = rules.map((_, i) => conditions[i % conditions.length]?.[1] ?? (() => false));
+const judges = Array.from(
+  { length: contracts },
+  (_, i) => conditions[i % conditions.length] ?? (['', () => false] as const),
+);
+const byHand = judges.map(([, judge]) => judge);
 
 const started = performance.now();
-const compiled = compileBundle(yaml);
+const compiled = compileBundle(bundleOf(judges.map(([when]) => when)));
 if (!compiled.ok) throw new Error(compiled.problems[0]?.message);
 const { bundle } = compiled;
 const compileMs = performance.now() - started;

@@ -1,10 +1,10 @@
 // A fleet in a store: events of many agents over the last day, and what each agent reports that it runs. Filled through
 // the store's port, because a million events over HTTP take minutes.
+import { dayMs } from '../src/domain/duration.ts';
 import type { EventInput } from '../src/domain/event.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { Store } from '../src/ports/store.ts';
 
-export const dayMs = 86_400_000;
 const env: Env = 'production';
 /** Events stored in one call: posts of many agents together, because only what is stored matters here. */
 const together = 1_000;

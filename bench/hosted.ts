@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { systemClock } from '../adapters/node/clock.ts';
 import { openSqlite } from '../adapters/sqlite/index.ts';
 import { startHub } from '../src/bootstrap/hub.ts';
+import { dayMs } from '../src/domain/duration.ts';
 import type { Store } from '../src/ports/store.ts';
 import { type Admin, adminOf, benchOperatorToken, setUp } from './admin.ts';
 import { agentCount, agentName, makeBatch, runsOfAgent, sessionName } from './batch.ts';
@@ -18,7 +19,6 @@ const goals = { runsMs: 20, agentMs: 10, ingestShare: 0.7 };
 const connections = 32;
 /** The load comes from several tenants, as in bench/ingest.ts. */
 const otherTenants = 4;
-const dayMs = 86_400_000;
 /** Events of one post of an agent, and posts that are stored together. */
 const post = 10;
 const together = 100;
@@ -137,7 +137,8 @@ const filling = performance.now();
 await fill(store, tenant_id, String(revision_hash));
 await store.close();
 say(
-  `${rows} events in ${agentCount * runsOfAgent} runs filled in ${round((performance.now() - filling) / 1000)} s (${statSync(path).size >> 20} MiB)`,
+  `${rows} events in ${agentCount * runsOfAgent} runs filled in ${round((performance.now() - filling) / 1000)} s ` +
+    `(${statSync(path).size >> 20} MiB)`,
 );
 
 const hub = await startHub(config);

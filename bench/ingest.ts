@@ -69,7 +69,8 @@ function rawAppend(dir: string): number {
 
 const hub = await startIngestHub(rows);
 say(
-  `${2 * rows} events filled in ${round(hub.fillMs / 1000)} s (${hub.fileBytes >> 20} MiB); hub started on them in ${round(hub.startMs)} ms`,
+  `${2 * rows} events filled in ${round(hub.fillMs / 1000)} s (${hub.fileBytes >> 20} MiB); hub started on them ` +
+    `in ${round(hub.startMs)} ms`,
 );
 const [loader, reader] = [new HttpClient(), new HttpClient()];
 const { port, keys, cookie } = hub;
@@ -242,7 +243,8 @@ if (json) {
   for (const verdict of verdicts) say(lineOf(verdict));
   say(`  event-loop delay of an idle process at the same time, p99: ${idleDelay} ms`);
   say(
-    `  CPU of the hub per event: ${middle((r) => r.cpu)} µs; processors that others used meanwhile: ${middle((r) => r.otherCpus)} of ${cpus().length}`,
+    `  CPU of the hub per event: ${middle((r) => r.cpu)} µs; processors that others used meanwhile: ` +
+      `${middle((r) => r.otherCpus)} of ${cpus().length}`,
   );
   say(
     `  rate ÷ raw append + fdatasync of the same bytes (${boundGroup} batches each; ${middle((r) => r.rawAppend)} events/s): ${share}`,

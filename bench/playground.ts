@@ -9,6 +9,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
+import { bundleOf } from './contract-bundle.ts';
 import { benchFolder } from './folder.ts';
 import { isMet, lineOf, median, percentile, round } from './numbers.ts';
 import { readOptions } from './options.ts';
@@ -27,12 +28,8 @@ const conditions = [
   'any: [{args.size: {gt: 1000000}}, {args.path: {starts_with: "/proc/"}}]',
 ];
 const text = (salt: number): string => {
-  const rules = Array.from(
-    { length: contracts },
-    (_, i) =>
-      `  - {id: c${i}, type: pre, tool: "${i % 3 ? '*' : 'write_*'}", when: {${conditions[i % conditions.length]}}, then: {effect: deny, message: "Denied {args.path}"}}`,
-  );
-  return `# ${salt}\napiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: bench}\ndefaults: {mode: enforce}\ncontracts:\n${rules.join('\n')}\n`;
+  const whens = Array.from({ length: contracts }, (_, i) => conditions[i % conditions.length] ?? '');
+  return `# ${salt}\n${bundleOf(whens)}`;
 };
 
 /**

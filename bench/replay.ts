@@ -6,6 +6,7 @@ import type { StoredEvent } from '../src/domain/event.ts';
 import { type ReplayReport, reportOf } from '../src/domain/replay.ts';
 import { ReplayCalls } from '../src/domain/replay-call.ts';
 import type { Judged } from '../src/domain/replay-judge.ts';
+import { bundleOf } from './contract-bundle.ts';
 import { lineOf, median, round } from './numbers.ts';
 import { readOptions } from './options.ts';
 
@@ -29,13 +30,8 @@ const conditions: readonly string[] = [
   'all: [{environment: {equals: production}}, {principal.role: {in: [intern, guest]}}]',
   'any: [{args.size: {gt: 1000000}}, {args.path: {starts_with: "/proc/"}}]',
 ];
-const document = (last: string): string => {
-  const contracts = Array.from({ length: 100 }, (_, i) => {
-    const when = i === 99 ? last : conditions[i % conditions.length];
-    return `  - {id: c${i}, type: pre, tool: "${i % 3 ? '*' : 'write_*'}", when: {${when}}, then: {effect: deny, message: "Denied {args.path}"}}`;
-  });
-  return `apiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: bench}\ndefaults: {mode: enforce}\ncontracts:\n${contracts.join('\n')}\n`;
-};
+const document = (last: string): string =>
+  bundleOf([...Array.from({ length: 99 }, (_, i) => conditions[i % conditions.length] ?? ''), last]);
 
 /** Newest first. */
 const events: StoredEvent[] = Array.from({ length: count }, (_, i) => ({

@@ -28,7 +28,8 @@ export const streamRequest = (of: {
   readonly revision: string;
   readonly agent: string;
 }): string =>
-  `GET /api/v1/stream?env=${of.env}&policy_version=${of.revision} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${of.key}\r\nX-Service-Agent-Id: ${of.agent}\r\n\r\n`;
+  `GET /api/v1/stream?env=${of.env}&policy_version=${of.revision} HTTP/1.1\r\nHost: a\r\n` +
+  `Authorization: Bearer ${of.key}\r\nX-Service-Agent-Id: ${of.agent}\r\n\r\n`;
 
 const now = (): string => String(process.hrtime.bigint());
 

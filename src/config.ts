@@ -6,6 +6,7 @@ import { aiPricesOf, isHttpUrl } from './bootstrap/ai-prices.ts';
 import { readOidc } from './bootstrap/oidc-settings.ts';
 import { settings } from './bootstrap/settings.ts';
 import type { AiPrices, AiProvider } from './domain/ai.ts';
+import { hourMs } from './domain/duration.ts';
 
 export { helpText, settings } from './bootstrap/settings.ts';
 
@@ -249,7 +250,7 @@ export function readConfig(env: Environment = process.env): Config {
     operatorToken: operator || null,
     operatorTokens: operatorTokens === 'on',
     oidc: readOidc(get, fail, baseUrl),
-    sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * 3_600_000,
+    sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * hourMs,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,
     approvalsPerMinute: int('APPROVALS_PER_MINUTE', 1, 1_000_000),

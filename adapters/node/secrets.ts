@@ -74,6 +74,20 @@ function uuids(random: (bytes: Buffer) => Buffer): () => string {
   };
 }
 
+/** A namespace that is no UUID counts with its UTF-8 bytes. */
+function namedUuid(namespace: string, name: string): string {
+  const hex = namespace.replaceAll('-', '');
+  const isUuid = /^[0-9a-f]{32}$/i.test(hex);
+  const bytes = hash(
+    'sha1',
+    Buffer.concat([Buffer.from(hex, isUuid ? 'hex' : 'utf8'), Buffer.from(name)]),
+    'buffer',
+  );
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
 const digest = (text: string | Uint8Array): Buffer => hash('sha256', text, 'buffer');
 
 /**
@@ -102,6 +116,7 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
       const drawn = bytes > 64 ? randomBytes(bytes) : random(Buffer.allocUnsafe(bytes));
       return drawn.toString('base64url');
     },
+    namedUuid,
     sha256: (input) => hash('sha256', input, 'hex'),
     hmac: (key, input) => createHmac('sha256', key).update(input).digest('hex'),
     equal: (a, b) => timingSafeEqual(digest(a), digest(b)),

@@ -1,6 +1,7 @@
 // What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per
 // node. Puts them together.
 import { randomUUID } from 'node:crypto';
+import { hourMs } from '../../src/domain/duration.ts';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Leases } from '../../src/ports/leases.ts';
@@ -62,7 +63,7 @@ export interface RedisParts {
 }
 
 const timeoutMs = 2000;
-const defaultRetention: Retention = { keepMs: 3_600_000, keepFrames: 2000, keepBytes: 64 * 2 ** 20 };
+const defaultRetention: Retention = { keepMs: hourMs, keepFrames: 2000, keepBytes: 64 * 2 ** 20 };
 
 /**
  * Connects and begins to hear control messages.

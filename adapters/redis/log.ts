@@ -2,6 +2,7 @@
 // position of the last entry that was trimmed (or a moment before the first one). A position that is neither the floor
 // nor an entry was trimmed or belongs to a log that is lost. An entry names the one before it, so that a reader sees
 // what it missed.
+import { dayMs } from '../../src/domain/duration.ts';
 import type { Audience } from '../../src/domain/frame.ts';
 import type { Position } from '../../src/domain/position.ts';
 import { idempotencyMs } from '../../src/ports/broadcast.ts';
@@ -17,7 +18,7 @@ export interface Retention {
 }
 
 /** How long a log that nobody publishes to or follows keeps its place. */
-const idleMs = 24 * 3_600_000;
+const idleMs = dayMs;
 /** A page of a replay: so many frames at most, and about so many bytes. */
 const pageSize = 500;
 const pageBytes = 2 ** 22;

@@ -3,6 +3,7 @@
 // nothing else.
 import { decode, Encoder } from '@msgpack/msgpack';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
+import { dayMs } from '../../src/domain/duration.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -29,7 +30,7 @@ export interface MessageBusOptions {
 }
 
 export const group = 'owners';
-const streamIdleMs = 24 * 3_600_000;
+const streamIdleMs = dayMs;
 const replyIdleMs = 60_000;
 
 type Wire = readonly [string, string, 0 | 1, string, string, string, unknown];

@@ -28,7 +28,8 @@ export const identityOf = (db: Database): Identity => ({
 const lost = (path: string, what: string): HubError =>
   new HubError(
     'conflict',
-    `${path} ${what}, but the file hub.id beside it says that a hub was set up in this folder: the database was removed, or copied without its -wal file. Put it back or restore a back-up; to begin anew, empty the folder.`,
+    `${path} ${what}, but the file hub.id beside it says that a hub was set up in this folder: the database was ` +
+      'removed, or copied without its -wal file. Put it back or restore a back-up; to begin anew, empty the folder.',
   );
 
 /** @throws HubError('conflict') when a hub was set up in the folder and there is no database (any more) */
@@ -51,6 +52,7 @@ export function checkIdentity(path: string, { id, isSetUp }: Identity, file: Hub
   if (kept === id) return;
   throw new HubError(
     'conflict',
-    `${path} is the database of hub ${id}, but the file hub.id beside it says ${kept}. Put back the database that belongs to this folder; if this one is meant to replace it, remove hub.id.`,
+    `${path} is the database of hub ${id}, but the file hub.id beside it says ${kept}. Put back the database ` +
+      'that belongs to this folder; if this one is meant to replace it, remove hub.id.',
   );
 }

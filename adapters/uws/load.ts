@@ -20,7 +20,8 @@ export async function loadUws(
     throw new HubError(
       'unavailable',
       `The native HTTP server (uWebSockets.js) does not load on Node ${process.version}, ${process.platform} ${process.arch}: ` +
-        `it needs Node 20 and, on Linux, glibc 2.27 or newer, or Node 22 or 24 and glibc 2.38 (not musl). ${why}${why.endsWith('.') ? '' : '.'}`,
+        'it needs Node 20 and, on Linux, glibc 2.27 or newer, or Node 22 or 24 and glibc 2.38 (not musl). ' +
+        `${why}${why.endsWith('.') ? '' : '.'}`,
     );
   }
 }

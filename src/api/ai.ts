@@ -152,7 +152,8 @@ export const aiRoutes = routes({
     ...assist,
     path: '/api/ai/assist',
     summary:
-      'An answer as server-sent events: content_chunk, tool_call_start, tool_call_result, usage, then [DONE]; or error. 503 while nothing is configured',
+      'An answer as server-sent events: content_chunk, tool_call_start, tool_call_result, usage, then [DONE]; or ' +
+      'error. 503 while nothing is configured',
   },
   assistContracts: {
     ...assist,

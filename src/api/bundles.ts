@@ -198,7 +198,8 @@ export const bundleRoutes = routes({
     auth: ['cookie'],
     tag: 'deployments',
     summary:
-      'How far a deployment has come among the connected agents that follow its bundle, and who does not run it yet; next_cursor names the next page of these',
+      'How far a deployment has come among the connected agents that follow its bundle, and who does not run it ' +
+      'yet; next_cursor names the next page of these',
     params: z.object({ deployment_id: uuid }),
     query: z.object({ limit: intQuery(1, 500).default(100), cursor: text(4096, 1).optional() }),
     status: 200,

@@ -108,7 +108,8 @@ export const channelRoutes = routes({
     role: 'admin',
     tag: 'notifications',
     summary:
-      'Change a channel: what is absent is kept, filters null clears them, config replaces the whole but for secrets that are absent or masked',
+      'Change a channel: what is absent is kept, filters null clears them, config replaces the whole but for ' +
+      'secrets that are absent or masked',
     params,
     body: z.object({
       name: line(100).optional(),

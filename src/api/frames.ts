@@ -40,7 +40,8 @@ const decided = approvalStatus.extract(['approved', 'denied']);
 
 const contractUpdate = event(
   'contract_update',
-  'A bundle is deployed to an environment, or its deployment is signed with a new key. An agent gets those of its environment, or of the bundle it follows; also at connect, when what it runs is not what is deployed.',
+  'A bundle is deployed to an environment, or its deployment is signed with a new key. An agent gets those of ' +
+    'its environment, or of the bundle it follows; also at connect, when what it runs is not what is deployed.',
   {
     bundle_name: z.string(),
     version,
@@ -167,7 +168,9 @@ export const consoleDashboardFrames = {
   ),
   fleet_changed: event(
     'fleet_changed',
-    'Only with `include=fleet`: how many agents are connected to an environment, and how many of them run what is deployed, something else, or do not say. At connect for each environment, then when it changes, at most once a second each.',
+    'Only with `include=fleet`: how many agents are connected to an environment, and how many of them run what ' +
+      'is deployed, something else, or do not say. At connect for each environment, then when it changes, at most ' +
+      'once a second each.',
     { env, connected: agents, current: agents, drift: agents, unknown: agents },
   ),
   signing_key_rotated: event('signing_key_rotated', 'The signing key is replaced.', { public_key: hex(64) }),

@@ -19,7 +19,8 @@ export const impactRoutes = routes({
     auth: ['cookie'],
     tag: 'bundles',
     summary:
-      'What a deploy of a text, or of a saved composition, would change: contracts added, removed, tightened, loosened, changed otherwise; and what connected agents run now. Deploys nothing',
+      'What a deploy of a text, or of a saved composition, would change: contracts added, removed, tightened, ' +
+      'loosened, changed otherwise; and what connected agents run now. Deploys nothing',
     body: z
       .object({
         yaml_content: yamlContent.optional(),

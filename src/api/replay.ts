@@ -1,5 +1,4 @@
 // Routes of replays: what a document would have decided on the calls that agents reported, against what is deployed.
-
 import { z } from 'zod';
 import { limits } from '../domain/limit.ts';
 import { doubts } from '../domain/replay-judge.ts';
@@ -146,7 +145,8 @@ export const replayRoutes = routes({
     auth: ['cookie'],
     tag: 'compositions',
     summary:
-      'What a saved composition would have decided on the newest calls that agents reported, against what is deployed under its name. Deploys nothing',
+      'What a saved composition would have decided on the newest calls that agents reported, against what is ' +
+      'deployed under its name. Deploys nothing',
     params: z.object({ name: z.string().max(512) }),
     body: z.object(scope),
     reads: true,

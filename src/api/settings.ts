@@ -48,7 +48,8 @@ export const settingRoutes = routes({
     role: 'admin',
     tag: 'settings',
     summary:
-      'Make a new signing key and sign every current deployment with it; agents get the new signatures. With compromised, the old key does not vouch for the new one, and agents that pinned it must be pinned again',
+      'Make a new signing key and sign every current deployment with it; agents get the new signatures. With ' +
+      'compromised, the old key does not vouch for the new one, and agents that pinned it must be pinned again',
     body: z.object({ compromised: z.boolean().optional() }),
     optionalBody: true,
     status: 201,

@@ -2,6 +2,7 @@
 // who signs in may change it; a key that is kept never goes to another provider or address than the one it was entered
 // for.
 import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../domain/ai.ts';
+import { dayMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import { type CountLimit, limits } from '../domain/limit.ts';
 import { OutboundError } from '../domain/outbound.ts';
@@ -43,7 +44,6 @@ export interface AiSettings {
 }
 
 const testMs = 30_000;
-const dayMs = 24 * 3_600_000;
 
 const hello = [{ role: 'user', content: 'Say ok.' }] as const;
 

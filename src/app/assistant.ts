@@ -1,6 +1,7 @@
 // AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and
 // descriptions of contracts.
 import { AiError } from '../domain/ai.ts';
+import { dayMs, minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/library.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -66,7 +67,6 @@ export interface Assistant {
   describe(principal: Principal, contract: DescribedContract): Promise<string>;
 }
 
-const minuteMs = 60_000;
 /** Answers of a tenant that are under way at once, on one node. */
 const maxAtOnce = 8;
 /** An answer as a whole. */
@@ -82,7 +82,7 @@ const maxResult = 8_000;
 const describeMs = 15_000;
 const describeTokens = 150;
 const maxDescription = 500;
-const weekMs = 7 * 24 * 3_600_000;
+const weekMs = 7 * dayMs;
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'evaluator' | 'log' | 'settings'> & {
   readonly access: AiAccess;

@@ -8,6 +8,7 @@ import {
   headType,
   type SignedHead,
 } from '../domain/audit.ts';
+import { dayMs } from '../domain/duration.ts';
 import { envelopeBytes } from '../domain/envelope.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -62,7 +63,6 @@ export interface AuditLog {
 /** Days that are listed when no time is named. */
 const usualDays = 30;
 const maxExportBytes = 8 * 1024 * 1024;
-const dayMs = 24 * 3_600_000;
 /** Links that go in one step: other writes wait as long. */
 const retainedAtOnce = 500;
 const utf8 = new TextEncoder();
@@ -102,8 +102,7 @@ export function createAuditLog({
       requireRole(principal, 'viewer');
       const { actions, subjects, everything } = question;
       const usual = everything || actions !== null || subjects !== null ? null : feedSubjects;
-      const from =
-        question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * 24 * 3_600_000;
+      const from = question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * dayMs;
       return store.audit.feed(
         principal.tenantId,
         { from, to: question.to, actor: question.actor, actions, subjects: subjects ?? usual },

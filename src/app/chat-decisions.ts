@@ -2,6 +2,7 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import { type Approval, asSeen } from '../domain/approval.ts';
 import type { ChannelConfig, ChannelKind, ConfigOf } from '../domain/channel.ts';
+import { dayMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import type { Notice } from '../domain/notice.ts';
 import type { Channels, OpenChannel } from './channels.ts';
@@ -63,7 +64,7 @@ const maxTried = 200;
 const maxOfApproval = 300;
 const maxName = 200;
 /** Milliseconds: how long a callback is remembered, and after which one whose node died is carried out again. */
-const rememberedMs = 24 * 3_600_000;
+const rememberedMs = dayMs;
 const runsMs = 10_000;
 
 const isOf = <K extends ChannelKind>(config: ChannelConfig, kind: K): config is ConfigOf<K> =>

@@ -13,6 +13,7 @@ import {
   toolStatuses,
 } from '../domain/coverage.ts';
 import type { Deployment } from '../domain/deployment.ts';
+import { dayMs } from '../domain/duration.ts';
 import { notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -21,7 +22,6 @@ import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
 import type { Rulings } from './rulings.ts';
 
-const dayMs = 24 * 3_600_000;
 /** Registrations, and manifests, read at once. */
 const atOnce = 2000;
 const manifestsAtOnce = 200;

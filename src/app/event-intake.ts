@@ -4,6 +4,7 @@ import { environmentKey } from '../../actors/protocol.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
 import { callIdOf, sessionOf } from '../domain/decision-event.ts';
+import { hourMs } from '../domain/duration.ts';
 import type { AgentManifest, EventInput, Ingested } from '../domain/event.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
 import { type CountLimit, fewEvents, limits } from '../domain/limit.ts';
@@ -53,7 +54,6 @@ export interface EventIntake {
 const storedAtOnce = 1000;
 /** Agents, sessions and hours that they are of: stores keep what is told of each, which costs more than an event. */
 const placesAtOnce = 100;
-const hourMs = 3_600_000;
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock'> & { readonly lastSeen: LastSeen };
 
@@ -98,10 +98,8 @@ export function createEventIntake(ports: Ports): EventIntake {
     batch.events = [];
     let accepted = 0;
     let duplicates = 0;
-    let isFirst = true;
-    for (const part of partsOf(events)) {
-      if (!isFirst) await turns.next(Number.POSITIVE_INFINITY);
-      isFirst = false;
+    for (const [i, part] of partsOf(events).entries()) {
+      if (i > 0) await turns.next(Number.POSITIVE_INFINITY);
       const ingested = await store.events.ingest({ tenantId, env, receivedAt, events: part });
       accepted += ingested.accepted;
       duplicates += ingested.duplicates;
@@ -179,25 +177,24 @@ function takeOutOfScope(
 }
 
 /** The events in parts that are stored in one go, in their order. */
-function* partsOf(events: readonly EventInput[]): Generator<readonly EventInput[]> {
+function partsOf(events: readonly EventInput[]): (readonly EventInput[])[] {
   // So few are of few places.
-  if (events.length <= placesAtOnce) {
-    if (events.length > 0) yield events;
-    return;
-  }
+  if (events.length <= placesAtOnce) return [events];
+  const parts: (readonly EventInput[])[] = [];
   let from = 0;
   let places = new Set<string>();
   for (const [i, event] of events.entries()) {
     const hour = Math.floor(event.timestamp / hourMs);
     const place = JSON.stringify([event.agent_id, sessionOf(event), hour]);
     if (i - from >= storedAtOnce || (places.size >= placesAtOnce && !places.has(place))) {
-      yield events.slice(from, i);
+      parts.push(events.slice(from, i));
       from = i;
       places = new Set();
     }
     places.add(place);
   }
-  if (from < events.length) yield events.slice(from);
+  parts.push(events.slice(from));
+  return parts;
 }
 
 /** A key may write events of any agent: those of another than the request's own say whose request it was. */

@@ -1,6 +1,7 @@
 // Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job
 // (jobs/purge.ts).
 import { auditActor } from '../domain/audit.ts';
+import { dayMs } from '../domain/duration.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/events.ts';
@@ -13,7 +14,6 @@ import type { AppPorts } from './ports.ts';
 const slice = 1000;
 /** A request removes for so long, in milliseconds; what is left then is removed by a job. */
 const maxMs = 10_000;
-const dayMs = 24 * 3_600_000;
 
 /** The job's queue. */
 export const purgeQueue = 'purge';

@@ -1,5 +1,6 @@
 // Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it
 // says; while it is away those of the last 24 hours go on being good.
+import { dayMs, minuteMs } from '../domain/duration.ts';
 import { HubError, refused } from '../domain/error.ts';
 import { displayIn, type OidcSettings, roleIn, textAt } from '../domain/oidc.ts';
 import type { OperatorRole } from '../domain/principal.ts';
@@ -26,13 +27,12 @@ export interface IdentityProviderPorts {
   readonly log: Log;
 }
 
-const minute = 60_000;
 const timeoutMs = 5_000;
 const maxBytes = 256 * 1024;
 /** However short or long the provider says. */
-const [minFreshMs, maxFreshMs] = [5 * minute, 24 * 60 * minute];
+const [minFreshMs, maxFreshMs] = [5 * minuteMs, dayMs];
 /** How long keys are good that cannot be fetched anew. */
-const staleMs = 24 * 60 * minute;
+const staleMs = dayMs;
 /** Between two looks for a key that a token names and nobody knows. */
 const againMs = 30_000;
 

@@ -1,6 +1,7 @@
 // Signing in and out with a password. The token is known to the browser alone; the store holds its SHA-256. Who may try
 // is decided in login-attempts.ts. Each login, and each minute of failed ones of an account, is recorded.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
+import { minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import type { OwnLimits } from '../domain/limit.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
@@ -35,7 +36,6 @@ export interface Logins {
   signOut(token: string): Promise<void>;
 }
 
-const minuteMs = 60_000;
 /** Accounts whose failures are counted at once. */
 const maxAccounts = 10_000;
 

@@ -3,6 +3,7 @@
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Registration } from '../domain/agent.ts';
 import { callerNames } from '../domain/caller-name.ts';
+import { hourMs, minuteMs } from '../domain/duration.ts';
 import { type Env, hash32 } from '../domain/ids.ts';
 import type { AgentStore } from '../ports/agents.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -61,8 +62,6 @@ function giveBack({ living, portion }: Extract<Place, { granted: true }>, made: 
   else portion.left++;
 }
 
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
 /** Until living agents are counted again: others may have registered or retired some. Sooner near the cap. */
 const countedMs = 30_000;
 const countedNearMs = 5_000;

@@ -3,6 +3,7 @@
 // nothing.
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import type { BundleVersion } from '../domain/deployment.ts';
+import { dayMs } from '../domain/duration.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import { type CountLimit, limits } from '../domain/limit.ts';
@@ -83,7 +84,6 @@ export interface Replays {
   run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay>;
 }
 
-const dayMs = 24 * 3_600_000;
 const usualWindowMs = 7 * dayMs;
 /** Calls read and judged at once. */
 const portion = 1000;

@@ -4,6 +4,7 @@ import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '.
 import { scopeTest } from '../domain/agent-scope.ts';
 import type { Principal } from '../domain/principal.ts';
 import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../domain/run.ts';
+import { sample } from '../domain/sample-run.ts';
 import type { AgentPlace } from '../ports/agents.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import type { Run, RunFilter, RunPageRequest } from '../ports/runs.ts';
@@ -44,6 +45,7 @@ export interface Runs {
   agents(principal: Principal, page: PageRequest): Promise<AgentPage>;
   /**
    * With its newest runs. Null when it is not registered, or was last seen in another environment than the principal's.
+   * The agent of the sample run is registered nowhere and shown all the same while its run is there.
    */
   agent(
     principal: Principal,
@@ -116,6 +118,50 @@ export function createRuns(ports: Ports): Runs {
     );
   }
 
+  /** The agent of the sample run as that tells of it: nobody registered it. Null where there is none. */
+  async function sampleAgent({ tenantId, env }: Principal): Promise<AgentView | null> {
+    const at = time();
+    const { agentId, sessionId } = sample;
+    const run = await store.runs.get(tenantId, { agentId, sessionId }, at.now);
+    if (!run?.sample || (env !== null && run.env !== env)) return null;
+    const { startedAt: createdAt, lastActivityAt: lastSeenAt, pendingApprovals } = run;
+    const lastEventAt = run.facts?.last.at ?? null;
+    const policyVersion = run.facts?.version?.policyVersion ?? null;
+    const ruleset = await names.resolve(tenantId, run.env, policyVersion);
+    const health = agentHealth(
+      { runs: [run], pendingApprovals, lastSeenAt, lastEventAt, connected: false },
+      { ...at, agentStaleAfterMs: settings.agentStaleMs },
+    );
+    const bundleName = ruleset?.name ?? null;
+    return {
+      registration: {
+        id: agentId,
+        tenantId,
+        agentId,
+        displayName: null,
+        tags: {},
+        bundleName: null,
+        lastEnv: run.env,
+        lastSeenAt,
+        createdAt,
+        retiredAt: null,
+      },
+      env: run.env,
+      resolution: { bundleName, source: 'none', ruleId: null, rulePattern: null },
+      state: {
+        streams: 0,
+        connectedAt: null,
+        bundleName,
+        policyVersion,
+        version: ruleset?.version ?? null,
+        status: 'unknown',
+      },
+      lastEventAt,
+      ruleset,
+      health,
+    };
+  }
+
   const isSeen = ({ env }: Principal, agent: Pick<FleetAgent, 'env'>): boolean =>
     env === null || agent.env === env;
 
@@ -171,10 +217,10 @@ export function createRuns(ports: Ports): Runs {
     async agent(principal, agentId) {
       const { tenantId, env } = principal;
       const found = await fleet.get(tenantId, agentId);
-      if (!found || !isSeen(principal, found)) return null;
+      if (found ? !isSeen(principal, found) : agentId !== sample.agentId) return null;
       const at = time();
-      const [[agent], runs] = await Promise.all([
-        agentViews(tenantId, [found]),
+      const [agent, runs] = await Promise.all([
+        found ? agentViews(tenantId, [found]).then(([view]) => view) : sampleAgent(principal),
         store.runs.list(tenantId, { env, agentId }, { limit: shownRuns, offset: 0 }, at),
       ]);
       if (!agent) return null;

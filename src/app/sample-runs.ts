@@ -23,7 +23,8 @@ export interface SampleRun {
 
 export interface SampleRuns {
   /**
-   * `created`: it was not there. Safe to repeat, also at once.
+   * `created`: it was not there. Safe to repeat, also at once: a call that comes while another of the workspace is
+   * under way is answered with it, and is not counted.
    * @throws HubError unavailable (signing_unavailable), rate_limited and others
    */
   ensure(principal: Principal, count: CountLimit): Promise<SampleRun & { readonly created: boolean }>;
@@ -34,11 +35,11 @@ export interface SampleRuns {
 }
 
 const maxUnderWay = 1_000;
-/**
- * Milliseconds after it was made in which asking for it again is not counted: many asked at once, and some come a
- * little later.
- */
-const burstMs = 5_000;
+
+interface Ensured {
+  readonly created: boolean;
+  readonly runId: string;
+}
 
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings'> & {
   readonly rulesets: Rulesets;
@@ -54,14 +55,13 @@ export function createSampleRuns({
 }: Ports): SampleRuns {
   const idOf = (tenantId: string, what: string): string =>
     contentId(secrets.sha256(JSON.stringify([tenantId, 'sample-run', what])));
-  const underWay = new BoundedMap<Promise<unknown>>(maxUnderWay);
-  const madeLately = new BoundedMap<true>(maxUnderWay);
+  const underWay = new BoundedMap<Promise<Ensured>>(maxUnderWay);
   const { agentId, sessionId, env } = sample;
 
   const runOf = (tenantId: string): SampleRun => ({
     agentId,
     sessionId,
-    runId: idOf(tenantId, 'run'),
+    runId: secrets.namedUuid(tenantId, 'sample-run'),
     rulesetName: sample.ruleset,
     approvalId: idOf(tenantId, 'approval'),
   });
@@ -143,33 +143,31 @@ export function createSampleRuns({
     await store.events.ingest({ tenantId, env, receivedAt: now, events, sample: true });
   }
 
-  /** True when it was not there. What a process that died left of a removal is cleared away first. */
-  async function makeUnlessThere(tenantId: string, count: CountLimit): Promise<boolean> {
-    if (!madeLately.get(tenantId, clock.monotonic())) await count(limits.sampleRuns);
+  /** What a process that died left of a removal is cleared away first. */
+  async function makeUnlessThere(tenantId: string, count: CountLimit): Promise<Ensured> {
+    await count(limits.sampleRuns);
+    const { approvalId, runId } = runOf(tenantId);
     const [found, approval] = await Promise.all([
       store.runs.get(tenantId, { agentId, sessionId }, clock.now()),
-      store.approvals.get(tenantId, runOf(tenantId).approvalId),
+      store.approvals.get(tenantId, approvalId),
     ]);
-    if (found?.facts && approval) return false;
+    // One that an earlier version of the hub made has another id, and keeps it for as long as it is there.
+    if (found?.facts && approval) return { created: false, runId: found.facts.runId ?? runId };
     if (found?.facts) await store.events.removeSample(tenantId);
     await make(tenantId);
-    madeLately.set(tenantId, true, clock.monotonic() + burstMs);
-    return true;
+    return { created: true, runId };
   }
 
   return {
     async ensure({ tenantId }, count) {
       const run = runOf(tenantId);
       const same = underWay.get(tenantId, clock.monotonic());
-      if (same) {
-        await same;
-        return { ...run, created: false };
-      }
+      if (same) return { ...run, runId: (await same).runId, created: false };
       // Registered before anything is awaited, so that of any number of calls one makes it.
       const making = makeUnlessThere(tenantId, count);
       underWay.set(tenantId, making, Number.POSITIVE_INFINITY);
       try {
-        return { ...run, created: await making };
+        return { ...run, ...(await making) };
       } finally {
         underWay.delete(tenantId);
       }

@@ -1,4 +1,5 @@
 // Statistics of what contracts decided, from the store's summaries.
+import { dayMs, hourMs, minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -7,10 +8,6 @@ import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
 import type { Rulings } from './rulings.ts';
 import type { SampleRuns } from './sample-runs.ts';
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 const floorMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
 

@@ -1,5 +1,4 @@
 // One node of a cluster: MongoDB, Redis, and actors that this node shares with the others.
-
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
@@ -8,6 +7,7 @@ import { openBullJobs } from '../../adapters/bullmq/index.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
+import { hourMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import { type Audience, type Control, environmentIn } from '../domain/frame.ts';
 import { shardCount } from '../domain/ids.ts';
@@ -26,7 +26,7 @@ const loopMs = 6000;
 const missedMs = 2 * leaseRenewMs;
 /** A node that this one never heard of has so much longer to appear. */
 const strangerMs = memberMs;
-const forgetMs = 2 * 3_600_000;
+const forgetMs = 2 * hourMs;
 /** Together 10 s: while Redis is away for longer all leases end, and who takes them tells of it again. */
 const wakeAttempts = 20;
 const wakeAgainMs = 500;

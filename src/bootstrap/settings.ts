@@ -28,7 +28,8 @@ export const settings: readonly Setting[] = [
   setting(
     'SETUP_TOKEN',
     '',
-    'What first-run setup must present (field setup_token or header X-Setup-Token), 16 characters or more; without one, and listening to other machines, the hub prints one for them',
+    'What first-run setup must present (field setup_token or header X-Setup-Token), 16 characters or more; ' +
+      'without one, and listening to other machines, the hub prints one for them',
   ),
   setting(
     'OPERATOR_TOKEN',
@@ -182,7 +183,8 @@ export const settings: readonly Setting[] = [
   setting(
     'DISK_RESERVE_BYTES',
     '',
-    'Bytes of the disk of DATA_DIR that events leave free for decisions; 0 for none; when absent 5 % of it, 4 MiB to 512 MiB (embedded mode)',
+    'Bytes of the disk of DATA_DIR that events leave free for decisions; 0 for none; when absent 5 % of it, 4 ' +
+      'MiB to 512 MiB (embedded mode)',
   ),
   setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
   setting('REDIS_URL', '', 'See MONGODB_URL'),

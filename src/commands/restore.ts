@@ -49,13 +49,15 @@ const secretWords: { readonly [S in SecretState]: string } = {
   in_folder: 'Its master secret was not in the back-up; the secret.key of the folder is the right one.',
   in_environment: 'Its master secret was not in the back-up; the SECRET_KEY that is set is the right one.',
   missing:
-    'Its master secret was not in the back-up: start the hub with the SECRET_KEY that it had, or put its secret.key into DATA_DIR. Without it the hub does not start.',
+    'Its master secret was not in the back-up: start the hub with the SECRET_KEY that it had, or put its ' +
+    'secret.key into DATA_DIR. Without it the hub does not start.',
 };
 
 const renumberedWords = (count: number): string =>
   count === 0
     ? ''
-    : `Current deployments: ${count}, with new sequences, so that agents take them also in place of newer ones that they run. Deploy again what came later.`;
+    : `Current deployments: ${count}, with new sequences, so that agents take them also in place of newer ones ` +
+      'that they run. Deploy again what came later.';
 const keptWords =
   'The deployments keep their sequences: agents that ran a newer one keep it until its bundle is deployed again.';
 

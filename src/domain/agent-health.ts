@@ -1,5 +1,6 @@
 // The health of an agent: one word for whether a person must look at it, from its newest runs and when it was last
 // seen. Pure.
+import { dayMs } from './duration.ts';
 import { type RunStanding, type RunStatus, runStatus, type StatusTime } from './run.ts';
 
 export const healthStatuses = ['healthy', 'stale', 'blocked', 'approval_pending'] as const;
@@ -34,7 +35,7 @@ export interface AgentHealth {
 }
 
 /** Runs without activity for so long do not count. */
-export const healthWindowMs = 86_400_000;
+export const healthWindowMs = dayMs;
 
 /**
  * The first that holds: an approval waits; the newest run is blocked, or one is and none is active; nothing was heard

@@ -1,6 +1,7 @@
 // Decision events: one vocabulary for what became of a call, whichever API reported it, and the flat form of the hosted
 // API. Pure.
 import { canonicalJson } from './canonical-json.ts';
+import { dayMs } from './duration.ts';
 import type { EventInput } from './event.ts';
 import { depthOf, type RepairContext, type Repaired, repairEvent } from './event-repair.ts';
 import { maxJsonDepth } from './json.ts';
@@ -131,7 +132,6 @@ export function verdictFilter(words: readonly string[]): VerdictFilter | null {
   return { any: [...any], others };
 }
 
-const dayMs = 86_400_000;
 /**
  * An event from further in the future than this is refused: the agent's clock is wrong, and it would be the newest for
  * long.

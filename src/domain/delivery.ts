@@ -1,5 +1,6 @@
 // Deliveries: one notification on its way to one channel, attempt by attempt. The record and its state machine. Pure:
 // time is an argument.
+import { dayMs, hourMs } from './duration.ts';
 
 /** `expired` takes the buttons off a message whose approval timed out. */
 export const deliveryEvents = ['requested', 'decided', 'expired'] as const;
@@ -75,16 +76,16 @@ export interface Delivery {
 }
 
 /** A decision is tried for so long; a request only until its approval ends. */
-export const giveUpMs = 72 * 3_600_000;
+export const giveUpMs = 72 * hourMs;
 /** Attempts whose record is kept. */
 export const keptAttempts = 20;
 /** What has ended is kept for so long. */
-export const keptDeliveriesMs = 30 * 24 * 3_600_000;
+export const keptDeliveriesMs = 30 * dayMs;
 
 const firstWaitMs = 5_000;
-const longestWaitMs = 6 * 3_600_000;
+const longestWaitMs = 6 * hourMs;
 /** A receiver may ask for a longer wait than ours, up to this. */
-const longestAskedMs = 24 * 3_600_000;
+const longestAskedMs = dayMs;
 
 /**
  * 5 s, then three times as long each time up to six hours, and up to a quarter more so that many do not come at once.

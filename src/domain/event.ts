@@ -187,7 +187,8 @@ export const maxSearchMs = 6000;
 export const searchTimeout = (): HubError =>
   new HubError(
     'search_timeout',
-    `The search took longer than ${maxSearchMs / 1000} seconds and was ended. Ask for less: a shorter time range, an agent, a tool or a verdict.`,
+    `The search took longer than ${maxSearchMs / 1000} seconds and was ended. Ask for less: a shorter time ` +
+      'range, an agent, a tool or a verdict.',
   );
 
 export interface Ingested {

@@ -14,7 +14,8 @@ export const withExactNumbers = (json: string): string =>
     ? json.replace(textsAndNumbers, (token) => (losesDigits(token) ? `"${token}"` : token))
     : json;
 
-const losesDigits = (token: string): boolean =>
+/** True for the digits of a whole number that a double does not hold. */
+export const losesDigits = (token: string): boolean =>
   token.length >= 16 && /^-?\d+$/.test(token) && written(Number(token)) !== token;
 
 /** A whole number as JSON.stringify writes it, without an exponent. */

@@ -1,4 +1,5 @@
 // Which document an agent runs, as far as its fetches tell: the one name that it fetched within a day. Pure.
+import { dayMs } from './duration.ts';
 
 /** What is remembered of an agent's fetches. Times are epoch milliseconds. */
 export interface FetchedRuleset {
@@ -10,7 +11,7 @@ export interface FetchedRuleset {
 }
 
 /** How long a fetch counts. */
-export const fetchedMs = 24 * 3_600_000;
+export const fetchedMs = dayMs;
 
 /** What two nodes remember of one agent, or what is remembered and a new fetch, as one. */
 export function mergedFetches(one: FetchedRuleset | null, other: FetchedRuleset): FetchedRuleset {

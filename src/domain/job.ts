@@ -1,5 +1,6 @@
 // What a background job is: its bounds, its waits after failures, and the way to give up. Keeps and runs none
 // (ports/jobs.ts).
+import { dayMs, hourMs } from './duration.ts';
 import { HubError } from './error.ts';
 import { isWellFormed } from './ids.ts';
 
@@ -42,7 +43,7 @@ export const keptDeadJobs = 10_000;
  * @param random in [0, 1)
  */
 export function jobBackoff(
-  { backoffMs = 1000, longestBackoffMs = 3_600_000 }: Pick<Job, 'backoffMs' | 'longestBackoffMs'>,
+  { backoffMs = 1000, longestBackoffMs = hourMs }: Pick<Job, 'backoffMs' | 'longestBackoffMs'>,
   failures: number,
   random: number,
 ): number {
@@ -74,13 +75,13 @@ export const jobProgress = (value: unknown): unknown => JSON.parse(textOf(value,
  * @throws HubError('internal') for one outside the bounds
  */
 export function checkedJob(job: Job): Required<Job> {
-  const { id, queue, runAt, maxAttempts, backoffMs = 1000, longestBackoffMs = 3_600_000 } = job;
+  const { id, queue, runAt, maxAttempts, backoffMs = 1000, longestBackoffMs = hourMs } = job;
   if (id.length < 1 || id.length > 200 || !isWellFormed(id))
     throw wrong('its id has not 1 to 200 characters');
   if (!/^[a-z0-9_-]{1,50}$/.test(queue)) throw wrong('its queue is no name');
   if (!between(runAt, 0, Number.MAX_SAFE_INTEGER)) throw wrong('its time is no instant');
   if (!between(maxAttempts, 1, 1000)) throw wrong('its attempts are not 1 to 1,000');
-  if (!between(backoffMs, 1, longestBackoffMs) || !between(longestBackoffMs, 1, 30 * 24 * 3_600_000)) {
+  if (!between(backoffMs, 1, longestBackoffMs) || !between(longestBackoffMs, 1, 30 * dayMs)) {
     throw wrong('its waits do not fit');
   }
   const payload = JSON.parse(textOf(job.payload, 'payload', maxPayload));

@@ -1,7 +1,7 @@
 // JSON from outside as plain values, with its bounds: UTF-8, depth, keys that reach into prototypes, surrogates, finite
 // numbers. Knows no schema.
 import { HubError } from './error.ts';
-import { withExactNumbers } from './exact-numbers.ts';
+import { mayLoseDigits, withExactNumbers } from './exact-numbers.ts';
 import { isWellFormed } from './ids.ts';
 
 export const maxJsonDepth = 64;
@@ -21,20 +21,35 @@ export interface ParsedJson {
   readonly suspect: boolean;
 }
 
+/** A value that was not looked into. */
+export interface LooseJson {
+  /** Whole numbers that a double cannot hold are texts of their digits. */
+  readonly value: unknown;
+  /** The same with those numbers rounded; undefined when there are none. */
+  readonly rounded: unknown;
+}
+
 /**
  * Parses without looking inside: `measureJson` does.
  * @param exact whether whole numbers that a double cannot hold come as texts of their digits
  * @throws HubError invalid_json
  */
 export function parseJson(bytes: Uint8Array, exact = false): ParsedJson {
-  let text: string;
+  const text = textOf(bytes);
+  return { value: parsed(exact ? withExactNumbers(text) : text), suspect: surrogateEscape.test(text) };
+}
+
+function textOf(bytes: Uint8Array): string {
   try {
-    text = utf8.decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw invalid('it is not UTF-8 text');
   }
+}
+
+function parsed(text: string): unknown {
   try {
-    return { value: JSON.parse(exact ? withExactNumbers(text) : text), suspect: surrogateEscape.test(text) };
+    return JSON.parse(text);
   } catch {
     throw invalid('it cannot be parsed');
   }
@@ -57,9 +72,12 @@ export function readJson(bytes: Uint8Array, exact = false): unknown {
  * may be anything. Whole numbers that a double cannot hold come as texts of their digits.
  * @throws HubError invalid_json
  */
-export function readLooseJson(bytes: Uint8Array): unknown {
+export function readLooseJson(bytes: Uint8Array): LooseJson {
   checkShape(bytes, Number.POSITIVE_INFINITY);
-  return parseJson(bytes, true).value;
+  const text = textOf(bytes);
+  if (!mayLoseDigits(text)) return { value: parsed(text), rounded: undefined };
+  const [exact, rounded] = [withExactNumbers(text), parsed(text)];
+  return exact === text ? { value: rounded, rounded: undefined } : { value: parsed(exact), rounded };
 }
 
 /** Bounds nesting and size without parsing: counts brackets and commas outside strings. */

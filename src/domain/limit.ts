@@ -1,7 +1,7 @@
 // Limits: what may be done how often, counted for whom. Route declarations name them, app/rate-limit.ts counts them.
 // Browser-safe.
-
 import { callerName, type LimitedCaller } from './caller-name.ts';
+import { minuteMs } from './duration.ts';
 import type { HubError } from './error.ts';
 import type { Env } from './ids.ts';
 
@@ -107,8 +107,6 @@ export interface OwnLimits {
   /** Takes back what was counted last: a failure that turned out to be none. */
   takeBack(limit: Limit, whom?: CountedFor): Promise<void>;
 }
-
-export const minuteMs = 60_000;
 
 const partsOf: {
   readonly [P in Exclude<LimitedBy, 'caller'>]: readonly Exclude<keyof LimitSubject, 'caller'>[];

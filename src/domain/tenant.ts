@@ -1,5 +1,6 @@
 // Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are
 // epoch milliseconds.
+import { dayMs } from './duration.ts';
 import type { Env } from './ids.ts';
 
 export interface Tenant {
@@ -29,7 +30,7 @@ export interface Login {
 }
 
 /** A network that a user signed in from within this time is familiar to the account. */
-export const familiarMs = 30 * 24 * 3_600_000;
+export const familiarMs = 30 * dayMs;
 
 export interface ApiKey {
   readonly id: string;

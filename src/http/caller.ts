@@ -188,7 +188,7 @@ export function createCallers(options: CallersOptions): Callers {
         : (named.find((one) => one.presented(headers)) ??
           named.find((one) => one.attempted(headers)) ??
           // The hosted API has one text for no key and for a wrong one.
-          (auth.some(isHosted) ? named[auth.findIndex(isHosted)] : undefined));
+          named[auth.findIndex(isHosted)]);
     if (!scheme) throw unauthenticated('Authentication required.');
     return scheme;
   }

@@ -4,6 +4,7 @@ import { type Caller, Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { validationFailed } from '../api/validation.ts';
 import { callerNames } from '../domain/caller-name.ts';
+import { dayMs } from '../domain/duration.ts';
 import { refused } from '../domain/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../ports/idempotency.ts';
@@ -11,7 +12,6 @@ import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Headers } from './credentials.ts';
 
-const dayMs = 24 * 3_600_000;
 /** A request whose node died may be carried out again after so long. */
 const runsMs = 10_000;
 /** Bytes of an answer that is kept; for a larger one the handler runs again, under the same id. */

@@ -1,6 +1,6 @@
 // Login sessions on the request path: cookie token, short cache, sliding expiry. Starts and ends none.
-
 import { BoundedMap } from '../concurrency/bounded-map.ts';
+import { dayMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import type { Login, User } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,7 +11,7 @@ const cacheMs = 5_000;
 const cacheSize = 10_000;
 const extendEveryMs = 60_000;
 /** A login never outlives this, however much it is used. */
-export const maxLoginMs = 7 * 24 * 3_600_000;
+export const maxLoginMs = 7 * dayMs;
 
 interface SignedIn {
   readonly login: Login;

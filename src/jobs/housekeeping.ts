@@ -2,6 +2,7 @@
 // large arguments of old approvals, and what a purge left. Any node may do it.
 import { dayOf } from '../domain/ai.ts';
 import { keptDeliveriesMs } from '../domain/delivery.ts';
+import { dayMs, hourMs, minuteMs } from '../domain/duration.ts';
 import { familiarMs } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
@@ -36,12 +37,10 @@ interface Duty {
 /**
  * Registrations without an explicit assignment are retired, and later forgotten, when they were not seen for so long.
  */
-export const idleMs = 7 * 24 * 3_600_000;
-export const unseenMs = 90 * 24 * 3_600_000;
+export const idleMs = 7 * dayMs;
+export const unseenMs = 90 * dayMs;
 
 const queue = 'housekeeping';
-const minute = 60_000;
-const dayMs = 24 * 60 * minute;
 const batch = 1000;
 /** Records that may be as large as a body. */
 const fewer = 20;
@@ -55,7 +54,7 @@ const dutiesOf = (
 ): readonly Duty[] => [
   {
     name: 'expired',
-    everyMs: minute,
+    everyMs: minuteMs,
     steps: [
       // These two take all at once: a second time finds none.
       (now) => logins.sweep(now),
@@ -64,10 +63,10 @@ const dutiesOf = (
       (now) => idempotency.sweep(now, batch),
     ],
   },
-  { name: 'audit', everyMs: minute, steps: [(now) => audit.recover(now - minute, batch)] },
+  { name: 'audit', everyMs: minuteMs, steps: [(now) => audit.recover(now - minuteMs, batch)] },
   {
     name: 'unseen',
-    everyMs: 24 * 60 * minute,
+    everyMs: dayMs,
     steps: [
       (now) => agents.forget(now - unseenMs, batch),
       // All at once: a second time finds none.
@@ -76,20 +75,20 @@ const dutiesOf = (
   },
   {
     name: 'idle',
-    everyMs: 60 * minute,
+    everyMs: hourMs,
     steps: [
       (now) => agents.retire(now - idleMs, now, batch),
-      (now) => agents.forgetLeftOut(Math.floor(now / (60 * minute)) - 1),
+      (now) => agents.forgetLeftOut(Math.floor(now / hourMs) - 1),
     ],
   },
   {
     name: 'deliveries',
-    everyMs: 60 * minute,
+    everyMs: hourMs,
     steps: [(now) => deliveries.forget(now - keptDeliveriesMs, batch)],
   },
   {
     name: 'large-arguments',
-    everyMs: 60 * minute,
+    everyMs: hourMs,
     steps: argsDays === 0 ? [] : [(now) => approvals.dropLargeArgs(now - argsDays * dayMs, fewer)],
   },
 ];
@@ -103,8 +102,8 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   const { store, clock, log } = parts;
   const duties = [
     ...dutiesOf(store, parts.largeArgsDays),
-    { name: 'audit-heads', everyMs: 60 * minute, steps: [parts.signHeads] },
-    { name: 'audit-retention', everyMs: 60 * minute, steps: [parts.retainAudit] },
+    { name: 'audit-heads', everyMs: hourMs, steps: [parts.signHeads] },
+    { name: 'audit-retention', everyMs: hourMs, steps: [parts.retainAudit] },
   ];
 
   const handler: JobHandler = async ({ payload, signal, attempt, maxAttempts }) => {
@@ -140,7 +139,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   workPurges(jobs, { events: store.events, clock });
   planned((slot) => slot);
   // Planned before its time comes, a turn cannot be planned again after it was done.
-  const timer = clock.every(minute / 2, () => planned((slot) => slot + 1));
+  const timer = clock.every(minuteMs / 2, () => planned((slot) => slot + 1));
   return {
     stop() {
       stopped = true;

@@ -1,4 +1,5 @@
 // Frames to connected clients and control messages between nodes: one append-only log per audience.
+import { hourMs } from '../domain/duration.ts';
 import type { Audience, Control, Frame } from '../domain/frame.ts';
 import type { Position } from '../domain/position.ts';
 
@@ -12,7 +13,7 @@ export interface BroadcastEntry {
  * How long a frame's idempotency key is remembered, in milliseconds; shorter where so many came since that memory would
  * not hold them.
  */
-export const idempotencyMs = 3_600_000;
+export const idempotencyMs = hourMs;
 
 /** The logs of all audiences, and control messages between nodes. */
 export interface Broadcast {

@@ -17,6 +17,8 @@ export interface Secrets {
   uuid(): string;
   /** `bytes` random bytes, base64url without padding. */
   token(bytes: number): string;
+  /** The UUID (version 5, RFC 9562) of a name within a namespace, itself a UUID: always the same of the same two. */
+  namedUuid(namespace: string, name: string): string;
   /** Hex SHA-256. */
   sha256(input: string | Uint8Array): string;
   /** Hex HMAC-SHA256 under a key that is a text. */

@@ -3,7 +3,6 @@ import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, SignJWT } from 'jose';
-import Provider from 'oidc-provider';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createJwts } from '../../adapters/jose/jwts.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
@@ -13,6 +12,7 @@ import { type OidcSettings, usualRoleClaims, usualWorkspaceClaims } from '../../
 import type { Clock } from '../../src/ports/clock.ts';
 import { ManualClock } from '../clock.ts';
 import { silentLog } from '../log.ts';
+import { certifiedProvider, tokenOf } from '../oidc-provider.ts';
 
 let server: Server;
 let issuer: string;
@@ -62,41 +62,8 @@ const provider = (clock: Clock, changed: Partial<OidcSettings> = {}) =>
 describe('a certified provider', () => {
   it('is asked where its keys are, and its tokens are taken', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const key = { ...(await exportJWK(privateKey)), kid: 'rsa-1', alg: 'RS256', use: 'sig' };
-    const oidc = new Provider(issuer, {
-      jwks: { keys: [key as never] },
-      clients: [
-        {
-          client_id: 'console',
-          client_secret: 'a secret of the client',
-          grant_types: ['client_credentials'],
-          redirect_uris: [],
-          response_types: [],
-        },
-      ],
-      features: {
-        devInteractions: { enabled: false },
-        clientCredentials: { enabled: true },
-        resourceIndicators: {
-          enabled: true,
-          getResourceServerInfo: () => ({
-            scope: 'operate',
-            audience,
-            accessTokenFormat: 'jwt' as const,
-            accessTokenTTL: 600,
-            jwt: { sign: { alg: 'RS256' as const } },
-          }),
-        },
-      },
-      extraTokenClaims: () => ({ org_id: 'acme', org_role: 'operator', sub: 'console' }),
-    });
-    listener = oidc.callback();
-    const answer = await fetch(`${issuer}/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${Buffer.from('console:a secret of the client').toString('base64')}` },
-      body: new URLSearchParams({ grant_type: 'client_credentials', resource: audience, scope: 'operate' }),
-    });
-    const { access_token: token } = (await answer.json()) as { access_token: string };
+    listener = await certifiedProvider(issuer, audience, [{ kid: 'rsa-1', privateKey }]);
+    const token = await tokenOf(issuer, audience);
     expect(await provider(systemClock).identify(token)).toMatchObject({
       tenantId: 'tenant-1',
       issuer,

@@ -1,6 +1,5 @@
 // Limits, session values, leases and the broadcast on Redis keep every promise of their ports; what a log keeps, and
 // what a reader that is late says.
-
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { encode } from '@msgpack/msgpack';

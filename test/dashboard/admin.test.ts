@@ -3,18 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
-
-beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-});
-afterAll(() => hub.remove());
+const { hub, cookie } = await hubOfFile();
 
 describe('settings, system, playground and palette', () => {
   it('adds a user, changes the own password, and rotates the key only once the word is typed', async () => {

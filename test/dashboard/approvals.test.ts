@@ -1,18 +1,10 @@
 // Approvals in the console: the queue, deciding by keyboard and mouse, somebody who is faster, and a decision seen on
 // another screen.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, ask, noFaults, startedHub, view } from './browser.ts';
+import { describe, expect, it } from 'vitest';
+import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
-
-beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
-});
-afterAll(() => hub.remove());
+const { hub, cookie, key } = await hubWithKey();
 
 const statusOf = async (id: string): Promise<{ status: string; decision_reason: string | null }> =>
   (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body;

@@ -1,18 +1,14 @@
 // The fleet and who gets what: rules with tags, their reach before they are saved, the tester in the address, many
 // agents at once, and a list that follows the fleet.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
+const { hub, cookie, key } = await hubWithKey();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
   for (const name of ['shop', 'other']) {
     const yaml = library.replace('name: shop', `name: ${name}`);
     await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
@@ -28,7 +24,6 @@ beforeAll(async () => {
   const { status } = await hub.call('PATCH', '/api/v1/agent-registrations/fleet-1', { cookie, body });
   expect(status).toBe(200);
 });
-afterAll(() => hub.remove());
 
 describe('assignment', () => {
   it('makes a rule with tags, says whom it reaches, and changes it', async () => {

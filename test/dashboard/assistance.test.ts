@@ -1,23 +1,19 @@
 // What a model helps with, where one is configured: a description, and an answer whose YAML goes into the definition.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
-import { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
 let provider: FakeProvider;
-const hub = new HubProcess({ ALLOW_PRIVATE_OUTBOUND: 'true', LOG_LEVEL: 'error' });
-let cookie: string;
+const { hub, cookie } = await hubOfFile({ ALLOW_PRIVATE_OUTBOUND: 'true' });
 
 beforeAll(async () => {
   provider = await startProvider();
-  await hub.start();
-  cookie = await hub.admin();
   await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
 });
 afterAll(async () => {
   await provider.close();
-  await hub.remove();
 });
 
 it('says that there is none without a provider, and with one describes, answers in plain text, and says when it failed', async () => {

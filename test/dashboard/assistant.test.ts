@@ -1,21 +1,17 @@
 // The assistant's settings in the console: chosen, asked, its usage drawn and told in numbers, forgotten.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
-import { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'error', ALLOW_PRIVATE_OUTBOUND: 'true' });
-let cookie: string;
+const { hub, cookie } = await hubOfFile({ ALLOW_PRIVATE_OUTBOUND: 'true' });
 let provider: FakeProvider;
 
 beforeAll(async () => {
-  await hub.start();
-  cookie = await hub.admin();
   provider = await startProvider();
 });
 afterAll(async () => {
   await provider.close();
-  await hub.remove();
 });
 
 it('chooses an assistant, asks it, shows what it was asked, and forgets it', async () => {

@@ -2,13 +2,12 @@
 // something in between), or is gone and comes back.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HubProcess } from '../e2e/process.ts';
 import { startReceiver } from '../receiver.ts';
 import { accessible, ask, noFaults, type View, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'error', ALLOW_PRIVATE_OUTBOUND: 'true' });
-let cookie: string;
+const { hub, cookie } = await hubOfFile({ ALLOW_PRIVATE_OUTBOUND: 'true' });
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 
 interface Listed {
@@ -32,8 +31,6 @@ const listed: { readonly [page: string]: Listed } = {
 };
 
 beforeAll(async () => {
-  await hub.start();
-  cookie = await hub.admin();
   receiver = await startReceiver();
   const post = async (path: string, body: object, who: object = { cookie }) =>
     expect((await hub.call('POST', path, { ...who, body })).status).toBeLessThan(300);
@@ -54,7 +51,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await receiver.close();
-  await hub.remove();
 });
 
 const go = (page: Page, link: string) =>

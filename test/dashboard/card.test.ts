@@ -1,20 +1,12 @@
 // The card of an approval: everything that somebody needs who decides, rendered as what it is; and many decided at
 // once with different ends.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { commandParts, editsOf, moneyOf } from '../../src/dashboard/lib/call-values.ts';
 import { diffLines, pairedWords } from '../../src/dashboard/lib/diff.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, ask, noFaults, startedHub, view } from './browser.ts';
+import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
-
-beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
-});
-afterAll(() => hub.remove());
+const { hub, cookie, key } = await hubWithKey();
 
 describe('the card of an approval', () => {
   it('says on whose behalf, which contracts ask, and what the agent did before but not since', async () => {

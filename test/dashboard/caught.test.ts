@@ -1,13 +1,11 @@
 // A contract before it is saved: which of the calls that agents reported it would have caught.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   const { key } = await hub.key(cookie, 'staging');
   const events = ['/srv/.env', '/srv/.env', '/srv/a.ts', '/srv/b.ts'].map((path, n) => ({
     call_id: `read-${n}`,
@@ -20,7 +18,6 @@ beforeAll(async () => {
   const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'reader-1', body: { events } });
   expect(status).toBe(200);
 });
-afterAll(() => hub.remove());
 
 describe('a contract that is made from an event', () => {
   it('shows at once which calls of its environment it would have caught, each to be opened', async () => {

@@ -1,22 +1,19 @@
 // Channels in the console: every type has its form; one is made, tested, told of an approval, and its delivery is sent
 // again.
+import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HubProcess } from '../e2e/process.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'error', ALLOW_PRIVATE_OUTBOUND: 'true' });
-let cookie: string;
+const { hub, cookie } = await hubOfFile({ ALLOW_PRIVATE_OUTBOUND: 'true' });
 let receiver: Receiver;
 
 beforeAll(async () => {
-  await hub.start();
-  cookie = await hub.admin();
   receiver = await startReceiver();
 });
 afterAll(async () => {
   await receiver.close();
-  await hub.remove();
 });
 
 describe('the channels page', () => {
@@ -68,6 +65,60 @@ describe('the channels page', () => {
     await sure.getByText(/is told of nothing any more/).waitFor();
     await sure.getByRole('button', { name: 'Delete channel' }).click();
     await page.getByText('There is no channel yet').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('signs with the secret it has after a change that left the secret alone, whoever replaced it meanwhile', async () => {
+    const { body: made } = await hub.call('POST', '/api/v1/notifications/channels', {
+      cookie,
+      body: {
+        name: 'signed',
+        channel_type: 'webhook',
+        config: { url: `${receiver.url}/signed`, secret: 'the first secret' },
+      },
+    });
+    receiver.answer = () => undefined;
+    const isSignedBy = (secret: string): void => {
+      const { headers, text } = receiver.received.at(-1) as (typeof receiver.received)[number];
+      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+      const signature = createHmac('sha256', secret).update(signed).digest('base64');
+      expect(headers['webhook-signature']).toBe(`v1,${signature}`);
+    };
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') sent.push(request.postData() ?? '');
+    });
+    await page.goto(`/dashboard/channels?id=${made.id}`);
+    const panel = page.getByRole('dialog', { name: 'Channel', exact: true });
+    const saved = async (name: string): Promise<void> => {
+      await panel.getByLabel('Name').fill(name);
+      await panel.getByRole('button', { name: 'Save channel' }).click();
+      await panel.getByRole('heading', { name, exact: true }).waitFor();
+      const before = receiver.received.length;
+      await panel.getByRole('button', { name: 'Send a test' }).click();
+      await receiver.atLeast(before + 1);
+    };
+    await saved('renamed once');
+    isSignedBy('the first secret');
+    // Another person, while the form is open with the mask of the first.
+    const path = `/api/v1/notifications/channels/${made.id}`;
+    const config = { url: `${receiver.url}/signed`, secret: 'the second secret' };
+    expect((await hub.call('PUT', path, { cookie, body: { config } })).status).toBe(200);
+    await panel.getByLabel('Name').fill('typed before the switch');
+    await panel.getByRole('button', { name: 'Switch off' }).click();
+    await panel.getByRole('button', { name: 'Switch on' }).click();
+    await panel.getByRole('button', { name: 'Switch off' }).waitFor();
+    expect(await panel.getByLabel('Name').inputValue()).toBe('typed before the switch');
+    await saved('renamed twice');
+    isSignedBy('the second secret');
+    await panel.getByLabel('Secret').fill('the third secret');
+    await saved('renamed with a new one');
+    isSignedBy('the third secret');
+    // What was shown never went back.
+    expect(sent.join()).not.toContain('•');
     noFaults(seen);
     await seen.context.close();
   });

@@ -1,12 +1,11 @@
 // Charts over time: drawn in the colours of the theme, read moment by moment, a range chosen by pointer and by keys,
 // and the same numbers as a table.
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
@@ -15,7 +14,6 @@ const slotMs = 15 * minuteMs;
 const denied = 3;
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   const { key } = await hub.key(cookie);
   const call = (n: number, verdict: string, agoMs: number): object => ({
     call_id: `call-${verdict}-${n}`,
@@ -32,7 +30,6 @@ beforeAll(async () => {
   const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'shop-agent', body: { events } });
   expect(status).toBe(200);
 });
-afterAll(() => hub.remove());
 
 const chart = (page: Page): Locator => page.getByRole('slider', { name: 'Calls over time' });
 

@@ -1,13 +1,12 @@
 // A composition: put in order by hand and by keys, kept while it is not saved, compared with what each environment
 // runs.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 
 const post = async (path: string, body: unknown, method = 'POST'): Promise<void> => {
   const { status } = await hub.call(method, path, { cookie, body });
@@ -19,10 +18,8 @@ const order = async (): Promise<string[]> =>
   (await stored()).contracts.sort((a, b) => a.position - b.position).map((one) => one.contract_id);
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   await post('/api/v1/contracts/import', { yaml_content: library });
 });
-afterAll(() => hub.remove());
 
 describe('a composition', () => {
   it('is put in order by keys and by hand, and what is not saved stays', async () => {

@@ -1,17 +1,11 @@
 // What is typed into a document is not lost with its dialog; what is saved is not offered again.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { starterRuleset } from '../../src/dashboard/pages/rulesets/starter.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
-
-beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-});
-afterAll(() => hub.remove());
+const { hub, cookie } = await hubOfFile();
 
 describe('documents that are typed', () => {
   it('stay when their dialog closes, and go when they are saved', async () => {

@@ -1,13 +1,11 @@
 // Events in the console: filters in the address, one call in a panel with its run, what arrives meanwhile, and the
 // download.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 import { someEvents } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
+const { hub, cookie, key } = await hubWithKey();
 
 const send = async (events: readonly object[]): Promise<void> => {
   const { status } = await hub.call('POST', '/api/v1/events', {
@@ -19,11 +17,8 @@ const send = async (events: readonly object[]): Promise<void> => {
 };
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
   await send(someEvents(600));
 });
-afterAll(() => hub.remove());
 
 describe('the events page', () => {
   it('narrows by facets and text, opens one call, and moves on by keys', async () => {

@@ -1,17 +1,15 @@
 // A fleet of 10,000 agents in the console: few rows are drawn at a time, and a sort is of all of them.
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
 const agents = 10_000;
 /** Rows in the document: what is seen and a little around it. */
 const maxDrawn = 80;
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   const { key } = await hub.key(cookie);
   const events = Array.from({ length: agents }, (_, n) => ({
     call_id: `c${n}`,
@@ -28,7 +26,6 @@ beforeAll(async () => {
     expect(status).toBeLessThan(300);
   }
 }, 120_000);
-afterAll(() => hub.remove());
 
 it('draws few of 10,000 rows at a time, and reads all of them before it sorts', {
   timeout: 120_000,

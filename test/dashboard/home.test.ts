@@ -1,10 +1,10 @@
 // Home: the figures of the fleet follow the agents by the stream alone, in every tab.
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { noFaults, startedHub, view } from './browser.ts';
+import { noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await startedHub();
-afterAll(() => hub.remove());
+const { hub, cookie } = await hubOfFile();
 
 describe('the figures of the fleet', () => {
   it('follow agents that come and go, without asking for their list', async () => {

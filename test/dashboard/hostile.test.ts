@@ -1,9 +1,9 @@
 // Texts of strangers: scripts, marks that turn text around, control characters and very long names, put into every
 // field that takes them. No page may make markup of one, be turned around by one, or grow wider than the screen.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { pages } from '../../src/dashboard/pages/registry.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 
 const script = `"><img src=x onerror="window.owned=1"><script>window.owned=1</script>{{7*7}}\${7*7}`;
 const turned = 'safe\u202Etxt.exe\u202C\u2066\u200B';
@@ -11,9 +11,7 @@ const controls = 'a\u0000b\u0007c\u001Bd\u007Fe\u0085f\r\ng';
 const long = 'x'.repeat(10_000);
 const hostile = [script, turned, controls, long];
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
+const { hub, cookie, key } = await hubWithKey();
 const refused: string[] = [];
 const details: string[] = [];
 
@@ -27,8 +25,6 @@ async function put(method: string, path: string, body: unknown, agent?: string):
 }
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
   for (const [n, text] of hostile.entries()) {
     const short = text.slice(0, 255);
     await put('POST', '/api/v1/keys', { env: 'production', label: short });
@@ -135,7 +131,6 @@ beforeAll(async () => {
     '/approvals?view=history',
   );
 }, 120_000);
-afterAll(() => hub.remove());
 
 interface Seen {
   readonly owned: boolean;
@@ -208,7 +203,7 @@ describe('texts of strangers', () => {
       await page.goto(`/dashboard${path}`);
       await page.locator('main h1').first().waitFor();
       await page.evaluate(settled);
-      await accessible(page);
+      await accessible(page, 'twice');
     }
     noFaults(seen);
     await seen.context.close();

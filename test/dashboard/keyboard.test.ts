@@ -1,17 +1,14 @@
 // By keys alone: to a page, into its list, into a row and back; and names that say what a button is about.
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   await seed(hub, cookie);
 });
-afterAll(() => hub.remove());
 
 /** More stops than any way of this file has. */
 const maxStops = 60;

@@ -1,17 +1,11 @@
 // Keys in the console: one is made and shown once, an agent connects with it, and it is revoked; who is no admin is
 // told so.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
+import { describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
-
-beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-});
-afterAll(() => hub.remove());
+const { hub, cookie } = await hubOfFile();
 
 describe('the keys page', () => {
   it('makes a key, shows it once, and revokes it', async () => {

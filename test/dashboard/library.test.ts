@@ -1,17 +1,15 @@
 // Writing contracts: what the editor offers and explains, versions compared and taken up again, bundles brought in as
 // files, and a session that ends while somebody writes.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { blocksOf } from '../../src/dashboard/lib/markdown.ts';
 import { explained, offeredAt } from '../../src/dashboard/ui/rule-words.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
   const { key } = await hub.key(cookie);
   const events = [{ call_id: '1', tool_name: 'wire_transfer', verdict: 'call_allowed' }];
@@ -19,7 +17,6 @@ beforeAll(async () => {
     200,
   );
 });
-afterAll(() => hub.remove());
 
 describe('the form of a contract', () => {
   it('offers what fits the place, tools that agents called, and explains a word under the pointer', async () => {

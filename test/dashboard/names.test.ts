@@ -4,16 +4,13 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 import { ask, noFaults, startedHub, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
+const { hub, cookie, key } = await hubWithKey();
 const more: HubProcess[] = [];
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
   for (const text of [library, library.replace('Deploy {args.service}', 'Really deploy {args.service}')]) {
     await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
   }

@@ -1,20 +1,17 @@
 // On a telephone, 360 px wide, no page and no panel is wider than the screen; what must be wider scrolls by itself.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { pages } from '../../src/dashboard/pages/registry.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 let places: readonly string[];
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   const details = await seed(hub, cookie);
   places = [...pages.map(({ path }) => path), ...Object.values(details)];
 });
-afterAll(() => hub.remove());
 
 /** What is wider than it may be, by its class, with both widths. */
 const tooWide = `[...document.querySelectorAll('html, main, .dialog-body')]

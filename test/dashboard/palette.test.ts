@@ -1,17 +1,14 @@
 // The palette and the keys of actions: what each leads to, where the focus is then, and what it says to who may not.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, type View, view } from './browser.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accessible, noFaults, type View, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   await seed(hub, cookie);
 });
-afterAll(() => hub.remove());
 
 const focusedName = (page: Page): Promise<string> =>
   page.evaluate(`(() => {

@@ -3,14 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 let event: string;
 
 const judging = `apiVersion: service/v1
@@ -33,7 +32,6 @@ contracts:
 `;
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   for (const yaml of [library, library.replace('gt: 500', 'gt: 50')])
     await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
   const { key } = await hub.key(cookie);
@@ -57,7 +55,6 @@ beforeAll(async () => {
   });
   event = (await hub.call('GET', '/api/v1/events?limit=1', { cookie })).body[0].id;
 });
-afterAll(() => hub.remove());
 
 describe('the playground', () => {
   it('takes a version and a call from the address, and keeps both there', async () => {

@@ -1,14 +1,12 @@
 // Replays: before a deploy, and between two versions, what would be decided otherwise on calls that agents reported.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   const post = async (path: string, body: unknown) => {
     const answer = await hub.call('POST', path, { cookie, body });
     expect({ path, status: answer.status }).toEqual({ path, status: 201 });
@@ -29,7 +27,6 @@ beforeAll(async () => {
   const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'till-1', body: { events } });
   expect(status).toBe(200);
 });
-afterAll(() => hub.remove());
 
 const press = { name: 'Replay over the newest 10,000 calls' };
 

@@ -1,14 +1,12 @@
 // From a contract to what agents run: the library and its editor, compositions, deploying with the difference, rolling
 // back, the fleet.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
+const { hub, cookie, key } = await hubWithKey();
 
 const deployed = async (env: string): Promise<number | null> => {
   const { status, body } = await hub.call('GET', `/api/v1/bundles/shop/current?env=${env}`, { cookie });
@@ -16,11 +14,8 @@ const deployed = async (env: string): Promise<number | null> => {
 };
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
   await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
 });
-afterAll(() => hub.remove());
 
 describe('contracts, compositions, bundles and agents', () => {
   it('finds a mistake while it is typed, saves a version, and shows what it changed', async () => {

@@ -3,19 +3,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
-
-beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-});
-afterAll(() => hub.remove());
+const { hub, cookie } = await hubOfFile();
 
 /** The public key that the hub signs with. */
 async function signingKey(): Promise<string> {

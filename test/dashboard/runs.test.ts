@@ -3,20 +3,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RunCounters } from '../../packages/agent/src/guard/counters.ts';
 import type { SessionStore } from '../../packages/agent/src/sessions.ts';
 import { sha256 } from '../../src/dashboard/lib/sha256.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
-
-beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-});
-afterAll(() => hub.remove());
+const { hub, cookie } = await hubOfFile();
 
 /** The hub's values, as far as counting needs them. */
 const hubStore = (key: string): SessionStore => {

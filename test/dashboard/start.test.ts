@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await startedHub();
-afterAll(() => hub.remove());
+const { hub, cookie } = await hubOfFile();
 
 describe('the first steps', () => {
   it('can be looked at with the sample run, which goes away without a trace', async () => {

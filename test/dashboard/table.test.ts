@@ -1,16 +1,14 @@
 // What every table of the console does: order, columns, selection and the file of what is shown.
 import type { Download, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
 const agents = 12;
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   const { key } = await hub.key(cookie);
   const events = Array.from({ length: agents }, (_, n) => ({
     call_id: `c${n}`,
@@ -22,7 +20,6 @@ beforeAll(async () => {
   const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'agent-1', body: { events } });
   expect(status).toBe(200);
 });
-afterAll(() => hub.remove());
 
 const table = (page: Page) => page.getByRole('table', { name: 'agents' });
 
@@ -64,6 +61,39 @@ it('sorts up, down and not at all, by numbers within names', async () => {
   await press();
   await table(page).locator('[aria-sort]').waitFor({ state: 'detached' });
   expect(await names(page)).toEqual(unsorted);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('keeps the order in the address: at a reload, for somebody else, and step by step with the Back of the browser', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const sorted = (word: string) => table(page).locator(`[aria-sort=${word}]`).waitFor();
+  const inAddress = (): string | null => new URL(page.url()).searchParams.get('sort');
+  await page.goto('/dashboard/agents?sort=-agent');
+  await sorted('descending');
+  expect((await names(page))[0]).toBe(`agent-${agents - 1}`);
+  const head = table(page).getByRole('columnheader', { name: 'Status', exact: true }).getByRole('button');
+  await head.click();
+  await sorted('ascending');
+  expect(inAddress()).toBe('status');
+  await page.reload();
+  await sorted('ascending');
+  await page.goBack();
+  await sorted('descending');
+  expect(inAddress()).toBe('-agent');
+  // A table of the panel has an order of its own.
+  await table(page).getByRole('button', { name: 'agent-3', exact: true }).click();
+  const tools = page.getByRole('table', { name: 'tools of an agent' });
+  await tools.getByRole('button', { name: 'Calls' }).click();
+  await tools.locator('[aria-sort=ascending]').waitFor();
+  expect(new URL(page.url()).searchParams.get('tools_sort')).toBe('calls');
+  expect(inAddress()).toBe('-agent');
+  // What is no column sorts nothing.
+  await page.goto('/dashboard/agents?sort=-nonsense');
+  await table(page).getByText('agent-11', { exact: true }).waitFor();
+  expect(await table(page).locator('[aria-sort]').count()).toBe(0);
+  await accessible(page);
   noFaults(seen);
   await seen.context.close();
 });

@@ -1,18 +1,15 @@
 // Tabs of one browser: a logout ends every tab, and a tab never goes on as one person while another is signed in.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
+const { hub, cookie } = await hubOfFile();
 const admin = { email: 'admin@example.com', password: 'correct horse battery' };
 const member = { email: 'member@example.com', password: 'correct horse battery' };
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
   expect((await hub.call('POST', '/api/v1/users', { cookie, body: member })).status).toBe(201);
 });
-afterAll(() => hub.remove());
 
 describe('tabs of one browser', () => {
   it('all end with a logout in one, and all are of who signs in then', async () => {

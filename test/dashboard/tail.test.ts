@@ -1,13 +1,11 @@
 // The live tail of events: what comes is shown as it comes, held while somebody reads, and goes on after the hub was
 // away.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SseReader } from '../../src/dashboard/live/sse.ts';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
+const { hub, cookie, key } = await hubWithKey();
 let sent = 0;
 
 const send = async (count = 1, tool = '', over: object = {}): Promise<void> => {
@@ -27,12 +25,6 @@ const send = async (count = 1, tool = '', over: object = {}): Promise<void> => {
   const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'tail-agent', body: { events } });
   expect(status).toBe(200);
 };
-
-beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
-});
-afterAll(() => hub.remove());
 
 describe('the live tail', { timeout: 60_000 }, () => {
   it('shows each event, waits while paused, opens one, and goes on after a restart of the hub', async () => {

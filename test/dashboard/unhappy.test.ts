@@ -1,21 +1,16 @@
 // What the console says when it does not go well: a right that was taken away, an answer of something in between, a hub
 // that is gone and comes back; and a fleet of 10,000 agents.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HubProcess } from '../e2e/process.ts';
-import { accessible, ask, noFaults, startedHub, view } from './browser.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
+const { hub, cookie, key } = await hubWithKey();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
   await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
 });
-afterAll(() => hub.remove());
 
 const statusOf = async (id: string): Promise<string> =>
   (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.status;

@@ -110,4 +110,34 @@ describe('a batch over WebSocket', () => {
       socket.close();
     },
   );
+
+  it.each(['reeve.v1.json', 'reeve.v1.msgpack'] as const)(
+    'keeps the digits of large whole numbers, and marks them, as over HTTP (%s)',
+    async (protocol) => {
+      const digits =
+        '"payload":{"tool_args":{"big":12345678901234567891,"low":-9223372036854775807,"even":9007199254740994}}';
+      const sent = (callId: string) => `{"events":[${event(callId, digits)},${good(`${callId} plain`)}]}`;
+      await hub.call('POST', '/api/v1/events', { key, agent: 'a', body: sent(`http ${protocol}`) });
+      const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'a' };
+      const socket = await SocketClient.open(hub.port, '/api/v1/stream?env=production', headers, protocol);
+      const text = `{"type":"events","ref":1,"body":${sent(protocol)}}`;
+      const large = { big: 12345678901234567891n, low: -9223372036854775807n, even: 9007199254740994n };
+      const packed = JSON.parse(text);
+      packed.body.events[0].payload.tool_args = large;
+      socket.raw(protocol === 'reeve.v1.json' ? text : encode(packed, { useBigInt64: true }));
+      expect((await socket.next('result')).data).toMatchObject({ status: 200, body: { accepted: 2 } });
+      const { body } = await hub.call('GET', '/api/v1/events?limit=1000', { key, agent: 'a' });
+      const found = (callId: string) => body.find((one: { call_id: string }) => one.call_id === callId);
+      const [over, http] = [found(protocol), found(`http ${protocol}`)];
+      expect(over).toMatchObject({
+        payload: {
+          tool_args: { big: '12345678901234567891', low: '-9223372036854775807', even: 9007199254740994 },
+        },
+        truncated: ['payload.tool_args'],
+      });
+      expect([over.payload, over.truncated]).toEqual([http.payload, http.truncated]);
+      expect(found(`${protocol} plain`).truncated).toBeUndefined();
+      socket.close();
+    },
+  );
 });

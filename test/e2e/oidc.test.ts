@@ -3,11 +3,11 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, SignJWT } from 'jose';
-import Provider from 'oidc-provider';
+import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostedApi } from '../../src/api/hosted/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
+import { certifiedProvider, tokenOf } from '../oidc-provider.ts';
 import { HubProcess } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';
@@ -20,46 +20,15 @@ let hub: HubProcess;
 let cookie: string;
 let token: string;
 
-const jwk = async (key: KeyObject, kid: string) => ({
-  ...(await exportJWK(key)),
-  kid,
-  alg: 'RS256',
-  use: 'sig',
-});
-
 beforeAll(async () => {
   server = createServer();
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const keys = [await jwk(privateKey, 'new'), await jwk(retiring.privateKey, 'retiring')];
-  const oidc = new Provider(issuer, {
-    jwks: { keys: keys as never },
-    clients: [
-      {
-        client_id: 'console',
-        client_secret: 'a secret of the client',
-        grant_types: ['client_credentials'],
-        redirect_uris: [],
-        response_types: [],
-      },
-    ],
-    features: {
-      devInteractions: { enabled: false },
-      clientCredentials: { enabled: true },
-      resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: () => ({
-          scope: 'operate',
-          audience,
-          accessTokenFormat: 'jwt' as const,
-          accessTokenTTL: 600,
-          jwt: { sign: { alg: 'RS256' as const } },
-        }),
-      },
-    },
-    extraTokenClaims: () => ({ org_id: 'acme', org_role: 'operator', sub: 'console' }),
-  });
-  server.on('request', oidc.callback());
+  const keys = [
+    { kid: 'new', privateKey },
+    { kid: 'retiring', privateKey: retiring.privateKey },
+  ];
+  server.on('request', await certifiedProvider(issuer, audience, keys));
   hub = new HubProcess({
     OIDC_ISSUER: issuer,
     OIDC_AUDIENCE: audience,
@@ -75,12 +44,7 @@ beforeAll(async () => {
     body: { issuer, workspace_id: 'acme' },
   });
   expect(linked.status).toBe(200);
-  const answer = await fetch(`${issuer}/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from('console:a secret of the client').toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', resource: audience, scope: 'operate' }),
-  });
-  token = ((await answer.json()) as { access_token: string }).access_token;
+  token = await tokenOf(issuer, audience);
 });
 afterAll(async () => {
   server.close();

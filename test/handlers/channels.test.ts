@@ -113,6 +113,21 @@ describe.each(types)('a channel of type %s', (type) => {
     expect(await openConfig(made.id)).toEqual(before);
   });
 
+  it('keeps its secrets when the mask that comes back is of one that was replaced since', async () => {
+    const made = await create(type);
+    const [field = ''] = secretsOf[type];
+    const secret = type === 'workspace_chat' ? `${receiver.url}/services/second` : 'the-second-secret';
+    await update(made.id, { config: { ...made.config, [field]: secret } });
+    const before = await openConfig(made.id);
+    await update(made.id, { name: 'from an older page', config: made.config });
+    expect(await openConfig(made.id)).toEqual(before);
+    // Nor is it the first secret of another channel.
+    expect(await refusal(create(type, { config: made.config }))).toMatchObject({
+      code: 'unprocessable',
+      message: `config.${field}: is masked: give the whole secret.`,
+    });
+  });
+
   it('takes a new secret', async () => {
     const made = await create(type);
     const [field = ''] = secretsOf[type];

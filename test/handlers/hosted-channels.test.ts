@@ -92,6 +92,12 @@ describe('a channel', () => {
       enabled: false,
     });
     expect((await stored(made.id)).config).toMatchObject({ botToken: 'another-token' });
+    // The mask of the token before it, as somebody read it a while ago.
+    await update(made.id, {
+      channel_type: 'chat_bot',
+      config: { bot_token: made.config.bot_token, chat_id: '3' },
+    });
+    expect((await stored(made.id)).config).toMatchObject({ botToken: 'another-token', chatId: '3' });
     await expect(
       update(made.id, { channel_type: 'webhook', config: { url: `${receiver.url}/x` } }),
     ).rejects.toMatchObject({ code: 'validation_failed' });

@@ -188,9 +188,61 @@ it('is made and removed by signed-in people, too', async () => {
   expect(await eventsOf()).toEqual([]);
 });
 
+it('has an id that follows from the workspace, and keeps that of an earlier version while it is there', async () => {
+  const { body } = await make();
+  expect(body.run_id).toBe(t.hub.secrets.namedUuid(user.tenantId, 'sample-run'));
+  expect(body.run_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  const { tenantId } = user;
+  await t.hub.store.events.removeSample(tenantId);
+  const earlier = {
+    agent_id: 'sample-agent',
+    call_id: 'earlier',
+    tool_name: 'read_file',
+    verdict: 'call_allowed',
+    mode: 'enforce',
+    timestamp: t.clock.now(),
+    payload: { session_id: 'sample-session', run_id: 'earlier-run', environment: 'development' },
+  } as const;
+  await t.hub.store.events.ingest({
+    tenantId,
+    env: 'development',
+    receivedAt: t.clock.now(),
+    events: [earlier],
+    sample: true,
+  });
+  const again = await make();
+  expect([again.status, again.body]).toEqual([200, { ...body, run_id: 'earlier-run' }]);
+  expect((await t.call('hostedListRuns', {}, operator)).body.runs).toMatchObject([{ run_id: 'earlier-run' }]);
+  await t.call('hostedDeleteSampleRun', {}, operator);
+  expect((await make()).body).toEqual(body);
+});
+
+it('shows its agent, which counts in no fleet number and is in no list', async () => {
+  const agent = (as = operator) =>
+    t.call('hostedGetAgent', { params: { agent_id: 'sample-agent' } }, as).then(({ body }) => body);
+  await expect(agent()).rejects.toMatchObject({ code: 'not_found' });
+  const { body } = await make();
+  expect(await agent()).toMatchObject({
+    agent: {
+      id: 'sample-agent',
+      environment: 'development',
+      connected: false,
+      ruleset_name: 'sample-guardrails',
+      ruleset_version: 1,
+      open_runs: 1,
+      pending_approvals: 1,
+    },
+    health: { status: 'approval_pending', reason: 'pending_approval' },
+    recent_runs: [{ run_id: body.run_id, sample: true }],
+  });
+  await expect(agent(t.operator(await t.tenant(), 'operator'))).rejects.toMatchObject({ code: 'not_found' });
+  expect((await t.call('hostedListAgents', {}, operator)).body.agents).toEqual([]);
+  await t.call('hostedDeleteSampleRun', {}, operator);
+  await expect(agent()).rejects.toMatchObject({ code: 'not_found' });
+});
+
 it('is asked for ten times a minute at most, both APIs together', async () => {
   await make();
-  t.clock.advance(10_000);
   for (let i = 0; i < 9; i++) expect((await make()).status).toBe(200);
   await expect(make()).rejects.toMatchObject({ code: 'rate_limited' });
   await expect(t.call('makeSampleRun', {}, user)).rejects.toMatchObject({ code: 'rate_limited' });

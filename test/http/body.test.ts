@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { api } from '../../src/api/index.ts';
 import { defaultBody } from '../../src/api/route.ts';
-import { maxValues, readJson } from '../../src/domain/json.ts';
+import { maxValues, readJson, readLooseJson } from '../../src/domain/json.ts';
 import { readQuery, tooLarge } from '../../src/http/body.ts';
-import { unpack } from '../../src/http/live/unpack.ts';
+import { unpack, unpackLoosely } from '../../src/http/live/unpack.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const refused = expect.objectContaining({ code: 'invalid_json' });
@@ -56,6 +56,18 @@ describe('MessagePack messages', () => {
         expect(JSON.parse(JSON.stringify(unpack(encode(value))))).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
+  });
+
+  it('keeps the digits of whole numbers that a double cannot hold', () => {
+    const read = (value: unknown) => unpackLoosely(encode(value, { useBigInt64: true }));
+    const edges = [2n ** 53n, 2n ** 53n + 1n, 2n ** 60n, 2n ** 64n - 1n, -(2n ** 53n) - 1n, -(2n ** 63n), 7n];
+    for (const value of edges) {
+      const json = readLooseJson(bytes(`[${value}]`));
+      expect(read([value]), String(value)).toEqual(json);
+      const [kept] = json.value as readonly unknown[];
+      expect(String(kept)).toBe(String(value));
+      expect(json.rounded).toEqual(typeof kept === 'string' ? [Number(value)] : undefined);
+    }
   });
 
   it('refuses lengths that are not there, without allocating them', () => {

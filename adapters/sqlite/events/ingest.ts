@@ -1,10 +1,11 @@
 // Stores encoded batches; what is stored already gets the outcomes that a repeat adds. Runs on the writer; every call
 // is one step, inside the caller's transaction.
+import { minuteMs } from '../../../src/domain/duration.ts';
 import type { Ingested } from '../../../src/domain/event.ts';
 import { appendNotes } from '../audit.ts';
 import type { Database } from '../database.ts';
 import { runWriter } from '../runs.ts';
-import { hourOf, minuteMs } from '../usage/rows.ts';
+import { hourOf } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
 import type { CallIndex } from './calls.ts';
 import { type EncodedBatch, type EncodedGroup, reportOf, sessionFacts } from './encode.ts';

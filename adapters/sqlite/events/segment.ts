@@ -1,4 +1,5 @@
 // A segment: events of one agent, stored together. Its summary, its body, where an event is and what its id is.
+import { hourMs } from '../../../src/domain/duration.ts';
 import {
   type EventInput,
   type EventOutcome,
@@ -9,7 +10,7 @@ import type { Database, Row } from '../database.ts';
 import { givenText } from '../database.ts';
 
 /** No segment spans more than this, so that reading backwards in time knows when to stop looking. */
-export const segmentSpanMs = 3_600_000;
+export const segmentSpanMs = hourMs;
 /** Most events in a segment: reading one event parses its segment. */
 export const segmentEvents = 128;
 /** Most characters of a segment's events, unless one event alone has more. */

@@ -328,7 +328,8 @@ export function checkOurs(db: Database, path: string): void {
   if (version > migrations.length) {
     throw new HubError(
       'conflict',
-      `${path} was made by a newer version of Reeve (schema ${version}; this one knows ${migrations.length}). Start that version, or restore a back-up that this one made.`,
+      `${path} was made by a newer version of Reeve (schema ${version}; this one knows ${migrations.length}). ` +
+        'Start that version, or restore a back-up that this one made.',
     );
   }
 }

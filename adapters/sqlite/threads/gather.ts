@@ -1,6 +1,7 @@
 // Calls that a fleet makes thousands of at once when it comes back: those that arrive while one message to the thread
 // is under way go in the next one together, and are committed together. Each still succeeds or fails by itself.
 import { createBatcher } from '../../../src/concurrency/batcher.ts';
+import { createSharedReads } from '../../../src/concurrency/shared-reads.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import { errorOf, type Failure } from '../failure.ts';
 import type { StoreName } from '../sync.ts';
@@ -59,23 +60,11 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
     };
   }
 
-  /** The same for calls that share an answer: until one of them is sent, those that come share its promise. */
+  /** The same for calls that share an answer. */
   function sharedLane(store: StoreName, method: string): (args: Args) => Promise<unknown> {
-    const unsent = new Map<string, Promise<unknown>>();
-    const add = createBatcher<readonly [key: string, args: Args], unknown>(async (all) => {
-      for (const [key] of all) unsent.delete(key);
-      const sent = all.map(([, args]) => args);
-      return (await send(store, method, sent)).map(settled);
-    }, maxTogether);
-    return (args) => {
-      const key = JSON.stringify(args);
-      let answer = unsent.get(key);
-      if (!answer) {
-        answer = add([key, args]);
-        unsent.set(key, answer);
-      }
-      return answer;
-    };
+    const ask = lane(store, method);
+    const shared = createSharedReads((args) => ask(JSON.parse(args)));
+    return (args) => shared(JSON.stringify(args));
   }
 
   return (store: StoreName, method: string, args: Args): Promise<unknown> | null => {

@@ -1,5 +1,6 @@
 // How contracts decided, by name: whole hours and minutes from the summaries, the rest from the events. Runs on the
 // reader, in steps.
+import { minuteMs } from '../../../src/domain/duration.ts';
 import { contractMarks, countedAs } from '../../../src/domain/event.ts';
 import type { Env } from '../../../src/domain/ids.ts';
 import type { ContractNames, ContractUse } from '../../../src/ports/usage.ts';
@@ -7,7 +8,7 @@ import { type Database, givenText } from '../database.ts';
 import { segmentSpanMs } from '../events/segment.ts';
 import type { Steps } from '../sync.ts';
 import { type CountedEvent, eachEvent } from './events.ts';
-import { allEvents, contractRow, entryOf, minuteMs } from './rows.ts';
+import { allEvents, contractRow, entryOf } from './rows.ts';
 
 interface Sums {
   events: number;

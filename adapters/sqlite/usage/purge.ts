@@ -1,4 +1,5 @@
 // Keeps the summaries of events true when events are removed. Runs on the writer, in the transaction that removes them.
+import { minuteMs } from '../../../src/domain/duration.ts';
 import { contractMarks } from '../../../src/domain/event.ts';
 import { type Database, givenText } from '../database.ts';
 import { countedIn, outcomesOf, runOf, segmentSpanMs } from '../events/segment.ts';
@@ -9,7 +10,6 @@ import {
   contractChanges,
   contractRow,
   hourOf,
-  minuteMs,
   type Place,
   type Removed,
   type ToolRow,

@@ -1,8 +1,8 @@
 // The rows of the summaries of events while they are gathered: what one event adds to which. Reads and writes nothing.
+import { minuteMs } from '../../../src/domain/duration.ts';
 import { contractMarks, countedAs, type EventOutcome } from '../../../src/domain/event.ts';
 import { type Counted, type CountedRun, segmentSpanMs } from '../events/segment.ts';
 
-export const minuteMs = 60_000;
 export const hourOf = (ts: number): number => Math.floor(ts / segmentSpanMs);
 export const minuteOf = (ts: number): number => Math.floor(ts / minuteMs);
 /** The name of the row that counts all events of an environment. */

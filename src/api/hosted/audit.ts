@@ -29,7 +29,8 @@ export const hostedAuditRoutes = routes({
     role: 'viewer',
     tag: 'hosted-audit',
     summary:
-      'What was done, newest first: approvals, keys, deployments of rulesets and decisions of runs; the last 30 days unless `from` says otherwise',
+      'What was done, newest first: approvals, keys, deployments of rulesets and decisions of runs; the last 30 ' +
+      'days unless `from` says otherwise',
     query: z.object({
       from: instantInput.optional(),
       to: instantInput.optional(),
@@ -61,7 +62,8 @@ export const hostedAuditRoutes = routes({
     role: 'admin',
     tag: 'hosted-audit',
     summary:
-      'The links of the chain, one JSON object a line, and the signed head of the last one; about 8 MiB, then a Link header says where to go on',
+      'The links of the chain, one JSON object a line, and the signed head of the last one; about 8 MiB, then a ' +
+      'Link header says where to go on',
     query: z.object({ from_seq: seq.default(1), to_seq: seq.optional() }),
     status: 200,
     media: 'application/x-ndjson',

@@ -15,7 +15,8 @@ export const documentEvent = 'contract_update';
 export const hostedAgentFrames = {
   ruleset_updated: {
     summary:
-      'A version of a ruleset is deployed to an environment, or signed with a new key; also at connect, when what the agent runs is not what is deployed. Without the YAML: `GET /v1/rulesets/{name}/current` has it.',
+      'A version of a ruleset is deployed to an environment, or signed with a new key; also at connect, when ' +
+      'what the agent runs is not what is deployed. Without the YAML: `GET /v1/rulesets/{name}/current` has it.',
     data: z.object({
       type: z.literal('ruleset_updated'),
       name: z.string(),
@@ -34,12 +35,14 @@ export const hostedAgentFrames = {
   contract_update: {
     ...consoleAgentFrames.contract_update,
     summary:
-      'The same with the document, for a stream that names its bundle, is assigned one, or fetched that one alone. The signature is base64.',
+      'The same with the document, for a stream that names its bundle, is assigned one, or fetched that one ' +
+      'alone. The signature is base64.',
   },
   assignment_changed: consoleAgentFrames.assignment_changed,
   decision: {
     summary:
-      'A decision event of the environment is stored: to an agent only its own, to an operator every one; of one session where the stream names it.',
+      'A decision event of the environment is stored: to an agent only its own, to an operator every one; of one ' +
+      'session where the stream names it.',
     data: decisionEvent,
   },
 } satisfies FrameTable;

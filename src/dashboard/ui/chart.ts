@@ -1,4 +1,5 @@
 // What a chart over time is given, and the words for its moments.
+import { dayMs } from '../../domain/duration.ts';
 import { clockTime, dayName } from '../lib/text.ts';
 import type { IconName } from './icons.tsx';
 
@@ -39,8 +40,6 @@ export interface Drawing {
 
 /** Indexes of slots, both included. */
 export type SlotRange = readonly [first: number, last: number];
-
-const dayMs = 86_400_000;
 
 /** `12:00–12:30`, with the day where the whole is longer than a day, and days alone where it is of whole days. */
 export function spanName(from: number, until: number, whole: number, utc: boolean): string {

@@ -1,6 +1,7 @@
 // The drawing of a chart over time, by uPlot on a canvas: axes at round times, bars or steps in the colours of the
 // theme, which follow when it changes. The moment and the range that are shown are told, so that pointer and keys are
 // alike.
+import { dayMs } from '../../domain/duration.ts';
 import './browser-language.ts';
 import { type JSX, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
@@ -8,7 +9,6 @@ import 'uplot/dist/uPlot.min.css';
 import { clockTime, dayName } from '../lib/text.ts';
 import type { Drawing, SlotRange } from './chart.ts';
 
-const dayMs = 86_400_000;
 /** Pixels: the least height of what is not zero, one denial of many calls too. */
 const leastTall = 1.5;
 /** The part of a slot that stays free beside its bar. */

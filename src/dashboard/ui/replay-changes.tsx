@@ -1,4 +1,5 @@
-// What a replay found changed, as the end of a sentence: how many calls would be decided otherwise, and how.
+// What a replay found changed, as the end of a sentence: how many calls would be decided otherwise, and how. Below it,
+// what the sums do not know.
 import type { JSX } from 'react';
 import { count } from '../lib/text.ts';
 
@@ -22,6 +23,31 @@ export function ReplayChanges<K extends string>({
             , <strong className={tone}>{count(totals[change])}</strong> {words}
           </span>
         ))}
+    </>
+  );
+}
+
+export interface ReplayCaveatsProps {
+  /** How many answers are uncertain. */
+  readonly uncertain: number;
+  /** The time was over before all calls had been judged. */
+  readonly truncated: boolean;
+}
+
+export function ReplayCaveats({ uncertain, truncated }: ReplayCaveatsProps): JSX.Element {
+  return (
+    <>
+      {uncertain > 0 && (
+        <p className="numbers">
+          {count(uncertain)} {uncertain === 1 ? 'is' : 'are'} uncertain: a person would decide, or the record
+          of the call does not hold everything that matters.
+        </p>
+      )}
+      {truncated && (
+        <p className="field-error">
+          The time was over before all calls had been seen: the sums are of these.
+        </p>
+      )}
     </>
   );
 }

@@ -34,6 +34,14 @@ const doubts: { readonly [D in Doubt]: string } = {
   approval: 'a person decides',
 };
 
+/** The word that `Verdict` knows for each decision of the console API. */
+export const consoleVerdicts = {
+  allow: 'allow',
+  deny: 'deny',
+  approve: 'approve',
+  would_deny: 'call_would_deny',
+} as const;
+
 /** What both APIs say of a call; the name of the deciding contract differs. */
 interface Judged<D extends string> {
   readonly event_id: string;
@@ -123,6 +131,7 @@ export function ReplayTable({
           </span>
         }
         name={`calls that ${says}`}
+        sortAs="calls_sort"
         rows={calls}
         columns={columns}
         keyOf={(one) => one.id}

@@ -24,6 +24,9 @@ export function masked(secret: string): string {
   return secret.length <= 8 ? '•'.repeat(8) : `${secret.slice(0, 4)}••••${secret.slice(-4)}`;
 }
 
+/** Whether it is what a person sees of some secret: the one that is stored now, or one that has been replaced. */
+const isMask = (value: unknown): boolean => typeof value === 'string' && /^(.{4}•{4}.{4}|•{8})$/s.test(value);
+
 /** One line; it may be empty. */
 const anyLine = (max: number) =>
   z
@@ -31,8 +34,11 @@ const anyLine = (max: number) =>
     .max(max)
     .refine((value) => !/\p{Cc}/u.test(value), 'must not hold control characters');
 const line = (max: number) => anyLine(max).min(1);
+const notMasked = 'is masked: give the whole secret';
+const secretUrl = line(2048).refine((value) => !isMask(value), notMasked);
 const url = line(2048);
-const secret = line(512);
+const secret = line(512).refine((value) => !isMask(value), notMasked);
+const anySecret = anyLine(512).refine((value) => !isMask(value), notMasked);
 const userIds = z
   .array(z.union([line(64), z.number().int().transform(String)]))
   .max(200)
@@ -65,7 +71,7 @@ const schemas = {
     webhook_secret: secret.regex(/^[\w-]+$/, 'must be letters, digits, _ and -').nullish(),
     allowed_user_ids: userIds,
   }),
-  workspace_chat: z.object({ webhook_url: url }),
+  workspace_chat: z.object({ webhook_url: secretUrl }),
   workspace_chat_app: z.object({
     bot_token: secret,
     signing_secret: secret,
@@ -78,12 +84,12 @@ const schemas = {
     channel: line(200),
     allowed_user_ids: userIds,
   }),
-  webhook: z.object({ url, secret: anyLine(512).nullish() }),
+  webhook: z.object({ url, secret: anySecret.nullish() }),
   email: z.object({
     smtp_host: line(253),
     smtp_port: number.pipe(z.number().int().min(1).max(65_535)),
     smtp_user: anyLine(320),
-    smtp_password: anyLine(512),
+    smtp_password: anySecret,
     from_address: line(320),
     to_addresses: addresses,
   }),
@@ -161,12 +167,15 @@ function renamed(body: Written): Written {
   return older === undefined ? body : { ...body, channel: body[older] };
 }
 
-/** The secrets that are absent, or come back as they are shown, as they are stored. */
+/**
+ * The secrets that are absent, or come back masked, as they are stored. A mask may be of a secret that somebody has
+ * replaced since it was shown: it is never taken for a secret.
+ */
 function withStored(type: ChannelType, body: Written, stored: ChannelConfig): Written {
   const before = written(stored);
   const kept = secrets[type].filter((field) => {
     const [value, known] = [body[field], before[field]];
-    return value === undefined || (typeof known === 'string' && known !== '' && value === masked(known));
+    return value === undefined || (typeof known === 'string' && known !== '' && isMask(value));
   });
   return { ...body, ...Object.fromEntries(kept.map((field) => [field, before[field]])) };
 }

@@ -129,8 +129,12 @@ export async function readBatch(
   );
 }
 
-/** A batch that was parsed before (a message of at most 1 MiB). @throws HubError validation_failed */
-export function readParsedBatch(value: unknown, context: RepairContext): Batch {
+/**
+ * A batch that was parsed before (a message of at most 1 MiB).
+ * @param rounded the same with whole numbers rounded that a double cannot hold; absent when it has none
+ * @throws HubError validation_failed
+ */
+export function readParsedBatch(value: unknown, context: RepairContext, rounded?: unknown): Batch {
   const map = isMapping(value) ? value : {};
   if (!Array.isArray(map.events)) throw noList();
   if (map.events.length > maxBatchEvents) {
@@ -139,7 +143,8 @@ export function readParsedBatch(value: unknown, context: RepairContext): Batch {
     });
   }
   const reader = new BatchReader(context, repairEitherForm);
-  for (const event of map.events) reader.add(event);
+  const roundedEvents = isMapping(rounded) && Array.isArray(rounded.events) ? rounded.events : [];
+  for (const [i, event] of map.events.entries()) reader.add(event, undefined, roundedEvents[i]);
   return reader.batch(map.agent_manifest);
 }
 

@@ -2,6 +2,7 @@
 import type { coverageRoutes } from '../../api/coverage.ts';
 import type { CoverageCounts, CoveredTool, FleetAgentCoverage } from '../../app/coverage.ts';
 import type { HistoryEntry } from '../../app/history.ts';
+import { dayMs, hourMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import { parseInstant, renderInstant } from '../../domain/instant.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
@@ -9,7 +10,7 @@ import type { Handlers } from '../common/hub.ts';
 import { iso } from '../common/render.ts';
 import { principalOf } from './principal.ts';
 
-const units: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
+const units: { readonly [unit: string]: number } = { m: 60_000, h: hourMs, d: dayMs };
 const maxUnits = 3650;
 
 /** When a time range begins: `24h`, `30m`, `7d`, or a time. @throws HubError bad_request */

@@ -2,10 +2,11 @@
 // account's password do not lock its owner out. It gives no access to anything.
 import { cookieOf } from '../../api/cookie.ts';
 import type { Device } from '../../app/login-attempts.ts';
+import { dayMs } from '../../domain/duration.ts';
 import type { Hub } from '../common/hub.ts';
 
 /** How long a device is remembered after a sign-in. */
-const deviceMs = 90 * 24 * 3_600_000;
+const deviceMs = 90 * dayMs;
 
 const nameOf = ({ settings }: Hub): string => `${settings.wire.sessionCookie}_device`;
 

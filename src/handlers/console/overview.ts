@@ -1,11 +1,10 @@
 // The figures on the first page, and how contracts decided. A key sees its environment, a user all of them; agents are
 // counted per tenant.
 import type { overviewRoutes } from '../../api/overview.ts';
+import { dayMs } from '../../domain/duration.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import type { Handlers } from '../common/hub.ts';
 import { principalOf } from './principal.ts';
-
-const dayMs = 24 * 3_600_000;
 
 export const overview: Handlers<typeof overviewRoutes> = {
   async statsOverview({ app }, { query }, caller) {

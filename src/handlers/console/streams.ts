@@ -88,13 +88,13 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
       };
     },
 
-    async message(caller, { type, body }) {
+    async message(caller, { type, body, rounded }) {
       const route = routeOf[type];
       const limits = createRouteLimits(hub.app.rateLimits, route, caller, caller.network);
       await limits.arrived();
       switch (type) {
         case 'events': {
-          const batch = readParsedBatch(body, repairContext(hub, caller));
+          const batch = readParsedBatch(body, repairContext(hub, caller), rounded);
           return acceptBatch(hub, keyPrincipalOf(caller), batch, limits.own.count);
         }
         case 'report':
@@ -133,6 +133,8 @@ function admitAgent(
     agentId,
     connectionId,
     keyId,
+    transport: query.transport ?? 'sse',
+    api: hosted ? 'hosted' : 'console',
     requested,
     policyVersion,
     tags,

@@ -117,6 +117,8 @@ const fields: { readonly [T in HostedType]: readonly string[] } = {
 
 /** What a person sees of a secret. */
 const masked = (secret: string): string => `****${secret.length > 8 ? secret.slice(-4) : ''}`;
+/** Whether it is that of some secret: the one that is stored now, or one that has been replaced. */
+const isMask = (value: unknown): boolean => typeof value === 'string' && /^\*{4}(.{4})?$/s.test(value);
 
 /** A configuration in this API's words, with its secrets in the clear. */
 function hostedConfig(config: ChannelConfig, type: HostedType): Written {
@@ -140,9 +142,7 @@ function configOf(
     fields[type].flatMap((field) => {
       const [value, known] = [config[field], before[field]];
       const isKept =
-        secrets[type].includes(field) &&
-        typeof known === 'string' &&
-        (value === undefined || value === masked(known));
+        secrets[type].includes(field) && typeof known === 'string' && (value === undefined || isMask(value));
       const kept = isKept ? known : value;
       return kept === undefined ? [] : [[names[type][field] ?? field, kept]];
     }),

@@ -3,6 +3,7 @@
 import type { EventSource, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';
+import { hourMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import {
   type Audience,
@@ -33,7 +34,7 @@ import { Wheel } from './wheel.ts';
 /** The wheel turns once in 15 s: that is the time between two keepalives. */
 const slots = 60;
 const slotMs = 250;
-const maxAgeMs = 3_600_000;
+const maxAgeMs = hourMs;
 const ageJitter = 0.1;
 const joinMs = 30_000;
 const maxBlockedMs = 30_000;

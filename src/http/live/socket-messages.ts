@@ -92,9 +92,9 @@ export function createSocketMessages({
     try {
       if (stream.caller.kind !== 'key' || stream.sender === null)
         throw new HubError('bad_request', 'This stream takes no messages.');
-      const given = read(stream, message);
+      const { given, rounded } = read(stream, message);
       ref = refOf(given);
-      const body = await handlers.message(stream.caller, checked(given, ref));
+      const body = await handlers.message(stream.caller, checked(given, ref, rounded));
       stream.send(new ResultPiece({ type: 'result', ref, status: 200, body }));
     } catch (error) {
       if (!(error instanceof HubError)) log.error({ err: error }, 'a stream message failed');
@@ -156,7 +156,10 @@ const nameOf = (caller: LimitedCaller): string => callerNames.requestsOf(caller)
 const networkOf = (caller: LiveCaller): string => (caller.kind === 'key' ? caller.network : nameOf(caller));
 
 /** @throws HubError payload_too_large, bad_request, invalid_json */
-function read(stream: Stream, { bytes, binary }: Message): object {
+function read(
+  stream: Stream,
+  { bytes, binary }: Message,
+): { readonly given: object; readonly rounded: unknown } {
   if (bytes.length > maxMessageBytes) {
     throw new HubError('payload_too_large', 'Message too large. Maximum allowed: 1MB.');
   }
@@ -164,11 +167,11 @@ function read(stream: Stream, { bytes, binary }: Message): object {
     const kind = stream.codec === 'msgpack' ? 'binary' : 'text';
     throw new HubError('bad_request', `This socket takes ${kind} messages.`);
   }
-  const value = stream.codec === 'msgpack' ? unpackLoosely(bytes) : readLooseJson(bytes);
+  const { value, rounded } = stream.codec === 'msgpack' ? unpackLoosely(bytes) : readLooseJson(bytes);
   const given: object = typeof value === 'object' && value !== null ? value : {};
   // Events are judged one by one: an odd text in one of them must not refuse the others.
   if (!('type' in given && given.type === 'events')) measureJson(value);
-  return given;
+  return { given, rounded };
 }
 
 function refOf(given: object): Ref {
@@ -178,14 +181,21 @@ function refOf(given: object): Ref {
 
 const types: ReadonlySet<unknown> = new Set(['events', 'report', 'approval']);
 
+const bodyOf = (given: unknown): unknown =>
+  typeof given === 'object' && given !== null && 'body' in given ? given.body : undefined;
+
 /** @throws HubError validation_failed */
-function checked(given: object, ref: Ref): AgentMessage {
+function checked(given: object, ref: Ref, rounded: unknown): AgentMessage {
   const type = 'type' in given ? given.type : undefined;
   if (!types.has(type)) {
     throw new HubError('validation_failed', 'Unknown message type.', {
       problems: [{ loc: ['body', 'type'], msg: "must be 'events', 'report' or 'approval'" }],
     });
   }
-  const body = 'body' in given ? given.body : {};
-  return { type: type as AgentMessage['type'], body, ...(ref === null ? {} : { ref }) };
+  return {
+    type: type as AgentMessage['type'],
+    body: 'body' in given ? given.body : {},
+    rounded: bodyOf(rounded),
+    ...(ref === null ? {} : { ref }),
+  };
 }

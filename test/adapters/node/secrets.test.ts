@@ -114,6 +114,10 @@ describe('tokens and comparison', () => {
   });
 
   it('hashes as SHA-256 in hex', () => {
+    // RFC 9562, A.4.
+    expect(secrets.namedUuid('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'www.example.com')).toBe(
+      '2ed6657d-e927-568b-95e1-2665a8aea6a2',
+    );
     expect(secrets.sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 });

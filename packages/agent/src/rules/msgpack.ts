@@ -11,10 +11,12 @@ export interface MessagePackBounds {
   readonly binary?: boolean;
   /** Items of all lists and maps together; default unbounded. A value may take a hundred times its byte in memory. */
   readonly maxValues?: number;
+  /** What an integer of 64 bits is read as; by default a number, which loses precision beyond 2^53. */
+  readonly large?: (value: bigint) => unknown;
 }
 
 /**
- * The one value these bytes hold. Whole numbers beyond 2^53 lose precision; a `__proto__` becomes a key of its own.
+ * The one value these bytes hold. A `__proto__` becomes a key of its own.
  * @throws RangeError that says why: bytes that end too soon or go on too long, nesting deeper than JSON may, keys that
  *   are no texts, texts that are not UTF-8, a type that JSON has not
  */
@@ -30,16 +32,18 @@ class Reader {
   readonly #view: DataView;
   readonly #binary: boolean;
   readonly #maxValues: number;
+  readonly #large: (value: bigint) => unknown;
   #values = 0;
   #at = 0;
 
   constructor(
     bytes: Uint8Array,
-    { binary = false, maxValues = Number.POSITIVE_INFINITY }: MessagePackBounds,
+    { binary = false, maxValues = Number.POSITIVE_INFINITY, large = Number }: MessagePackBounds,
   ) {
     this.#bytes = bytes;
     this.#binary = binary;
     this.#maxValues = maxValues;
+    this.#large = large;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
@@ -73,8 +77,9 @@ class Reader {
       case 0xcc:
       case 0xcd:
       case 0xce:
-      case 0xcf:
         return this.#unsigned(2 ** (type - 0xcc));
+      case 0xcf:
+        return this.#large(this.#view.getBigUint64(this.#take(8)));
       case 0xd0:
         return this.#view.getInt8(this.#take(1));
       case 0xd1:
@@ -82,7 +87,7 @@ class Reader {
       case 0xd2:
         return this.#view.getInt32(this.#take(4));
       case 0xd3:
-        return Number(this.#view.getBigInt64(this.#take(8)));
+        return this.#large(this.#view.getBigInt64(this.#take(8)));
       case 0xd9:
       case 0xda:
       case 0xdb:
@@ -98,12 +103,12 @@ class Reader {
     }
   }
 
-  /** @param size bytes: 1, 2, 4 or 8 */
+  /** @param size bytes: 1, 2 or 4 */
   #unsigned(size: number): number {
     const at = this.#take(size);
     if (size === 1) return this.#view.getUint8(at);
     if (size === 2) return this.#view.getUint16(at);
-    return size === 4 ? this.#view.getUint32(at) : Number(this.#view.getBigUint64(at));
+    return this.#view.getUint32(at);
   }
 
   #raw(length: number): Uint8Array {

@@ -2,6 +2,7 @@
 // checked offline.
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditSubjects } from '../../../domain/audit.ts';
+import { dayMs } from '../../../domain/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -9,6 +10,7 @@ import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -37,7 +39,6 @@ const spans = [
   ['90', 'Last 90 days'],
   ['3650', 'From the beginning'],
 ] as const;
-const dayMs = 86_400_000;
 /** No frame tells of people, channels, settings and tools that change. */
 const lookMs = 15_000;
 
@@ -75,10 +76,9 @@ export default function Audit(): JSX.Element {
         {!me.is_admin && <p className="muted">Only admins read the chain.</p>}
       </PageHead>
       {me.is_admin && <Chain />}
-      <form
+      <Form
         className="filter-bar"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           change({ actor: text.trim() });
         }}
       >
@@ -94,7 +94,7 @@ export default function Audit(): JSX.Element {
         />
         <Select label="Since" value={days} options={spans} onValue={(next) => change({ days: next })} />
         <Button submit>Find</Button>
-      </form>
+      </Form>
       {isOld && isRead && (
         <button type="button" className="pill" onClick={() => void refetch()}>
           New entries. Show them

@@ -6,8 +6,8 @@ import { useAction } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button, Failed } from '../../ui/parts.tsx';
-import { ReplayChanges } from '../../ui/replay-changes.tsx';
-import { type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
+import { ReplayCaveats, ReplayChanges } from '../../ui/replay-changes.tsx';
+import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 
 type Replay = Reply<'replayBundle'>;
 type Result = Replay['results'][number];
@@ -78,17 +78,7 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
         {seen < all ? `The newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
         <ReplayChanges changes={changes} totals={totals} />.
       </p>
-      {totals.uncertain > 0 && (
-        <p className="numbers">
-          {count(totals.uncertain)} {totals.uncertain === 1 ? 'is' : 'are'} uncertain: a person would decide,
-          or the record of the call does not hold everything that matters.
-        </p>
-      )}
-      {of.truncated && (
-        <p className="field-error">
-          The time was over before all calls had been seen: the sums are of these.
-        </p>
-      )}
+      <ReplayCaveats uncertain={totals.uncertain} truncated={of.truncated} />
       {skipped > 0 && (
         <p className="muted">
           {counted(skipped, 'post contract')} {skipped === 1 ? 'looks' : 'look'} at what tools gave, which is
@@ -99,12 +89,5 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
   );
 }
 
-const decisions = {
-  allow: 'allow',
-  deny: 'deny',
-  approve: 'approve',
-  would_deny: 'call_would_deny',
-} as const;
-
 const callOf = (one: Result): ReplayedCall =>
-  replayedCall(one, decisions, one.candidate.contract_id ?? one.base.contract_id);
+  replayedCall(one, consoleVerdicts, one.candidate.contract_id ?? one.base.contract_id);

@@ -3,6 +3,7 @@ import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import { envs } from '../../lib/search.ts';
+import { Form } from '../../ui/form.tsx';
 import { Button, Failed, Field, Select } from '../../ui/parts.tsx';
 import {
   type Channel,
@@ -27,25 +28,20 @@ export function ChannelForm({
   const update = useAction('updateChannel', ['listChannels']);
   const [name, setName] = useState(of?.name ?? '');
   const [type, setType] = useState<ChannelType>(of?.channel_type ?? 'webhook');
-  const [config, setConfig] = useState<ConfigText>(of ? textOf(of.channel_type, of.config) : {});
+  const before = of ? textOf(of.channel_type, of.config) : {};
+  const [config, setConfig] = useState<ConfigText>(before);
   const [filters, setFilters] = useState(filterTextOf(of?.filters ?? null));
   const error = of ? update.error : make.error;
   const refused = /^config\.(\w+)/.exec(error?.message ?? '')?.[1];
   const submit = (): void => {
-    const body = { name, config: configOf(type, config), filters: filtersOf(filters) };
+    const body = { name, config: configOf(type, config, before), filters: filtersOf(filters) };
     if (of) {
       update.mutate({ params: { channel_id: of.id }, body } as Input<'updateChannel'>, { onSuccess: onDone });
     } else
       make.mutate({ body: { ...body, channel_type: type } } as Input<'createChannel'>, { onSuccess: onDone });
   };
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       <Field
         label="Name"
         required
@@ -122,6 +118,6 @@ export function ChannelForm({
           {of ? 'Save channel' : 'Add channel'}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

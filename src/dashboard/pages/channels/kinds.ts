@@ -120,11 +120,19 @@ const listOf = (text: string): readonly string[] =>
     .map((one) => one.trim())
     .filter((one) => one !== '');
 
-/** What the hub is sent: an empty optional field is null. */
-export const configOf = (type: ChannelType, text: ConfigText): { readonly [key: string]: unknown } =>
+/**
+ * What the hub is sent: an empty optional field is null, and a secret that was left alone is not sent at all.
+ * @param before what the form began with, where a channel is changed
+ */
+export const configOf = (
+  type: ChannelType,
+  text: ConfigText,
+  before: ConfigText = {},
+): { readonly [key: string]: unknown } =>
   Object.fromEntries(
-    kinds[type].fields.map(({ key, list, number, optional }) => {
+    kinds[type].fields.map(({ key, list, number, optional, secret }) => {
       const value = (text[key] ?? '').trim();
+      if (secret && value === before[key]) return [key, undefined];
       if (list) return [key, optional && value === '' ? null : listOf(value)];
       // Some servers of mail take no user and no password; those two are then empty texts.
       if (value === '') return [key, optional && !key.startsWith('smtp_') ? null : ''];

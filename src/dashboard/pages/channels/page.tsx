@@ -134,6 +134,8 @@ function One({
   const test = useAction('testChannel', ['listChannels', 'listDeliveries']);
   const update = useAction('updateChannel', ['listChannels']);
   const [removing, setRemoving] = useState(false);
+  // What its form began with: a test, a switch, or somebody else's change takes away nothing that was typed.
+  const [formed, setFormed] = useState(channel);
   const params = { channel_id: channel.id };
   return (
     <>
@@ -178,9 +180,12 @@ function One({
         <section className="form">
           <h3>Change it</h3>
           <ChannelForm
-            key={channel.updated_at}
-            of={channel}
-            onDone={() => say('The channel is changed.', 'allow')}
+            key={formed.updated_at}
+            of={formed}
+            onDone={(changed) => {
+              setFormed(changed);
+              say('The channel is changed.', 'allow');
+            }}
           />
         </section>
       )}

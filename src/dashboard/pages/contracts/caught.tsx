@@ -7,7 +7,8 @@ import { useAction } from '../../lib/query.ts';
 import { type Env, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button, Failed, Select } from '../../ui/parts.tsx';
-import { type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
+import { ReplayCaveats } from '../../ui/replay-changes.tsx';
+import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 
 const maxCalls = 10_000;
 const shownCalls = 100;
@@ -108,30 +109,13 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
             ))}
         .
       </p>
-      {totals.uncertain > 0 && (
-        <p className="numbers">
-          {count(totals.uncertain)} {totals.uncertain === 1 ? 'is' : 'are'} uncertain: a person would decide,
-          or the record of the call does not hold everything that matters.
-        </p>
-      )}
-      {of.truncated && (
-        <p className="field-error">
-          The time was over before all calls had been seen: the sums are of these.
-        </p>
-      )}
+      <ReplayCaveats uncertain={totals.uncertain} truncated={of.truncated} />
     </>
   );
 }
 
-const decisions = {
-  allow: 'allow',
-  deny: 'deny',
-  approve: 'approve',
-  would_deny: 'call_would_deny',
-} as const;
-
 /** Before it is what was recorded, not what nothing would have decided. */
 const callOf = (one: Replay['results'][number]): ReplayedCall => ({
-  ...replayedCall(one, decisions, one.candidate.contract_id),
+  ...replayedCall(one, consoleVerdicts, one.candidate.contract_id),
   before: one.recorded_verdict,
 });

@@ -1,10 +1,9 @@
 // The filter of the events page: what the address says, as the hub's query. Times are whole minutes, so that an answer
 // can be kept.
+import { minuteMs } from '../../../domain/duration.ts';
 import type { Input } from '../../lib/api.ts';
 import type { Search } from '../../lib/search.ts';
 import { envs } from '../../lib/search.ts';
-
-export const minuteMs = 60_000;
 
 export const ranges = [
   ['15m', 'Last 15 minutes', 15],

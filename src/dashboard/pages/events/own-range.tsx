@@ -1,9 +1,11 @@
 // A span of time by its ends, typed: in the viewer's zone, or in UTC where that is chosen.
 import { type JSX, useState } from 'react';
+import { minuteMs } from '../../../domain/duration.ts';
 import { usePrefs } from '../../lib/prefs.ts';
 import { useFilters } from '../../lib/search.ts';
+import { Form } from '../../ui/form.tsx';
 import { Button, Field } from '../../ui/parts.tsx';
-import { instantsOf, minuteMs, type Span } from './filters.ts';
+import { instantsOf, type Span } from './filters.ts';
 
 /** What a field of date and time holds for an instant. */
 const fieldText = (instant: number, utc: boolean): string => {
@@ -37,11 +39,10 @@ function Ends({
       : null;
   const zone = utc ? 'UTC' : 'your time';
   return (
-    <form
+    <Form
       className="own-range"
-      aria-label="Time range"
-      onSubmit={(event) => {
-        event.preventDefault();
+      label="Time range"
+      onSubmit={() => {
         if (wrong !== null) return;
         const ends = instantsOf({ from: first, until: last ?? first });
         change({ since: ends.since, until: last === null ? undefined : ends.until });
@@ -69,6 +70,6 @@ function Ends({
       ) : (
         until === '' && <p className="muted">Without an end it goes on, live.</p>
       )}
-    </form>
+    </Form>
   );
 }

@@ -1,5 +1,6 @@
 // Events: what happened? Counts over time, facets beside the list, the newest calls first, one call in a panel. The
 // filter is in the address.
+import { minuteMs } from '../../../domain/duration.ts';
 import './events.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { addressOf, type Reply } from '../../lib/api.ts';
@@ -26,7 +27,6 @@ import {
   facetNames,
   filterOf,
   instantsOf,
-  minuteMs,
   ranges,
   type Span,
   spanOf,

@@ -1,5 +1,6 @@
 // What the assistant was asked, and what it has cost, day by day.
 import { type JSX, useMemo, useState } from 'react';
+import { dayMs } from '../../../domain/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -10,7 +11,6 @@ import { TimeChart } from '../../ui/time-chart.tsx';
 
 type Usage = Reply<'aiUsage'>;
 
-const dayMs = 86_400_000;
 const periods = ['7d', '30d', '90d'] as const;
 
 const dollars = (usd: number | null): string => (usd === null ? 'unknown' : `$${usd.toFixed(2)}`);

@@ -81,6 +81,7 @@ export function Metrics(): JSX.Element {
           </dl>
           <Table
             name="routes"
+            sortAs="routes_sort"
             rows={data.routes}
             columns={columnsOf(data.buckets_ms)}
             keyOf={(row) => row.route}
@@ -110,7 +111,8 @@ function rowsOf({
       'Queues',
       queues.messages === 0 && queues.jobs === 0
         ? 'nothing waits'
-        : `${counted(queues.messages, 'message')}, the oldest for ${Math.round(queues.oldest_message_ms)} ms; ${counted(queues.jobs, 'job')}`,
+        : `${counted(queues.messages, 'message')}, the oldest for ${Math.round(queues.oldest_message_ms)} ms; ` +
+          `${counted(queues.jobs, 'job')}`,
       queues.messages === 0,
     ],
     [

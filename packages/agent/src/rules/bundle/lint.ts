@@ -309,7 +309,9 @@ class Linter {
       if (later.length === 0) continue;
       const ids = later.slice(0, 5).map(({ id }) => `'${id}'`);
       const more = later.length > ids.length ? ` and ${later.length - ids.length} more` : '';
-      const message = `Released clients run an approved call without looking at ${ids.join(', ')}${more}, which come later and may refuse it.`;
+      const message =
+        `Released clients run an approved call without looking at ${ids.join(', ')}${more}, which come later and ` +
+        'may refuse it.';
       // The types are looked at in an order of their own: within one of them, who writes the document chooses.
       const movable = later.find((other) => rankOf(other) === rank);
       const advice = movable ? ` Put '${movable.id}' first.` : '';
@@ -324,7 +326,8 @@ class Linter {
     const entry = this.#entries.find(({ type }) => type === 'sandbox');
     if (!entry) return;
     const message =
-      'Released clients judge fewer arguments than this engine, by their names and as they are written: they run some calls that it refuses.';
+      'Released clients judge fewer arguments than this engine, by their names and as they are written: they run ' +
+      'some calls that it refuses.';
     this.#add(entry, 'notice', 'sandbox-arguments', [...entry.at, 'type'], message);
   }
 }
