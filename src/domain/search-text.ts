@@ -2,8 +2,8 @@
 // this rule, whatever the database calls a case.
 
 /**
- * The letter in lower case where that is one letter whose upper case leads back; else as it is. So `É` is `é`, while `İ`
- * is no `i`, `ẞ` no `ß` and the sign for kelvin no `k`.
+ * The letter in lower case where that is one letter whose upper case leads back; else as it is. So `É` is `é`, while
+ * `İ` is no `i`, `ẞ` no `ß` and the sign for kelvin no `k`.
  */
 const foldedLetter = (letter: string): string => {
   const lower = letter.toLowerCase();
