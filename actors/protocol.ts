@@ -1,5 +1,4 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
-
 import type {
   AssignmentRule,
   DriftStatus,

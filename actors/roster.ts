@@ -1,6 +1,5 @@
 // Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a
 // new activation.
-
 import { FirstOf } from '../src/concurrency/first-of.ts';
 import { SharedTexts } from '../src/concurrency/shared-texts.ts';
 import { type FleetNumbers, maxReportedBundles, type Reported } from '../src/domain/agent.ts';

@@ -1,5 +1,4 @@
 // The numbers of a chart as a table, loaded when somebody asks for it.
-
 import type { JSX } from 'react';
 import { useMemo } from 'react';
 import { dayMs } from '../../domain/duration.ts';

@@ -1,5 +1,4 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
-
 import type { StatusEntry } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
 import { type Caller, List } from '../../api/call.ts';

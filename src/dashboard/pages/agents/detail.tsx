@@ -4,6 +4,7 @@ import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import {
   Answer,
@@ -17,6 +18,7 @@ import {
   Time,
   Verdict,
 } from '../../ui/parts.tsx';
+import { Because } from './because.tsx';
 import { AgentCoverage } from './coverage.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentHistory, AgentRuns } from './history.tsx';
@@ -111,13 +113,7 @@ function Why({ id }: { readonly id: string }): JSX.Element {
             ) : (
               <Data text={bundle} max={120} />
             )}{' '}
-            {source === 'explicit' && 'because a person assigned it.'}
-            {source === 'rule' && (
-              <>
-                by the rule <Data text={pattern ?? ''} max={120} />.
-              </>
-            )}
-            {source === 'agent_provided' && 'because it says so itself.'}
+            <Because source={source} pattern={pattern} />
           </p>
         )}
       </Answer>
@@ -150,13 +146,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
     ]),
   ];
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       <h3>Change it</h3>
       <Field
         label="Display name"
@@ -184,7 +174,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
           Save agent
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 
