@@ -33,7 +33,7 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
     <Answer of={found} rows={8}>
       {(agent) => (
         <>
-          <h3>
+          <h3 className="panel-name">
             <Data text={agent.agent_id} />
           </h3>
           <p className="muted">
