@@ -1,6 +1,11 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
-
-import type { AssignmentRule, DriftStatus, FleetNumbers, Tags } from '../src/domain/agent.ts';
+import type {
+  AssignmentRule,
+  DriftStatus,
+  FleetNumbers,
+  StreamTransport,
+  Tags,
+} from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
 import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
@@ -8,6 +13,8 @@ import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
 import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
+import type { DocumentKind } from '../src/domain/library.ts';
+import type { AgentApi, SeenOn } from '../src/domain/vocabulary.ts';
 import type { Actors, Kinds, Tell } from './runtime/define.ts';
 
 export const environmentKey = (tenantId: string, env: Env): string => `${tenantId}/${env}`;
@@ -37,6 +44,9 @@ export interface StreamNotice {
   readonly connectedAt: number;
   /** Of the API key that opened it; absent from a node of an earlier version. */
   readonly keyId?: string;
+  /** Both absent from a node of an earlier version. */
+  readonly transport?: StreamTransport;
+  readonly api?: AgentApi;
   /** What its node remembers that the agent fetched with this key; absent: nothing. */
   readonly fetched?: FetchedRuleset;
 }
@@ -55,6 +65,25 @@ export interface StatusEntry {
   readonly status: DriftStatus;
   /** Epoch milliseconds. */
   readonly connectedAt: number;
+  /** As in AgentState. */
+  readonly documentKind?: DocumentKind | null;
+}
+
+/** An open stream of an agent. */
+export interface OpenStream {
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly connectedAt: number;
+  /** Null: its node did not say. */
+  readonly transport: StreamTransport | null;
+  readonly api: AgentApi | null;
+  /** What it is taken to run; null: all of the environment. */
+  readonly bundleName: string | null;
+  /** It asked for this bundle itself. */
+  readonly pinned: boolean;
+  /** Of the API key that opened it; null: its node did not say. */
+  readonly keyId: string | null;
+  readonly node: string;
 }
 
 /** Where a stream stands in the order of the status list. */
@@ -91,6 +120,11 @@ export interface AgentState {
   /** The version of the current deployment that this is; null when it is none. */
   readonly version: number | null;
   readonly status: DriftStatus;
+  /**
+   * The vocabulary of the document that it is to load; null when it runs it, there is none, or both vocabularies load
+   * it. Of one that follows all: where all have the same. Absent from a node of an earlier version.
+   */
+  readonly documentKind?: DocumentKind | null;
 }
 
 export interface RolloutRequest {
@@ -137,6 +171,8 @@ export type EnvironmentMessages = {
       readonly forced?: boolean;
       /** Why, in words; absent as above, and when nothing was said. */
       readonly reason?: string | null;
+      /** The vocabulary of the document; absent as above, and null when both vocabularies load it. */
+      readonly documentKind?: DocumentKind | null;
       /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
       readonly actor?: AuditActor;
     };
@@ -242,6 +278,11 @@ export type EnvironmentMessages = {
   rulesChanged: { body: { readonly rest: true } | null; reply: null };
   /** A page of one entry per open stream, by agent id then time of connection. */
   status: { body: StatusRequest; reply: RosterPage };
+  /** The open streams of an agent, the newest first, and how many there are. */
+  streamsOf: {
+    body: { readonly agentId: string; readonly limit: number };
+    reply: { readonly total: number; readonly streams: readonly OpenStream[] };
+  };
   rollout: { body: RolloutRequest; reply: Rollout };
   /** How the connected agents stand. Looks at each of them once. */
   fleet: { body: null; reply: FleetNumbers };
@@ -269,6 +310,8 @@ export type AgentMessages = {
       readonly policyVersion: string | null;
       readonly tags: Tags;
       readonly at: number;
+      /** Absent from a node of an earlier version. */
+      readonly on?: SeenOn;
     };
     reply: Resolution & { readonly resolvedAt?: ResolvedAt | undefined };
   };

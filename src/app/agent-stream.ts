@@ -2,13 +2,14 @@
 // Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
 import type { SharedTexts } from '../concurrency/shared-texts.ts';
-import type { Tags } from '../domain/agent.ts';
+import type { StreamTransport, Tags } from '../domain/agent.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import type { Resolution } from '../domain/assignment.ts';
 import type { Deployment } from '../domain/deployment.ts';
 import type { FetchedRuleset } from '../domain/fetched-ruleset.ts';
 import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
+import type { AgentApi } from '../domain/vocabulary.ts';
 import { pause } from '../ports/clock.ts';
 import type { AppPorts } from './ports.ts';
 import type { SentCopies, SentCopy } from './sent-copies.ts';
@@ -39,6 +40,10 @@ export interface Asked {
   readonly connectionId: string;
   /** Of the API key that opened it. */
   readonly keyId: string;
+  readonly transport: StreamTransport;
+  readonly api: AgentApi;
+  /** It says that it loads documents of either vocabulary. */
+  readonly loadsAny: boolean;
   /** The bundle it asked for by name. */
   readonly requested: string | null;
   /** Becomes the text that all streams share which run the same. */
@@ -195,7 +200,7 @@ export class AgentStream {
   }
 
   #connect(): Promise<Resolution & { readonly resolvedAt?: ResolvedAt | undefined }> {
-    const { connectionId, keyId, requested, policyVersion, tags } = this.#asked;
+    const { connectionId, keyId, requested, policyVersion, tags, api, loadsAny } = this.#asked;
     return this.#node.ports.actors.ask('agent', this.#agentKey, 'connect', {
       connectionId,
       keyId,
@@ -204,11 +209,12 @@ export class AgentStream {
       policyVersion,
       tags,
       at: this.#connectedAt,
+      on: { api, loadsAny },
     });
   }
 
   #join(followed: string | null) {
-    const { connectionId, agentId, keyId, policyVersion } = this.#asked;
+    const { connectionId, agentId, keyId, transport, api, policyVersion } = this.#asked;
     const fetched = this.#asked.fetched?.() ?? null;
     const notice = {
       connectionId,
@@ -218,6 +224,8 @@ export class AgentStream {
       pinned: this.pinned,
       connectedAt: this.#connectedAt,
       keyId,
+      transport,
+      api,
       policyVersion,
     };
     const told = fetched === null ? notice : { ...notice, fetched };

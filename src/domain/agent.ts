@@ -1,10 +1,11 @@
 // Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
 import type { AgentManifest } from './event.ts';
 import type { Env } from './ids.ts';
+import type { AgentVocabulary } from './vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
 
-export interface Registration {
+export interface Registration extends AgentVocabulary {
   readonly id: string;
   readonly tenantId: string;
   readonly agentId: string;
@@ -54,6 +55,9 @@ export interface AssignmentRule {
   readonly env: Env;
   readonly createdAt: number;
 }
+
+/** How the frames of a stream travel. */
+export type StreamTransport = 'sse' | 'websocket';
 
 export type DriftStatus = 'current' | 'drift' | 'unknown';
 

@@ -115,10 +115,13 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       connectionId: `c${i}`,
       keyId: 'key-1',
       tags: {},
+      transport: 'sse' as const,
+      api: 'console' as const,
       client: '',
       resumes: false,
       audience: agentsOf(hub.tenantId, 'production'),
       skips: null,
+      loadsAny: false,
     };
     return { stream: new AgentStream(edge, { ...asked, ...own }), follows: null as string | null };
   });

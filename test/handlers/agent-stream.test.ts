@@ -29,10 +29,13 @@ it('says until its environment has it that the agent is assigned anew, although 
       requested: null,
       policyVersion: null,
       tags: {},
+      transport: 'sse',
+      api: 'console',
       client: '',
       resumes: false,
       audience: agentsOf('t1', 'production'),
       skips: null,
+      loadsAny: false,
     },
   );
   await expect(stream.announce('old')).rejects.toThrow('away');

@@ -1,6 +1,5 @@
 // A small actor for tests of the runtime, its store, and a system around it. Every wait is on a signal that the test
 // gives.
-
 import type { ActorContext, Effects, Tell } from '../../../actors/runtime/define.ts';
 import { actorKind } from '../../../actors/runtime/kind.ts';
 import { type ActorSystem, type ActorsOptions, createActors } from '../../../actors/runtime/system.ts';

@@ -4,6 +4,7 @@ import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import {
   Answer,
@@ -17,9 +18,11 @@ import {
   Time,
   Verdict,
 } from '../../ui/parts.tsx';
+import { Because } from './because.tsx';
 import { AgentCoverage } from './coverage.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentHistory, AgentRuns } from './history.tsx';
+import { AgentStreams } from './streams.tsx';
 import { tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 type Registration = Reply<'getRegistration'>;
@@ -30,13 +33,14 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
     <Answer of={found} rows={8}>
       {(agent) => (
         <>
-          <h3>
+          <h3 className="panel-name">
             <Data text={agent.agent_id} />
           </h3>
           <p className="muted">
             Known since <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
           </p>
-          <Streams id={id} />
+          <Standing id={id} />
+          <AgentStreams id={id} />
           <Why id={id} />
           <AgentCoverage id={id} />
           <AgentRuns id={id} />
@@ -49,7 +53,7 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function Streams({ id }: { readonly id: string }): JSX.Element {
+function Standing({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('listAgents', { query: { search: id, limit: 50 } });
   const isOld = useFleetChanges(found.data);
   const { refetch } = found;
@@ -80,12 +84,13 @@ function Streams({ id }: { readonly id: string }): JSX.Element {
                   <span className="muted">
                     {one.connected ? (
                       <>
-                        {counted(one.streams, 'open stream')}, the first <Time at={one.connected_at} />
+                        {counted(one.streams, 'open stream')}, the newest <Time at={one.connected_at} />
                       </>
                     ) : (
                       'not connected'
                     )}
                   </span>
+                  {one.cannot_load && <p>{unableSentence(one)}</p>}
                 </li>
               ))}
             </ul>
@@ -95,6 +100,12 @@ function Streams({ id }: { readonly id: string }): JSX.Element {
     </section>
   );
 }
+
+/** Why an agent keeps a document that another has replaced. */
+const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string =>
+  api === 'hosted'
+    ? 'It cannot load what it is given: it was last seen on /v1, whose agents load rulesets, and this is a bundle of contracts. It keeps the document in use.'
+    : 'It cannot load what it is given: it was last seen on /api/v1, whose agents load contracts, and this is a ruleset. It keeps the document in use.';
 
 function Why({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('resolveRule', { params: { agent_id: id } });
@@ -109,13 +120,7 @@ function Why({ id }: { readonly id: string }): JSX.Element {
             ) : (
               <Data text={bundle} max={120} />
             )}{' '}
-            {source === 'explicit' && 'because a person assigned it.'}
-            {source === 'rule' && (
-              <>
-                by the rule <Data text={pattern ?? ''} max={120} />.
-              </>
-            )}
-            {source === 'agent_provided' && 'because it says so itself.'}
+            <Because source={source} pattern={pattern} />
           </p>
         )}
       </Answer>
@@ -138,7 +143,10 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       bundle_name: form.bundle || null,
     };
     save.mutate({ params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>, {
-      onSuccess: () => say('The agent is changed.', 'allow'),
+      onSuccess: ({ warnings: [warning] = [] }) =>
+        warning === undefined
+          ? say('The agent is changed.', 'allow')
+          : say(`The agent is changed. ${warning}`, 'deny'),
     });
   };
   const options = [
@@ -148,13 +156,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
     ]),
   ];
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       <h3>Change it</h3>
       <Field
         label="Display name"
@@ -182,7 +184,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
           Save agent
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 

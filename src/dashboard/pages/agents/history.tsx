@@ -51,7 +51,7 @@ const changeColumns: readonly Column<Change>[] = [
     label: 'By',
     width: 1.5,
     sort: (event) => event.deployed_by ?? '',
-    cell: (event) => <Name text={event.deployed_by ?? '–'} />,
+    cell: (event) => <Name mono={false} text={event.deployed_by ?? '–'} />,
   },
   {
     key: 'drift',
@@ -77,6 +77,7 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
           ) : (
             <Table
               name="changes of an agent"
+              sortAs="changes_sort"
               rows={events}
               columns={changeColumns}
               keyOf={(event) => `${event.type}${event.timestamp}${event.environment}`}
@@ -145,6 +146,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
             <>
               <Table
                 name="sessions of an agent"
+                sortAs="sessions_sort"
                 rows={runs}
                 columns={columns}
                 keyOf={(run) => run.session_id}

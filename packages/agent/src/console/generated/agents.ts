@@ -63,12 +63,14 @@ export interface AgentStatusReply {
     readonly bundle_name: string | null;
     readonly policy_version: string | null;
     readonly status: DriftStatus;
+    readonly cannot_load?: true | undefined;
     readonly connected_at: Instant;
   })[];
 }
 
 export interface BulkAssignReply {
   readonly updated: number;
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface BulkAssignRequest {
@@ -98,6 +100,8 @@ export interface FleetAgent {
   readonly policy_version: string | null;
   readonly version: number | null;
   readonly status: DriftStatus;
+  readonly last_api: "console" | "hosted" | null;
+  readonly cannot_load: boolean;
   readonly connected: boolean;
   readonly streams: number;
   readonly coverage: CoverageCounts | null;
@@ -135,6 +139,22 @@ export interface FleetCoverageReply {
   readonly next_cursor: string | null;
 }
 
+export interface ListAgentStreamsReply {
+  readonly agent_id: string;
+  readonly total: number;
+  readonly streams: readonly ({
+    readonly id: string;
+    readonly env: Environment;
+    readonly connected_at: Instant;
+    readonly transport: "sse" | "websocket" | null;
+    readonly api: "console" | "hosted" | null;
+    readonly bundle_name: string | null;
+    readonly pinned: boolean;
+    readonly key_id: Uuid | null;
+    readonly node: string | null;
+  })[];
+}
+
 export type ListAgentsReply = readonly FleetAgent[];
 
 export type ListRegistrationsReply = readonly ({
@@ -164,6 +184,18 @@ export interface TimeWindow {
   readonly until: Instant;
 }
 
+export interface UpdateRegistrationReply {
+  readonly id: Uuid;
+  readonly agent_id: string;
+  readonly display_name: string | null;
+  readonly tags: { readonly [name: string]: string };
+  readonly bundle_name: string | null;
+  readonly resolved_bundle: string | null;
+  readonly last_seen_at: Instant | null;
+  readonly created_at: Instant;
+  readonly warnings?: readonly string[] | undefined;
+}
+
 export interface UpdateRegistrationRequest {
   readonly display_name?: string | null | undefined;
   readonly tags?: AgentTags | null | undefined;
@@ -184,6 +216,14 @@ export interface AgentsOperations {
       readonly query?: { readonly bundle_name?: string | undefined; readonly env?: Environment | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: AgentStatusReply;
+  };
+  /** The open streams of an agent on every node, the newest first. A signed-in user. */
+  readonly listAgentStreams: {
+    readonly input: {
+      readonly params: { readonly agent_id: string | number; };
+      readonly query?: { readonly limit?: number | undefined; } | undefined;
+    };
+    readonly reply: ListAgentStreamsReply;
   };
   /** The agent (of the agent-id header) says which policy version it runs now. An API key. */
   readonly reportVersion: {
@@ -212,7 +252,7 @@ export interface AgentsOperations {
       readonly params: { readonly agent_id: string | number; };
       readonly body: UpdateRegistrationRequest;
     };
-    readonly reply: AgentRegistration;
+    readonly reply: UpdateRegistrationReply;
   };
   /** Assign a bundle to up to 100 registered agents; others are skipped. A signed-in user. */
   readonly bulkAssign: {
@@ -249,6 +289,7 @@ export interface AgentsOperations {
 export const agentsRoutes = {
   listAgents: { method: "GET", path: "/api/v1/agents" },
   agentStatus: { method: "GET", path: "/api/v1/agents/status" },
+  listAgentStreams: { method: "GET", path: "/api/v1/agents/{agent_id}/streams" },
   reportVersion: { method: "POST", path: "/api/v1/agents/report" },
   listRegistrations: { method: "GET", path: "/api/v1/agent-registrations" },
   getRegistration: { method: "GET", path: "/api/v1/agent-registrations/{agent_id}" },

@@ -1,5 +1,4 @@
 // Judges a command: its words as paths, its redirections, its first word, and the hosts it names.
-
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import { type Boundaries, isHarmless } from './boundaries.ts';
