@@ -5,6 +5,7 @@ import type { Registration } from '../domain/agent.ts';
 import { callerNames } from '../domain/caller-name.ts';
 import { hourMs, minuteMs } from '../domain/duration.ts';
 import { type Env, hash32 } from '../domain/ids.ts';
+import type { SeenOn } from '../domain/vocabulary.ts';
 import type { AgentStore } from '../ports/agents.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Limits } from '../ports/limits.ts';
@@ -29,6 +30,8 @@ export interface Source {
   readonly env: Env;
   /** Of the API key. */
   readonly keyId: string;
+  /** The API that it was seen on; absent: nobody says. */
+  readonly on?: SeenOn;
 }
 
 /**
@@ -98,12 +101,12 @@ export class Registrar {
    */
   async seen(source: Source, agentId: string): Promise<Registration | null> {
     const { agents, clock, secrets } = this.#parts;
-    const { tenantId, env } = source;
+    const { tenantId, env, on } = source;
     const place = this.#reserveNow(source) ?? (await this.#reserve(source));
     const newId = place.granted ? secrets.uuid() : null;
     let made = false;
     try {
-      const seen = await agents.seen(tenantId, agentId, env, clock.now(), newId);
+      const seen = await agents.seen(tenantId, agentId, env, clock.now(), newId, on);
       made = seen.made;
       if (!place.granted && seen.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
       return seen.registration;
