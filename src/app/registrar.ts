@@ -51,6 +51,8 @@ interface Living {
   count: number;
   /** Registrations under way. */
   pending: number;
+  /** Registered here since they were counted: other nodes may have registered as many. */
+  made: number;
   readAt: number;
   reading: Promise<void> | null;
 }
@@ -62,8 +64,10 @@ type Place =
 
 function giveBack({ living, portion }: Extract<Place, { granted: true }>, made: boolean): void {
   living.pending--;
-  if (made) living.count++;
-  else portion.left++;
+  if (made) {
+    living.count++;
+    living.made++;
+  } else portion.left++;
 }
 
 /** Until living agents are counted again: others may have registered or retired some. Sooner near the cap. */
@@ -163,7 +167,9 @@ export class Registrar {
     return count + pending >= this.#parts.maxLive;
   }
 
-  #isFresh({ count, pending, readAt }: Living, now: number): boolean {
+  #isFresh({ count, pending, made, readAt }: Living, now: number): boolean {
+    // So each node lets in a hundredth of the cap too many at most, besides what is under way.
+    if (made >= Math.max(1, this.#parts.maxLive / 100)) return false;
     const near = count + pending > this.#parts.maxLive * 0.9;
     return now - readAt < (near ? countedNearMs : countedMs);
   }
@@ -172,13 +178,15 @@ export class Registrar {
     const { agents, clock } = this.#parts;
     const now = clock.now();
     const known = this.#living.get(tenantId, now);
-    const living = known ?? { count: 0, pending: 0, readAt: Number.NEGATIVE_INFINITY, reading: null };
+    const readAt = Number.NEGATIVE_INFINITY;
+    const living = known ?? { count: 0, pending: 0, made: 0, readAt, reading: null };
     if (!known) this.#living.set(tenantId, living, Number.POSITIVE_INFINITY);
     if (this.#isFresh(living, now)) return living;
     living.reading ??= agents
       .count(tenantId)
       .then((count) => {
         living.count = count;
+        living.made = 0;
         living.readAt = now;
       })
       .finally(() => {
