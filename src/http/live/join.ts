@@ -38,7 +38,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     return first && catchUp.length === 1 ? encoded(first) : catchUp.flatMap(encoded);
   }
 
-  /** For a stream that missed nothing, and that nothing reaches meanwhile: nearly every one of a fleet that comes back. */
+  /** For a stream that missed nothing, and that nothing reaches meanwhile: nearly all of a fleet that comes back. */
   async function first(stream: Stream): Promise<void> {
     const { audience, head, place } = stream.feed;
     const catchUp = await stream.admitted.catchUp();
