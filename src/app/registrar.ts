@@ -5,6 +5,7 @@ import type { Registration } from '../domain/agent.ts';
 import { callerNames } from '../domain/caller-name.ts';
 import { hourMs, minuteMs } from '../domain/duration.ts';
 import { type Env, hash32 } from '../domain/ids.ts';
+import type { SeenOn } from '../domain/vocabulary.ts';
 import type { AgentStore } from '../ports/agents.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Limits } from '../ports/limits.ts';
@@ -29,6 +30,8 @@ export interface Source {
   readonly env: Env;
   /** Of the API key. */
   readonly keyId: string;
+  /** The API that it was seen on; absent: nobody says. */
+  readonly on?: SeenOn;
 }
 
 /**
@@ -47,6 +50,8 @@ interface Living {
   count: number;
   /** Registrations under way. */
   pending: number;
+  /** Registered here since they were counted: other nodes may have registered as many. */
+  made: number;
   readAt: number;
   reading: Promise<void> | null;
 }
@@ -58,8 +63,10 @@ type Place =
 
 function giveBack({ living, portion }: Extract<Place, { granted: true }>, made: boolean): void {
   living.pending--;
-  if (made) living.count++;
-  else portion.left++;
+  if (made) {
+    living.count++;
+    living.made++;
+  } else portion.left++;
 }
 
 /** Until living agents are counted again: others may have registered or retired some. Sooner near the cap. */
@@ -94,12 +101,12 @@ export class Registrar {
    */
   async seen(source: Source, agentId: string): Promise<Registration | null> {
     const { agents, clock, secrets } = this.#parts;
-    const { tenantId, env } = source;
+    const { tenantId, env, on } = source;
     const place = this.#reserveNow(source) ?? (await this.#reserve(source));
     const newId = place.granted ? secrets.uuid() : null;
     let made = false;
     try {
-      const seen = await agents.seen(tenantId, agentId, env, clock.now(), newId);
+      const seen = await agents.seen(tenantId, agentId, env, clock.now(), newId, on);
       made = seen.made;
       if (!place.granted && seen.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
       return seen.registration;
@@ -154,7 +161,9 @@ export class Registrar {
     return count + pending >= this.#parts.maxLive;
   }
 
-  #isFresh({ count, pending, readAt }: Living, now: number): boolean {
+  #isFresh({ count, pending, made, readAt }: Living, now: number): boolean {
+    // So each node lets in a hundredth of the cap too many at most, besides what is under way.
+    if (made >= Math.max(1, this.#parts.maxLive / 100)) return false;
     const near = count + pending > this.#parts.maxLive * 0.9;
     return now - readAt < (near ? countedNearMs : countedMs);
   }
@@ -163,13 +172,15 @@ export class Registrar {
     const { agents, clock } = this.#parts;
     const now = clock.now();
     const known = this.#living.get(tenantId, now);
-    const living = known ?? { count: 0, pending: 0, readAt: Number.NEGATIVE_INFINITY, reading: null };
+    const readAt = Number.NEGATIVE_INFINITY;
+    const living = known ?? { count: 0, pending: 0, made: 0, readAt, reading: null };
     if (!known) this.#living.set(tenantId, living, Number.POSITIVE_INFINITY);
     if (this.#isFresh(living, now)) return living;
     living.reading ??= agents
       .count(tenantId)
       .then((count) => {
         living.count = count;
+        living.made = 0;
         living.readAt = now;
       })
       .finally(() => {
