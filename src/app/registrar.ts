@@ -1,5 +1,6 @@
 // Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
 // inventing agents. Above them nothing is refused: the agent is served, it is only not registered.
+import { type Awaitable, chain } from '../concurrency/awaitable.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Registration } from '../domain/agent.ts';
 import { callerNames } from '../domain/caller-name.ts';
@@ -151,7 +152,12 @@ export class Registrar {
     const living = this.#living.get(tenantId, now);
     const portion = this.#portions.get(keyId, 0);
     if (!living || !portion || !this.#isFresh(living, now) || this.#isFull(living)) return null;
-    if (now >= portion.until || portion.left === 0) return null;
+    if (now >= portion.until || portion.left === 0) {
+      if (portion.refilling || now < portion.closedUntil) return null;
+      portion.left = 0;
+      this.#startRefill(portion, keyId);
+      if (portion.left === 0) return null;
+    }
     living.pending++;
     portion.left--;
     return { granted: true, living, portion };
@@ -208,23 +214,38 @@ export class Registrar {
         return true;
       }
       if (now < portion.closedUntil) return false;
-      portion.refilling ??= this.#refill(portion, keyId).finally(() => {
-        portion.refilling = null;
-      });
-      await portion.refilling;
+      if (!portion.refilling) this.#startRefill(portion, keyId);
+      if (portion.refilling) await portion.refilling;
     }
   }
 
-  async #refill(portion: Portion, keyId: string): Promise<void> {
+  #startRefill(portion: Portion, keyId: string): void {
+    const refilling = this.#refill(portion, keyId);
+    if (!(refilling instanceof Promise)) return;
+    portion.refilling = refilling.finally(() => {
+      portion.refilling = null;
+    });
+    // Who waits for it hears of a failure; perhaps nobody does yet.
+    portion.refilling.catch(() => {});
+  }
+
+  /** Takes half as much while the limit has not all of it left. At once where it is counted in this process. */
+  #refill(portion: Portion, keyId: string, size = this.#portionSize): Awaitable<void> {
     const { clock, limits, newPerMinute } = this.#parts;
-    const name = callerNames.newAgents(keyId);
-    for (let size = Math.max(1, Math.floor(newPerMinute / 200)); size >= 1; size = Math.floor(size / 2)) {
-      if (!(await limits.hit(name, newPerMinute, minuteMs, size)).ok) continue;
-      portion.left = size;
-      portion.until = clock.now() + minuteMs;
-      return;
-    }
-    portion.closedUntil = clock.now() + closedMs;
+    return chain(limits.hit(callerNames.newAgents(keyId), newPerMinute, minuteMs, size), ({ ok }) => {
+      if (ok) {
+        portion.left = size;
+        portion.until = clock.now() + minuteMs;
+        return undefined;
+      }
+      if (size > 1) return this.#refill(portion, keyId, Math.floor(size / 2));
+      portion.closedUntil = clock.now() + closedMs;
+      return undefined;
+    });
+  }
+
+  get #portionSize(): number {
+    return Math.max(1, Math.floor(this.#parts.newPerMinute / 200));
   }
 
   #thisHour(): number {
