@@ -331,10 +331,14 @@ export function Waiting({
   );
 }
 
-/** An answer in its four states. `children` gets it once it is there, also while it is renewed. */
+/**
+ * An answer in its four states. `children` gets it once it is there, also while it is renewed or could not be.
+ * @param isOld what is there answers what was asked before
+ */
 export function Answer<T>({
   of,
   rows,
+  isOld = false,
   children,
 }: {
   readonly of: {
@@ -344,9 +348,27 @@ export function Answer<T>({
     refetch(): unknown;
   };
   readonly rows?: number;
+  readonly isOld?: boolean;
   readonly children: (data: T) => ReactNode;
 }): ReactNode {
-  if (of.data !== undefined) return children(of.data);
+  if (of.data !== undefined) {
+    return (
+      <>
+        {isOld && (
+          <Late>
+            <p className="notice notice-ask" role="status">
+              The hub is still looking. This is what you asked for before.
+            </p>
+          </Late>
+        )}
+        {of.error && of.error.status !== 0 && of.error.status !== 401 && (
+          // The frame says for the whole page that the hub is away, or that nobody is signed in.
+          <Failed error={of.error} onRetry={() => void of.refetch()} />
+        )}
+        {children(of.data)}
+      </>
+    );
+  }
   if (of.error) return <Failed error={of.error} onRetry={() => void of.refetch()} />;
   return <Waiting of={of} {...(rows === undefined ? {} : { rows })} />;
 }

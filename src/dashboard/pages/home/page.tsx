@@ -5,14 +5,14 @@ import './home.css';
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
-import { useCall } from '../../lib/query.ts';
+import { useCall, useIsOld } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { useStore } from '../../lib/store.ts';
 import { count, counted } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { type FleetNumbers, fleetByEnv, fleetOf } from '../../live/fleet.ts';
-import { Answer, Data, Empty, Env, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Data, Empty, Env, Failed, PageHead, Time, Verdict, Waiting } from '../../ui/parts.tsx';
 import { DeniedShare, VerdictChart } from '../../ui/verdict-charts.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
 import { deadlineOf } from '../approvals/model.ts';
@@ -34,7 +34,7 @@ export default function Home(): JSX.Element {
       </Answer>
       <div className="home-columns">
         <div>
-          <Waiting />
+          <WaitingCalls />
           <Rate />
         </div>
         <Changes />
@@ -156,7 +156,7 @@ function Ungoverned(): JSX.Element {
 }
 
 /** The most urgent, decided here; the rest is a page away. */
-function Waiting(): JSX.Element {
+function WaitingCalls(): JSX.Element {
   const env = useEnv();
   const found = useCall('listApprovals', waitingInput(env));
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
@@ -214,10 +214,11 @@ function Rate(): JSX.Element {
     },
     { keep: true, moves: true },
   );
+  const isOld = useIsOld(found, env ?? '');
   return (
     <section className="card" aria-labelledby="rate">
       <h2 id="rate">Calls in the last 24 hours</h2>
-      <Answer of={found} rows={4}>
+      <Answer of={found} rows={4} isOld={isOld}>
         {(list) => {
           const chart = {
             from,
@@ -301,10 +302,18 @@ function Changes(): JSX.Element {
         ),
       })),
   ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const missing = [deployments, keys, contracts, recent].filter(({ data }) => data === undefined);
+  const failed = missing.find(({ error }) => error !== null)?.error;
   return (
     <section className="card" aria-labelledby="changes">
       <h2 id="changes">Activity</h2>
-      {all.length === 0 ? (
+      {failed && (
+        <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />
+      )}
+      {missing[0] && !failed ? (
+        // What came first would look like all there is.
+        <Waiting of={missing[0]} rows={5} />
+      ) : failed && all.length === 0 ? null : all.length === 0 ? (
         <Empty title="Nothing has changed yet">
           <p>Deploys, keys, contracts and decisions are listed here.</p>
         </Empty>
