@@ -139,5 +139,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
     },
   },
 
+  patient: ['connect'],
+
   idle: ({ connections }, now) => connections.every(({ at }) => at < now - streamLifeMs),
 });

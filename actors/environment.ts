@@ -324,6 +324,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: roster.status(env, current, request, ports.isGone) };
     },
 
+    async streamsOf({ roster }, { agentId, limit }, { ports }) {
+      return { reply: roster.streamsOf(agentId, limit, ports.isGone) };
+    },
+
     async rollout({ roster }, request, { ports }) {
       return { reply: roster.rollout(request, ports.isGone) };
     },
@@ -351,6 +355,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     if (!state.roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
     return {};
   },
+
+  patient: ['join'],
 
   idle: ({ roster }) => roster.empty,
 });

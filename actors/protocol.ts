@@ -1,6 +1,12 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
-
-import type { AssignmentRule, DriftStatus, FleetNumbers, Tags } from '../src/domain/agent.ts';
+import type {
+  AssignmentRule,
+  DriftStatus,
+  FleetNumbers,
+  StreamApi,
+  StreamTransport,
+  Tags,
+} from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
 import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
@@ -37,6 +43,9 @@ export interface StreamNotice {
   readonly connectedAt: number;
   /** Of the API key that opened it; absent from a node of an earlier version. */
   readonly keyId?: string;
+  /** Both absent from a node of an earlier version. */
+  readonly transport?: StreamTransport;
+  readonly api?: StreamApi;
   /** What its node remembers that the agent fetched with this key; absent: nothing. */
   readonly fetched?: FetchedRuleset;
 }
@@ -55,6 +64,23 @@ export interface StatusEntry {
   readonly status: DriftStatus;
   /** Epoch milliseconds. */
   readonly connectedAt: number;
+}
+
+/** An open stream of an agent. */
+export interface OpenStream {
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly connectedAt: number;
+  /** Null: its node did not say. */
+  readonly transport: StreamTransport | null;
+  readonly api: StreamApi | null;
+  /** What it is taken to run; null: all of the environment. */
+  readonly bundleName: string | null;
+  /** It asked for this bundle itself. */
+  readonly pinned: boolean;
+  /** Of the API key that opened it; null: its node did not say. */
+  readonly keyId: string | null;
+  readonly node: string;
 }
 
 /** Where a stream stands in the order of the status list. */
@@ -242,6 +268,11 @@ export type EnvironmentMessages = {
   rulesChanged: { body: { readonly rest: true } | null; reply: null };
   /** A page of one entry per open stream, by agent id then time of connection. */
   status: { body: StatusRequest; reply: RosterPage };
+  /** The open streams of an agent, the newest first, and how many there are. */
+  streamsOf: {
+    body: { readonly agentId: string; readonly limit: number };
+    reply: { readonly total: number; readonly streams: readonly OpenStream[] };
+  };
   rollout: { body: RolloutRequest; reply: Rollout };
   /** How the connected agents stand. Looks at each of them once. */
   fleet: { body: null; reply: FleetNumbers };

@@ -1,6 +1,6 @@
 // One agent as the roster of its environment keeps it: its streams, what it reported and fetched, and how it stands by
 // that. Pure.
-import { type DriftStatus, driftOf } from '../src/domain/agent.ts';
+import { type DriftStatus, driftOf, type StreamApi, type StreamTransport } from '../src/domain/agent.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
 import type { ResolvedAt } from './protocol.ts';
@@ -12,6 +12,8 @@ export interface RosterStream {
   readonly pinned: boolean;
   readonly connectedAt: number;
   readonly keyId: string | null;
+  readonly transport: StreamTransport | null;
+  readonly api: StreamApi | null;
 }
 
 export interface ReportedVersion {

@@ -1,6 +1,5 @@
 // Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a
 // new activation.
-
 import { FirstOf } from '../src/concurrency/first-of.ts';
 import { SharedTexts } from '../src/concurrency/shared-texts.ts';
 import { type FleetNumbers, maxReportedBundles, type Reported } from '../src/domain/agent.ts';
@@ -8,6 +7,7 @@ import { type FetchedRuleset, fetchedMs, fetchedName, mergedFetches } from '../s
 import type { Env } from '../src/domain/ids.ts';
 import type {
   AgentState,
+  OpenStream,
   ResolvedAt,
   Rollout,
   RolloutRequest,
@@ -103,6 +103,8 @@ export class Roster {
       pinned,
       connectedAt,
       keyId,
+      transport: transportOf(notice),
+      api: apiOf(notice),
     });
     const { fetched, agentId } = notice;
     if (fetched && keyId !== null) this.fetched({ agentId, keyId, fetched }, now);
@@ -222,6 +224,21 @@ export class Roster {
     const shown = found.slice(0, limit);
     const last = found.length > limit ? shown.at(-1) : undefined;
     return { entries: shown.map((place) => this.#entry(env, deployed, place)), next: last ?? null };
+  }
+
+  /** The open streams of an agent, the newest first; none of a node that is gone. */
+  streamsOf(
+    agentId: string,
+    limit: number,
+    isGone: IsGone = () => false,
+  ): { readonly total: number; readonly streams: readonly OpenStream[] } {
+    const agent = this.#connected.get(agentId);
+    const open = agent?.streams.filter(({ node }) => !isGone(node)) ?? [];
+    const newest = [...open].sort((a, b) => b.connectedAt - a.connectedAt || compareTexts(a.id, b.id));
+    const streams = newest
+      .slice(0, limit)
+      .map((stream) => ({ ...stream, bundleName: agent ? followed(agent, stream) : null }));
+    return { total: open.length, streams };
   }
 
   /** How an agent stands; `bundleName` counts when no stream of it is open. */
@@ -351,6 +368,12 @@ export class Roster {
     if (!oldest.done) this.#absent.delete(oldest.value);
   }
 }
+
+/** Texts of the program: a message that was read holds a copy of its own for each stream. */
+const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
+  transport === 'sse' ? 'sse' : transport === 'websocket' ? 'websocket' : null;
+const apiOf = ({ api }: StreamNotice): RosterStream['api'] =>
+  api === 'console' ? 'console' : api === 'hosted' ? 'hosted' : null;
 
 const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
   compareTexts(one.agentId, other.agentId) ||

@@ -1,5 +1,4 @@
 // Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs.
-
 import { attestationText, successionText } from '../src/domain/attestation.ts';
 import type { AuditActor } from '../src/domain/audit.ts';
 import { type Deployment, nextSequence } from '../src/domain/deployment.ts';

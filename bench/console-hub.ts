@@ -1,6 +1,7 @@
 // The hub that the console is measured against: a process of its own over a store that already holds a fleet's day,
 // filled while it is down. Makes load over HTTP and reads what the process costs.
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
@@ -113,36 +114,59 @@ export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => void systemClock.after(ms, resolve));
 
 let sent = 0;
+/** A store that is kept knows the call ids of earlier runs, and would take the same ones for repeats. */
+const pouring = randomUUID();
 
-/** Posts `batch` events of one agent again and again, so that `perSecond` come; returns how to stop. */
-export function pour({ hub, key }: ConsoleHub, perSecond: number, batch: number): () => Promise<void> {
+/** Posts of one connection in a second: an answer that takes long delays only the next of its own. */
+const postsPerSecond = 2.5;
+
+export interface Pouring {
+  /** Ends it, and tells how many events a second the hub took as new ones. */
+  readonly stop: () => Promise<number>;
+}
+
+/**
+ * Posts `batch` events of one agent and one run again and again, so that `perSecond` come. A late batch is not caught
+ * up: the load stays even.
+ */
+export function pour({ hub, key }: ConsoleHub, perSecond: number, batch: number): Pouring {
   let on = true;
-  const everyMs = (1000 * batch) / perSecond;
-  const done = (async () => {
-    let due = performance.now();
+  let taken = 0;
+  const began = performance.now();
+  const eachMs = (1000 * batch) / perSecond;
+  const connections = Math.max(1, Math.round(perSecond / batch / postsPerSecond));
+  const connection = async (nth: number): Promise<void> => {
+    let due = began + nth * eachMs;
     while (on) {
+      await pause(due - performance.now());
       sent += batch;
+      const agent = `agent-${sent % 997}`;
       const events = Array.from({ length: batch }, (_, k) => ({
-        call_id: `poured-${sent + k}`,
-        agent_id: `agent-${sent % 997}`,
+        call_id: `${pouring}-${sent + k}`,
+        agent_id: agent,
         tool_name: `tool_${(sent + k) % tools}`,
         verdict: k % 9 === 0 ? 'call_denied' : 'call_allowed',
         mode: 'enforce',
         timestamp: new Date(systemClock.now()).toISOString(),
-        payload: { tool_args: { path: `/srv/file-${sent + k}` } },
+        payload: { tool_args: { path: `/srv/file-${sent + k}` }, run_id: `poured-${agent}` },
       }));
       const post = () => hub.call('POST', '/api/v1/events', { key, agent: 'bench', body: { events } });
       // A connection that rested may be closed as it is used again; call ids make a repeat safe.
-      const { status } = await post().catch(post);
+      const { status, body } = await post().catch(post);
       if (status !== 200) throw new Error(`the events were refused: ${status}`);
-      // A late batch is not caught up: the load stays even.
-      due = Math.max(due + everyMs, performance.now());
-      await pause(due - performance.now());
+      taken += body.accepted;
+      due = Math.max(due + eachMs * connections, performance.now());
     }
-  })();
-  return async () => {
-    on = false;
-    await done;
+  };
+  const done = Promise.all(Array.from({ length: connections }, (_, nth) => connection(nth)));
+  return {
+    stop: async () => {
+      const seconds = (performance.now() - began) / 1000;
+      const perSecondTaken = taken / seconds;
+      on = false;
+      await done;
+      return perSecondTaken;
+    },
   };
 }
 

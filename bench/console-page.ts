@@ -1,5 +1,5 @@
 // What is measured inside the page, by its own clock: when something stands on the screen, how evenly frames come, what
-// the load and the heap weigh.
+// the load weighs.
 import type { BrowserContext, Page } from 'playwright-core';
 import { percentile, round } from './numbers.ts';
 
@@ -96,8 +96,22 @@ export const whenShown = (page: Page, text: string): Promise<number> =>
     look();
   })`) as Promise<number>;
 
-/** Milliseconds from a press on a facet's value until every row that is drawn has it. @param column from 1 */
-export async function filterMs(page: Page, facet: string, column: number, nth: number): Promise<number> {
+export interface FilterTimes {
+  /** From a press on a facet's value until every row that is drawn has it. */
+  readonly ms: number;
+  /** Of the processor meanwhile: on the page's main thread, and what `other` counts. */
+  readonly busy: number;
+  readonly other: number;
+}
+
+/** @param column from 1 @param other milliseconds of processors that somebody else has used */
+export async function filterTimes(
+  page: Page,
+  facet: string,
+  column: number,
+  nth: number,
+  other: () => number,
+): Promise<FilterTimes> {
   await page.goto('/dashboard/events');
   const values = page
     .locator('.facet', { has: page.locator('summary', { hasText: facet }) })
@@ -112,8 +126,10 @@ export async function filterMs(page: Page, facet: string, column: number, nth: n
   await page.evaluate(`window.pressedAt = 0;
     addEventListener('click', () => { window.pressedAt = performance.now(); }, { capture: true, once: true })`);
   const value = (await values.nth(nth).locator(':scope > :first-child').textContent()) ?? '';
+  const work = await countWork(page);
+  const before = other();
   await values.nth(nth).click();
-  return Number(
+  const ms = Number(
     await page.evaluate(`new Promise((done) => {
       const wanted = ${JSON.stringify(value)};
       const look = () => {
@@ -125,6 +141,7 @@ export async function filterMs(page: Page, facet: string, column: number, nth: n
       look();
     })`),
   );
+  return { ms, other: other() - before, busy: await work() };
 }
 
 export interface Evenness {
@@ -149,26 +166,6 @@ export async function frames(page: Page, ms: number): Promise<Evenness> {
     requestAnimationFrame(turn);
   })`)) as { readonly gaps: readonly number[]; readonly longest: number };
   return { p95: round(percentile(found.gaps, 0.95)), longest: round(found.longest, 0) };
-}
-
-/** One collection leaves what only the one before it made free. */
-const collections = 3;
-
-/** A look may meet an answer on its way, which is larger than what a page keeps: the least of several counts. */
-const [looks, betweenMs] = [5, 1_500];
-
-/** What lives in the page's heap after collections. */
-export async function heapBytes(page: Page): Promise<number> {
-  const session = await page.context().newCDPSession(page);
-  let least = Number.POSITIVE_INFINITY;
-  for (let look = 0; look < looks; look += 1) {
-    for (let n = 0; n < collections; n += 1) await session.send('HeapProfiler.collectGarbage');
-    const { usedSize } = await session.send('Runtime.getHeapUsage');
-    least = Math.min(least, usedSize);
-    await page.waitForTimeout(betweenMs);
-  }
-  await session.detach();
-  return least;
 }
 
 /** Begins to count; what it returns tells how many milliseconds of work the page's main thread has done since. */

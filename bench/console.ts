@@ -1,17 +1,17 @@
 // The web console in a real browser beside a real hub process on the same machine: how soon Home is usable, how soon
 // another person's decision and a filter are on the screen, how evenly frames come while events arrive, whether memory
 // grows, and what many dashboards cost the hub.
-
 import type { Page } from 'playwright-core';
 import { minuteMs } from '../src/domain/duration.ts';
 import { ask, browser, view } from '../test/dashboard/browser.ts';
+import { heapOf } from './console-heap.ts';
 import { cpuSeconds, dashboards, pause, pour, seededHub } from './console-hub.ts';
 import {
   countWork,
-  filterMs,
+  type FilterTimes,
+  filterTimes,
   frames,
   type HomeTimes,
-  heapBytes,
   loadHome,
   whenShown,
 } from './console-page.ts';
@@ -31,7 +31,7 @@ const {
   seconds,
   from: firstLook,
   minutes: lastLook,
-  page: shown,
+  page: lookedAt,
   rate,
   data,
   json,
@@ -50,15 +50,15 @@ const {
     },
     repeats: { about: 'loads of Home, whose median is shown', default: 5 },
     decisions: { about: 'decisions of another person', default: 20 },
-    seconds: { about: 'of 1,000 events a second, and of each turn of the sockets', default: 20 },
+    seconds: { about: 'that frames are counted, and of each turn of the sockets', default: 20 },
     from: { about: 'minute of the first look at the heap', default: 2, atLeast: 0 },
     minutes: { about: 'minute of the last look at the heap', default: 12 },
     page: {
-      about: 'whose heap is looked at, such as /audit; without it the live tail',
-      default: null,
-      value: 'PATH',
+      about: 'whose heaps are looked at, side by side: tail, and paths such as /audit',
+      default: 'tail',
+      value: 'A,B',
     },
-    rate: { about: 'events a second while the heap is looked at', default: 1000 },
+    rate: { about: 'events a second while frames are counted and the heap is looked at', default: 1000 },
     data: {
       about: 'keeps the data of the hub there, and takes what is there',
       default: null,
@@ -176,9 +176,27 @@ async function filter(page: Page): Promise<void> {
     ['Contract', 4],
     ['Agent', 3],
   ] as const) {
-    const list: number[] = [];
-    for (let n = 0; n < repeats; n += 1) list.push(await filterMs(page, facet, column, n));
-    judge(`from a filter to its rows (${facet}), median of ${repeats}`, round(median(list), 0), ' ms', 300);
+    const list: FilterTimes[] = [];
+    for (let n = 0; n < repeats; n += 1)
+      list.push(await filterTimes(page, facet, column, n, () => cpuSeconds(hub) * 1000));
+    const of = (read: (times: FilterTimes) => number): number => round(median(list.map(read)), 0);
+    const what = `from a filter to its rows (${facet}), median of ${repeats}`;
+    judge(
+      what,
+      of(({ ms }) => ms),
+      ' ms',
+      300,
+    );
+    tell(
+      `${facet}: the page's main thread meanwhile`,
+      of(({ busy }) => busy),
+      ' ms',
+    );
+    tell(
+      `${facet}: processors of the hub meanwhile`,
+      of(({ other }) => other),
+      ' ms',
+    );
   }
 }
 
@@ -188,20 +206,27 @@ async function openTail(page: Page): Promise<void> {
   await page.getByText('Waiting for the next event.').waitFor();
 }
 
+/** The head of a table is a row too. */
+const rowsOf = async (page: Page): Promise<number> =>
+  Number(await page.locator('[role=table][aria-rowcount]').first().getAttribute('aria-rowcount')) - 1;
+
 async function evenness(page: Page): Promise<void> {
   await openTail(page);
   const idle = await frames(page, Math.min(10, seconds) * 1000);
   tell('an idle page: p95 between frames', idle.p95, ' ms');
   tell('an idle page: longest task', idle.longest, ' ms');
-  const stop = pour(hub, 1_000, 100);
+  const pouring = pour(hub, rate, 100);
   await page.getByRole('table', { name: 'tail' }).waitFor();
   const work = await countWork(page);
   const found = await frames(page, seconds * 1000);
   const busy = (await work()) / seconds / 10;
-  await stop();
-  judge('p95 between frames at 1,000 events/s', found.p95, ' ms', 33);
-  judge('longest task at 1,000 events/s', found.longest, ' ms', 100);
+  const rows = await rowsOf(page);
+  const taken = await pouring.stop();
+  judge(`p95 between frames at ${rate} events/s`, found.p95, ' ms', 33);
+  judge(`longest task at ${rate} events/s`, found.longest, ' ms', 100);
   tell("the page's main thread is busy", round(busy), ' %');
+  tell('the hub took', round(taken, 0), ' events/s');
+  tell('rows that the tail holds', rows, '');
 }
 
 /** In turns, so that other work on the machine falls on both alike. */
@@ -211,7 +236,7 @@ async function sockets(page: Page): Promise<void> {
     .getByRole('status')
     .filter({ hasText: /^Live$/ })
     .waitFor();
-  const stop = pour(hub, 200, 50);
+  const pouring = pour(hub, 200, 50);
   const coresOf = async (): Promise<number> => {
     await pause(1_000);
     const before = cpuSeconds(hub);
@@ -226,7 +251,7 @@ async function sockets(page: Page): Promise<void> {
     together.push(await coresOf());
     close();
   }
-  await stop();
+  await pouring.stop();
   judge(
     `${otherDashboards} sockets more at 200 events/s cost the hub, median of ${socketTurns} turns`,
     round(median(together) - median(alone), 3),
@@ -236,22 +261,43 @@ async function sockets(page: Page): Promise<void> {
   tell('one browser alone', round(median(alone), 3), ' core');
 }
 
-async function heap(page: Page): Promise<void> {
-  if (shown === null) await openTail(page);
-  else await page.goto(`/dashboard${shown}`);
-  const stop = pour(hub, rate, 100);
-  await pause(firstLook * minuteMs);
-  const early = await heapBytes(page);
-  await pause((lastLook - firstLook) * minuteMs);
-  const late = await heapBytes(page);
-  await stop();
-  judge(
-    `heap of ${shown ?? 'the tail'} at ${rate} events/s, minute ${lastLook} against ${firstLook}`,
-    round((late / early - 1) * 100),
-    ' %',
-    10,
+const mebibytes = (bytes: number): number => round(bytes / 1024 / 1024, 2);
+const growth = (from: number, to: number): number => round((to / from - 1) * 100);
+
+/** All pages under the same events, each in a browser context of its own, which has a heap of its own. */
+async function heap(): Promise<void> {
+  const views = await Promise.all(
+    lookedAt.split(',').map(async (name) => ({ name, ...(await view(url, { cookie })) })),
   );
-  tell(`minute ${lastLook}`, round(late / 1024 / 1024), ' MiB');
+  for (const { name, page } of views) {
+    if (name === 'tail') await openTail(page);
+    else await page.goto(`/dashboard${name}`);
+  }
+  const began = performance.now();
+  const pouring = pour(hub, rate, 100);
+  const lookAt = async (minute: number) => {
+    await pause(Math.max(0, began + minute * minuteMs - performance.now()));
+    return await Promise.all(views.map(({ page }) => heapOf(page)));
+  };
+  const early = await lookAt(firstLook);
+  const late = await lookAt(lastLook);
+  const taken = await pouring.stop();
+  for (const [n, { name, page, context }] of views.entries()) {
+    const [from, to] = [early[n], late[n]];
+    if (from === undefined || to === undefined) continue;
+    const what = `heap of ${name} at ${rate} events/s, minute ${lastLook} against ${firstLook}`;
+    judge(what, growth(from.whole, to.whole), ' %', 10);
+    for (const part of ['whole', 'objects', 'engine'] as const) {
+      tell(`${name}, ${part}, minute ${firstLook}`, mebibytes(from[part]), ' MiB');
+      tell(`${name}, ${part}, minute ${lastLook}`, mebibytes(to[part]), ' MiB');
+    }
+    tell(`${name}, objects, growth`, growth(from.objects, to.objects), ' %');
+    tell(`${name}, nodes of the document, minute ${firstLook}`, from.nodes, '');
+    tell(`${name}, nodes of the document, minute ${lastLook}`, to.nodes, '');
+    if (name === 'tail') tell('rows that the tail holds', await rowsOf(page), '');
+    await context.close();
+  }
+  tell('the hub took', round(taken, 0), ' events/s');
 }
 
 const work: { readonly [P in Part]: (page: Page) => Promise<void> } = {

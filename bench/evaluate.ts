@@ -2,7 +2,6 @@
 // a bound of the same run: the same 100 conditions written by hand in the host language with its own patterns, without
 // records, modes or messages. On a machine with other work a p99 tells of that work: `machine` is a loop that only
 // waits as long as an evaluation's p50 takes. Prints p50 and p99 per round, and whether p99 is within 0.2 ms.
-
 import { compileBundle, dryRun, evaluateCall } from 'reeve-agent/rules';
 import { bundleOf } from './contract-bundle.ts';
 import { median } from './numbers.ts';

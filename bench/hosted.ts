@@ -1,7 +1,6 @@
 // The hosted API of the whole hub in this process at a million stored events in 20,000 runs: pages of runs, agents with
 // their health; then durable ingest through `/v1/events` beside `/api/v1/events`, in turns: the batches of
 // bench/ingest.ts, and the same without a run, of which neither projections nor audit entries are kept.
-
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../adapters/node/clock.ts';

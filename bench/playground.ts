@@ -3,7 +3,6 @@
 // before. The hub runs in a process of its own. After every fourth call the same client asks for its own user, which
 // shows what the machine and the way there cost by themselves. Prints p50 and p99 per round, and whether the p99 of a
 // known text is within 5 ms.
-
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';

@@ -1,7 +1,6 @@
 // Time to replay 10,000 calls over two documents of 100 contracts each, as the hub's thread does it: portions of 500
 // calls, every contract looking at every call, sessions counted. One thread, without the store. Counts processor time,
 // which other work on the machine does not change much, and prints the median round beside the goal of 2 s.
-
 import { judgeCalls, judgeLimits } from '../adapters/node/evaluator/replay-tasks.ts';
 import type { StoredEvent } from '../src/domain/event.ts';
 import { type ReplayReport, reportOf } from '../src/domain/replay.ts';

@@ -1,7 +1,6 @@
 // Requests a second of the hub beside a bare server of the same native library that sends the same bytes: the probe of
 // health, which asks nothing of anybody, and the deployed bundle as an agent reads it, with its key, its agent's id and
 // its limits. Both servers run in processes of their own, in turns, under the same load of autocannon.
-
 import uws from 'uWebSockets.js';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,5 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain
 // words.
-
 import { isIP } from 'node:net';
 import type { Settings } from './app/ports.ts';
 import { aiPricesOf, isHttpUrl } from './bootstrap/ai-prices.ts';

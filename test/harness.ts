@@ -1,6 +1,5 @@
 // A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no
 // socket.
-
 import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';

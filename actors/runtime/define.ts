@@ -77,6 +77,11 @@ export interface ActorDefinition<M extends Messages, State, Ports> {
   };
   onTimer?(state: State, name: string, context: ActorContext<Ports>): Promise<Effects>;
   /**
+   * Messages whose askers in the owner's own process wait for up to 30 s: they come by the thousand in one moment, and
+   * each waits its turn.
+   */
+  readonly patient?: readonly (keyof M)[];
+  /**
    * True when nothing would be lost by forgetting the state now (no streams); timers are kept by the runtime and count
    * as not idle.
    */
@@ -88,7 +93,7 @@ export interface Actors<K extends Kinds> {
   /**
    * Sends a message and waits for its reply. One message at a time per key; arrival order per sending node.
    * @throws HubError of the handler; `overloaded` when the mailbox is full (1,000); `unavailable` when the owner cannot
-   *   be reached in time (5 s)
+   *   be reached in time (5 s; 30 s for what is `patient`)
    */
   ask<Kind extends keyof K & string, T extends keyof K[Kind] & string>(
     kind: Kind,

@@ -14,6 +14,8 @@ export interface LiveActor {
 export interface ActorKind<M extends Messages, Ports> {
   readonly kind: string;
   knows(type: string): boolean;
+  /** Whether its askers wait longer than others. */
+  isPatient(type: string): boolean;
   /** At once where the state is, else when it was read. @throws what building the state throws */
   wake(context: ActorContext<Ports>): Promise<LiveActor> | LiveActor;
   /** Never set: carries the type of the messages. */
@@ -57,10 +59,11 @@ class Awake<M extends Messages, State, Ports> implements LiveActor {
 export function actorKind<M extends Messages, State, Ports>(
   definition: ActorDefinition<M, State, Ports>,
 ): ActorKind<M, Ports> {
-  const { handlers } = definition;
+  const { handlers, patient = [] } = definition;
   return {
     kind: definition.kind,
     knows: (type) => Object.hasOwn(handlers, type),
+    isPatient: (type) => patient.includes(type),
     wake(context) {
       const state = definition.activate(context);
       if (!(state instanceof Promise)) return new Awake(definition, state, context);

@@ -35,6 +35,8 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly mailboxCap?: number;
   /** 5 s by default. */
   readonly askTimeoutMs?: number;
+  /** The same for patient messages; 30 s by default. */
+  readonly patientTimeoutMs?: number;
   /** How long an idle activation stays; 60 s by default, and up to a quarter longer. */
   readonly idleMs?: number;
 }
@@ -93,6 +95,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   const activations = new Map<string, Map<string, Activation<Ports>>>();
   for (const kind of kinds.keys()) activations.set(kind, new Map());
   const asks = new Asks(clock, options.askTimeoutMs ?? 5000);
+  const patientAsks = new Asks(clock, options.patientTimeoutMs ?? 30_000);
   let retrying = 0;
   let stopping = false;
   let stopped = false;
@@ -201,7 +204,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   });
 
   const receive = (message: Tell): Promise<unknown> =>
-    asks.wait((ask) => {
+    (kinds.get(message.kind)?.isPatient(message.type) ? patientAsks : asks).wait((ask) => {
       if (stopping) throw shuttingDown();
       const { type, body } = message;
       if (!activation(message).enqueue({ type, body, ask })) ask.reject(overloaded());

@@ -1,6 +1,5 @@
 // The Jobs port on a table: takes what is due, runs it, renews the leases of what runs, and writes down how it ended.
 // Keeps nothing itself.
-
 import { singleFlight } from '../../src/concurrency/single-flight.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { checkedJob, GiveUp, jobBackoff, jobLeaseMs, jobProgress, reasonOf } from '../../src/domain/job.ts';

@@ -7,7 +7,7 @@ import { type AgentManifest, maxSearchMs } from '../../src/domain/event.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
 import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
-import { byTenant, fromRow, fromText, literalPattern, notAfter, toText } from './form.ts';
+import { byTenant, fromRow, fromText, notAfter, searchPattern, toText } from './form.ts';
 import { lastReports, lastSeen } from './last-seen.ts';
 import { pageOf } from './page.ts';
 
@@ -76,7 +76,7 @@ export function mongoAgents(
         record,
       ),
     find(tenantId, { order, descending, search, limit, after }) {
-      const pattern = search && { $regex: literalPattern(search), $options: 'i' };
+      const pattern = search && { $regex: searchPattern(search) };
       const behind = descending ? ('$lt' as const) : ('$gt' as const);
       const direction = descending ? -1 : 1;
       const filter: Filter<AgentRow> = {

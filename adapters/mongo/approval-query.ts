@@ -5,7 +5,7 @@ import { maxSearchMs } from '../../src/domain/event.ts';
 import { environments } from '../../src/domain/ids.ts';
 import type { ApprovalFilter, ApprovalStore } from '../../src/ports/approvals.ts';
 import { type ApprovalRow, approvalOf, placeOf } from './approval-rows.ts';
-import { literalPattern } from './form.ts';
+import { searchPattern } from './form.ts';
 import { pageOf } from './page.ts';
 
 /** What people search, page by page. */
@@ -95,7 +95,7 @@ const searched = ['agentId', 'toolName', 'message', 'contractName', 'decidedBy']
 
 function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<ApprovalRow> {
   const { env, status, agentId, sessionId, since, until, search } = filter;
-  const pattern = search && { $regex: literalPattern(search), $options: 'i' };
+  const pattern = search && { $regex: searchPattern(search) };
   const time = {
     ...(since === undefined ? {} : { $gte: since }),
     ...(until === undefined ? {} : { $lte: until }),

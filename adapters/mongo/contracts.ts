@@ -3,7 +3,7 @@
 import { maxSearchMs } from '../../src/domain/event.ts';
 import type { ContractVersion } from '../../src/domain/library.ts';
 import { type ContractStore, maxHistory, maxNamed } from '../../src/ports/library.ts';
-import { literalPattern } from './form.ts';
+import { searchPattern } from './form.ts';
 import { importAll } from './import.ts';
 import {
   type ContractVersionRow,
@@ -114,7 +114,7 @@ export function mongoContracts(library: Library): ContractStore {
     async list(tenantId, { type, tag, search }, page) {
       const document = await readLibrary(library, tenantId);
       const latest = Object.values(document?.contracts ?? {}).map((entry) => entry.row);
-      const pattern = search && { $regex: literalPattern(search), $options: 'i' };
+      const pattern = search && { $regex: searchPattern(search) };
       const found = library.rows
         .find<Omit<ContractVersionRow, 'definition'>>(
           {

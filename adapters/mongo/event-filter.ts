@@ -14,7 +14,7 @@ import {
   type StoredEvent,
 } from '../../src/domain/event.ts';
 import type { EventFilter, EventOrder } from '../../src/ports/events.ts';
-import { fromBsonText, fromText, literalPattern, toBsonText, toText } from './form.ts';
+import { fromBsonText, fromText, textSearch, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
 /** An outcome, with what its run needs to be counted anew. */
@@ -149,22 +149,21 @@ export const mapTexts = (outcome: EventOutcome, map: (text: string) => string): 
 export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive = false): Filter<EventRow> {
   const { env, agentId, toolName, verdict, verdicts, mode, since, until, search } = filter;
   const { sessionId, parentSessionId, fromSeq, toSeq } = filter;
-  const pattern = search && { $regex: literalPattern(search), $options: 'i' };
   const name = filter.decisionName === undefined ? null : toBsonText(filter.decisionName);
   const choices: Filter<EventRow>[] = [
     ...(verdicts === undefined ? [] : [wordsWanted(verdicts)]),
     ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
-    ...(pattern
+    ...(search
       ? [
           {
-            $or: [
-              { agentId: pattern },
-              { toolName: pattern },
-              { givenCallId: pattern },
-              { givenCallId: { $exists: false }, callId: pattern },
-              { decisionName: pattern },
-            ],
+            $or: textSearch(search).flatMap((text) => [
+              { agentId: text },
+              { toolName: text },
+              { givenCallId: text },
+              { givenCallId: { $exists: false }, callId: text },
+              { decisionName: text },
+            ]),
           },
         ]
       : []),

@@ -2,6 +2,7 @@
 // the server), and names as field names.
 import { isWellFormed } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/library.ts';
+import { searchedLetters } from '../../src/domain/search-text.ts';
 
 /** A record with its id as `_id`. */
 export type Row<T extends { readonly id: string }> = Omit<T, 'id'> & { readonly _id: string };
@@ -53,10 +54,16 @@ export const fieldOf = (name: string): string =>
   `k${encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd')).replaceAll('.', '%2E')}`;
 
 /** A pattern that finds `text` as it stands: what could mean something in a pattern is written as \xHH. */
-export const literalPattern = (text: string): string =>
+const literalPattern = (text: string): string =>
   text.replace(/[\0\\^$.*+?()[\]{}|/#\s-]/g, (c) =>
     c.charCodeAt(0) < 0x80 ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : c,
   );
+
+/** A pattern that finds what a search finds (domain/search-text.ts). A server's own idea of cases is not asked. */
+export const searchPattern = (search: string): string =>
+  searchedLetters(search)
+    .map((letters) => (letters.length > 1 ? `[${letters.join('')}]` : literalPattern(letters.join(''))))
+    .join('');
 
 /** Marks a text that is kept as a JSON string. */
 const escaped = '\u0001';
@@ -64,6 +71,21 @@ const escaped = '\u0001';
 /** A text as BSON can hold it: half of a surrogate pair would become another character. */
 export const toBsonText = (text: string): string =>
   isWellFormed(text) && !text.startsWith(escaped) ? text : escaped + JSON.stringify(text);
+
+/** One sign of a text within a JSON string, as `toBsonText` keeps it: a letter, or an escape. */
+const jsonSign = '(?:[^\\x5c]|\\x5cu[0-9a-f]{4}|\\x5c[^u])';
+
+/** What a search finds among texts that `toBsonText` made. */
+export function textSearch(search: string): readonly { readonly [operator: string]: unknown }[] {
+  const signs = [...search].map((letter) => {
+    const kept = JSON.stringify(letter).slice(1, -1);
+    return kept === letter ? searchPattern(letter) : literalPattern(kept);
+  });
+  return [
+    { $regex: searchPattern(search), $not: { $regex: '^\\x01' } },
+    { $regex: `^\\x01"${jsonSign}*?${signs.join('')}` },
+  ];
+}
 
 export const fromBsonText = (text: string): string =>
   text.startsWith(escaped) ? (JSON.parse(text.slice(1)) as string) : text;

@@ -18,7 +18,7 @@ import {
 import { runNote } from '../../src/domain/run-report.ts';
 import type { AuditStore } from '../../src/ports/audit.ts';
 import { type EventRow, type OutcomeRow, toEvent, toOutcome } from './event-filter.ts';
-import { unavailable } from './failure.ts';
+import { takenAmong, unavailable } from './failure.ts';
 import { toBsonText } from './form.ts';
 
 interface Token {
@@ -147,6 +147,12 @@ export function runProjection(
     return matchedCount === 1;
   }
 
+  /** Which of these runs hold the batch's token. */
+  async function marked(ids: readonly string[], token: string): Promise<readonly string[]> {
+    const rows = runs.find({ _id: { $in: [...ids] }, 'open.batch': token }, { projection: { _id: 1 } });
+    return (await rows.toArray()).map(({ _id }) => _id);
+  }
+
   return {
     recount,
 
@@ -156,28 +162,33 @@ export function runProjection(
       keys: readonly { readonly agentId: string; readonly sessionId: string }[],
     ): Promise<OpenBatch> {
       const token = randomUUID();
-      await runs.bulkWrite(
-        keys.map(({ agentId, sessionId }) => ({
-          updateOne: {
-            filter: { _id: runId(tenantId, agentId, sessionId) },
-            update: {
-              $push: { open: { batch: token, at: receivedAt } },
-              $max: { receivedAt },
-              // Its approval may have made the run of the sample.
-              ...(sample ? { $set: { sample: true } } : {}),
-              $setOnInsert: {
-                tenantId,
-                agentId: toBsonText(agentId),
-                sessionId: toBsonText(sessionId),
-                rev: 0,
-                ...(sample ? {} : { sample: false }),
-              },
-            },
-            upsert: true,
-          },
-        })),
-        { ordered: false },
+      const mark = {
+        $push: { open: { batch: token, at: receivedAt } },
+        $max: { receivedAt },
+        // Its approval may have made the run of the sample.
+        ...(sample ? { $set: { sample: true } } : {}),
+      };
+      let left = new Map(
+        keys.map(({ agentId, sessionId }): [string, RunRow] => {
+          const _id = runId(tenantId, agentId, sessionId);
+          const names = { tenantId, agentId: toBsonText(agentId), sessionId: toBsonText(sessionId) };
+          const open = [{ batch: token, at: receivedAt }];
+          return [_id, { _id, ...names, rev: 0, open, sample: sample ?? false, receivedAt }];
+        }),
       );
+      // All that are there take one command, all that are missing another: an upsert of each is a write of its own.
+      for (let attempt = 0; left.size > 0; attempt++) {
+        if (attempt === attempts) throw unavailable();
+        const ids = [...left.keys()];
+        const { matchedCount } = await runs.updateMany({ _id: { $in: ids } }, mark);
+        if (matchedCount === ids.length) break;
+        const there = matchedCount === 0 ? [] : await marked(ids, token);
+        for (const id of there) left.delete(id);
+        const missing = [...left.values()];
+        const refused = await takenAmong(runs.insertMany(missing, { ordered: false }));
+        // Another batch made them meanwhile.
+        left = new Map(refused.flatMap((i) => missing[i] ?? []).map((row) => [row._id, row]));
+      }
       return { token, receivedAt, tenantId };
     },
 
@@ -209,12 +220,9 @@ export function runProjection(
           writes.push({ updateOne: { filter: { _id: row._id, rev: row.rev, 'open.batch': token }, update } });
         }
         if (writes.length > 0) {
-          await runs.bulkWrite(writes, { ordered: false });
+          const { matchedCount } = await runs.bulkWrite(writes, { ordered: false });
           const ids = writes.map(({ updateOne }) => updateOne.filter._id);
-          const open = await runs
-            .find({ _id: { $in: ids }, 'open.batch': token }, { projection: { _id: 1 } })
-            .toArray();
-          const missed = new Set(open.map(({ _id }) => _id));
+          const missed = new Set(matchedCount === ids.length ? [] : await marked(ids, token));
           for (const id of ids) if (!missed.has(id)) again.delete(id);
         }
         left = again;

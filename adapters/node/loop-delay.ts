@@ -1,6 +1,5 @@
 // How late this process's event loop is. The figures are of the time since they were last begun anew, one to two
 // minutes.
-
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { minuteMs } from '../../src/domain/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';

@@ -1,6 +1,5 @@
 // What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per
 // node. Puts them together.
-
 import { randomUUID } from 'node:crypto';
 import { hourMs } from '../../src/domain/duration.ts';
 import type { Broadcast } from '../../src/ports/broadcast.ts';

@@ -5,25 +5,35 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseMs } from '../../src/ports/leases.ts';
 import { type Link, type RedisReply, script } from './link.ts';
 
+/** In scripts: the text under a key, empty also where there is something else than a text. */
+const reading = `
+local function text(key)
+  local found = redis.pcall('GET', key)
+  return type(found) == 'string' and found or ''
+end
+`;
+
 /**
  * KEYS: lease, last epoch, of each name. ARGV: owner, duration in ms. Answers the epoch of each, 0 when another holds
  * it.
  */
-const acquireScript = script(`
+const acquireScript = script(`${reading}
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local epochs = {}
 for i = 1, #KEYS, 2 do
-  local held = redis.call('GET', KEYS[i])
+  local held = text(KEYS[i])
   local epoch = 0
-  if held then
-    local number, owner = string.match(held, '^(%d+) (.*)$')
+  local number, owner = string.match(held, '^(%d+) (.+)$')
+  -- What has no end, or another form, is no lease: nobody would ever own what it names.
+  if number and owner ~= ARGV[1] and redis.call('PTTL', KEYS[i]) < 0 then number = nil end
+  if number then
     if owner == ARGV[1] then
       epoch = tonumber(number)
       redis.call('PEXPIRE', KEYS[i], ARGV[2])
     end
   else
-    epoch = math.max(now, tonumber(redis.call('GET', KEYS[i + 1]) or '0') + 1)
+    epoch = math.max(now, (tonumber(text(KEYS[i + 1])) or 0) + 1)
     redis.call('SET', KEYS[i + 1], string.format('%.0f', epoch))
     redis.call('SET', KEYS[i], string.format('%.0f', epoch) .. ' ' .. ARGV[1], 'PX', ARGV[2])
   end
@@ -33,10 +43,10 @@ return epochs
 `);
 
 /** KEYS: leases. ARGV: duration in ms (0: free them), then what each must hold. Answers 1 for those that it held. */
-const keepScript = script(`
+const keepScript = script(`${reading}
 local held = {}
 for i, key in ipairs(KEYS) do
-  if redis.call('GET', key) == ARGV[i + 1] then
+  if text(key) == ARGV[i + 1] then
     held[i] = 1
     if ARGV[1] == '0' then redis.call('DEL', key) else redis.call('PEXPIRE', key, ARGV[1]) end
   else

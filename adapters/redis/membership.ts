@@ -21,7 +21,9 @@ local all = redis.call('HGETALL', KEYS[1])
 local alive = {}
 for i = 1, #all, 2 do
   local space = string.find(all[i + 1], ' ', 1, true)
-  if tonumber(string.sub(all[i + 1], 1, space - 1)) < now - tonumber(ARGV[3]) then
+  local at = space and tonumber(string.sub(all[i + 1], 1, space - 1))
+  -- No node wrote what has no time, or one that is still to come.
+  if not at or at < now - tonumber(ARGV[3]) or at > now + tonumber(ARGV[3]) then
     redis.call('HDEL', KEYS[1], all[i])
   else
     alive[#alive + 1] = all[i]
@@ -49,6 +51,16 @@ if #gone > 0 then redis.call('ZREM', KEYS[1], unpack(gone)) end
 return {0, unpack(gone)}
 `);
 
+/** What a node said; null for what no node wrote. */
+function noteIn(bytes: Buffer): NodeNote | null {
+  try {
+    const note = decode(bytes) as Partial<NodeNote> | null;
+    return Array.isArray(note?.shards) ? (note as NodeNote) : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Pulses without a gap after which a node may tell who is silent: after an outage others are back later than it. */
 const steadyPulses = 5;
 
@@ -75,7 +87,8 @@ export function redisMembers(
       if (!isList(answer)) return found;
       for (let i = 0; i + 1 < answer.length; i += 2) {
         const bytes = answer[i + 1];
-        if (Buffer.isBuffer(bytes)) found.push({ node: String(answer[i]), note: decode(bytes) as NodeNote });
+        const said = Buffer.isBuffer(bytes) ? noteIn(bytes) : null;
+        if (said) found.push({ node: String(answer[i]), note: said });
       }
       return found.sort((a, b) => (a.node < b.node ? -1 : 1));
     },

@@ -1,7 +1,6 @@
 // The bus on Redis Streams: one stream per shard, read through a consumer group by the shard's owner, and one stream of
 // replies per node. MessagePack on the bus. What is acknowledged is deleted, so that a stream holds what waits and
 // nothing else.
-
 import { decode, Encoder } from '@msgpack/msgpack';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import { dayMs } from '../../src/domain/duration.ts';

@@ -21,7 +21,9 @@ local hourMs = 3600000
 local function stored()
   local head = string.match(redis.call('GETRANGE', KEYS[1], 0, 63), '^%S+ ')
   if not head then return nil end
-  local at, its = string.match(head, '^([%d.]+)/?(%a*) $')
+  local at, its = string.match(head, '^(%d+%.?%d*)/?(%a*) $')
+  -- No hub wrote this.
+  if not at then return nil end
   local bytes = redis.call('STRLEN', KEYS[1]) - #head + keyBytes
   return { expiry = tonumber(at), env = its, bytes = bytes, lives = tonumber(at) > now }
 end
@@ -125,7 +127,8 @@ const readScript = script(`
 local now, left = tonumber(ARGV[1]), tonumber(ARGV[2])
 for _, key in ipairs(KEYS) do
   local head = string.match(redis.call('GETRANGE', key, 0, 63), '^%S+ ')
-  if head and tonumber(string.match(head, '^[%d.]+')) > now then
+  local at = head and tonumber(string.match(head, '^[%d.]+') or '')
+  if at and at > now then
     left = left - (redis.call('STRLEN', key) - #head)
     if left < 0 then return false end
   end

@@ -2,9 +2,10 @@
 import type { Registration, RegistrationSummary } from '../../src/domain/agent.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
+import { findsIn, foldedText } from '../../src/domain/search-text.ts';
 import type { AgentQuery, AgentStore } from '../../src/ports/agents.ts';
 import { agentReports, dropReports } from './agent-reports.ts';
-import { type Database, lowered, type SqlValue } from './database.ts';
+import { type Database, givenText, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
@@ -31,19 +32,25 @@ const summaries = table<RegistrationSummary>('registrations', listed);
 
 const times = { agentId: '0', lastSeenAt: 'ifnull(last_seen_at, 0)', createdAt: 'created_at' } as const;
 
-/** Registrations behind the place ?3 (time), ?4 (agent id). */
+/** Registrations behind the place ?2 (time), ?3 (agent id). */
 function walk({ order, descending }: AgentQuery): string {
   const [direction, behind] = descending ? ['DESC', '<'] : ['ASC', '>'];
   const time = times[order];
   const place =
     order === 'agentId'
-      ? `agent_id ${behind} ?4`
-      : `(${time} ${behind} ?3 OR (${time} = ?3 AND agent_id > ?4))`;
+      ? `agent_id ${behind} ?3`
+      : `(${time} ${behind} ?2 OR (${time} = ?2 AND agent_id > ?3))`;
   const by = order === 'agentId' ? `agent_id ${direction}` : `${time} ${direction}, agent_id`;
-  return `SELECT rowid FROM registrations WHERE tenant_id = ?1 AND retired_at IS NULL
-    AND (?2 IS NULL OR instr(lower(agent_id), ?2) > 0 OR instr(lower(ifnull(display_name, '')), ?2) > 0)
-    AND (?3 IS NULL OR ${place}) ORDER BY ${by} LIMIT ?5`;
+  return `SELECT rowid, agent_id, display_name, ${time} FROM registrations
+    WHERE tenant_id = ?1 AND retired_at IS NULL AND (?2 IS NULL OR ${place}) ORDER BY ${by} LIMIT ?4`;
 }
+
+/** Registrations looked at in one go for a search. */
+const searchedAtOnce = 2_000;
+
+/** Whether a search for `needle` finds the id or the name; SQLite knows no other cases than those of ASCII. */
+const isNamed = (texts: readonly unknown[], needle: string | null): boolean =>
+  needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 
 export function agentStore(db: Database): Sync<AgentStore> {
   const get = (tenantId: string, agentId: string) =>
@@ -111,16 +118,20 @@ export function agentStore(db: Database): Sync<AgentStore> {
       }),
     find: (tenantId, query) =>
       db.snapshot(() => {
-        const { after, limit, search } = query;
-        const needle = search === null ? null : lowered(search);
-        const found = db.all(walk(query), [
-          tenantId,
-          needle,
-          after?.at ?? null,
-          after?.agentId ?? null,
-          limit + 1,
-        ]);
-        const names = found.map(([rowid]) => rowid as SqlValue);
+        const { limit, search } = query;
+        const needle = search === null ? null : foldedText(search);
+        const atOnce = needle === null ? limit + 1 : searchedAtOnce;
+        const names: SqlValue[] = [];
+        let { after } = query;
+        while (names.length <= limit) {
+          const rows = db.all(walk(query), [tenantId, after?.at ?? null, after?.agentId ?? null, atOnce]);
+          for (const [rowid, ...texts] of rows) {
+            if (names.length <= limit && isNamed(texts.slice(0, 2), needle)) names.push(rowid as SqlValue);
+          }
+          const last = rows.at(-1);
+          if (rows.length < atOnce || !last) break;
+          after = { at: Number(last[3] ?? 0), agentId: givenText(String(last[1])) };
+        }
         const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
         return rowsOf(db, names, limit, { row, read: summaries.read });
       }),

@@ -1,9 +1,10 @@
 // The list of approvals in SQLite: walked newest first, some rows at a time, so that a search which finds little can be
 // ended.
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
+import { findsIn, foldedText } from '../../src/domain/search-text.ts';
 import type { ApprovalFilter, ApprovalPageRequest } from '../../src/ports/approvals.ts';
 import type { Page } from '../../src/ports/page.ts';
-import { type Database, lowered, type Row, type SqlValue } from './database.ts';
+import { type Database, givenText, type Row, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Steps } from './sync.ts';
 
@@ -16,17 +17,54 @@ const seenStatus = `CASE WHEN status = 'pending' AND deadline <= ?3 THEN 'timeou
 const searched = ['agent_id', 'tool_name', 'message', 'contract_name', 'decided_by'];
 
 const fits = `(?2 IS NULL OR env = ?2) AND (?4 IS NULL OR ${seenStatus} = ?4) AND (?5 IS NULL OR agent_id = ?5)
-  AND (?6 IS NULL OR created_at >= ?6) AND (?11 IS NULL OR session_id = ?11)
-  AND (?7 IS NULL OR ${searched.map((name) => `instr(lower(ifnull(${name}, '')), ?7) > 0`).join(' OR ')})`;
+  AND (?6 IS NULL OR created_at >= ?6) AND (?10 IS NULL OR session_id = ?10)`;
 
-/** Behind the place ?8 (time), ?9 (row). */
-const walk = `SELECT rowid, created_at, ${fits} FROM approvals
-  WHERE tenant_id = ?1 AND created_at <= ?8 AND (created_at < ?8 OR rowid < ?9)
-  ORDER BY created_at DESC, rowid DESC LIMIT ?10`;
+/** Behind the place ?7 (time), ?8 (row); with the columns that are searched. */
+const walk = (columns: readonly string[]) => `SELECT ${['rowid', 'created_at', fits, ...columns].join(', ')}
+  FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7 AND (created_at < ?7 OR rowid < ?8)
+  ORDER BY created_at DESC, rowid DESC LIMIT ?9`;
+const [walkAll, walkSearched] = [walk([]), walk(searched)];
+
+/** Whether a search for `needle` finds one of the texts; SQLite knows no other cases than those of ASCII. */
+const mentions = (texts: readonly unknown[], needle: string | null): boolean =>
+  needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 
 interface Place {
   readonly createdAt: number;
   readonly row: number;
+}
+
+/** Of the approvals that fit, where they are kept, newest first from a place on; some rows in each step. */
+function* fitting(
+  db: Database,
+  tenantId: string,
+  filter: ApprovalFilter,
+  start: Place,
+  now: number,
+): Generator<readonly SqlValue[], void, undefined> {
+  const { env, status = null, agentId = null, sessionId = null, since = null, search } = filter;
+  const needle = search === undefined ? null : foldedText(search);
+  let place = start;
+  for (;;) {
+    const rows = db.all(needle === null ? walkAll : walkSearched, [
+      tenantId,
+      env,
+      now,
+      status,
+      agentId,
+      since,
+      place.createdAt,
+      place.row,
+      atOnce,
+      sessionId,
+    ]);
+    yield rows.flatMap(([row, , fits, ...texts]) =>
+      fits === 1 && mentions(texts, needle) ? [row as SqlValue] : [],
+    );
+    const last = rows.at(-1);
+    if (rows.length < atOnce || !last || (since !== null && Number(last[1]) < since)) return;
+    place = { createdAt: Number(last[1]), row: Number(last[0]) };
+  }
 }
 
 /** Later than any approval. */
@@ -46,35 +84,18 @@ export function* listApprovals(
   { limit, offset, after }: ApprovalPageRequest,
   now: number,
 ): Steps<Page<Approval>> {
-  const { env, status = null, agentId = null, sessionId = null, since = null, until = null, search } = filter;
-  const needle = search === undefined ? null : lowered(search);
+  const { until = null } = filter;
   const start = until === null ? newest : { ...newest, createdAt: Math.floor(until) };
-  let place: Place = after === undefined ? start : before(start, placeOf(db, tenantId, after));
+  const from = after === undefined ? start : before(start, placeOf(db, tenantId, after));
   const names: SqlValue[] = [];
   let skip = offset;
-  for (;;) {
-    const rows = db.all(walk, [
-      tenantId,
-      env,
-      now,
-      status,
-      agentId,
-      since,
-      needle,
-      place.createdAt,
-      place.row,
-      atOnce,
-      sessionId,
-    ]);
-    for (const [row, , match] of rows) {
-      if (match !== 1 || skip-- > 0) continue;
-      names.push(row as SqlValue);
+  for (const rows of fitting(db, tenantId, filter, from, now)) {
+    for (const row of rows) {
+      if (skip-- > 0) continue;
+      names.push(row);
       if (names.length > limit) break;
     }
-    const last = rows.at(-1);
-    const done = names.length > limit || rows.length < atOnce || !last;
-    if (done || (since !== null && Number(last[1]) < since)) break;
-    place = { createdAt: Number(last[1]), row: Number(last[0]) };
+    if (names.length > limit) break;
     yield;
   }
   const found = { row: `${select} WHERE rowid = ?`, read: (row: Row) => asSeen(read(row), now) };
@@ -84,11 +105,16 @@ export function* listApprovals(
 /** How many a list holds. One look at each of the tenant's approvals, none of which is read whole. */
 export function countApprovals(db: Database, tenantId: string, filter: ApprovalFilter, now: number): number {
   const { env, status = null, agentId = null, sessionId = null, since = null, until = null, search } = filter;
-  const needle = search === undefined ? null : lowered(search);
   const last = until === null ? newest.createdAt : Math.floor(until);
-  const sql = `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND created_at <= ?8 AND ${fits}
-    AND ?9 IS NULL AND ?10 IS NULL`;
-  const row = db.get(sql, [tenantId, env, now, status, agentId, since, needle, last, null, null, sessionId]);
+  if (search !== undefined) {
+    let count = 0;
+    for (const rows of fitting(db, tenantId, filter, { ...newest, createdAt: last }, now))
+      count += rows.length;
+    return count;
+  }
+  const sql = `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7 AND ${fits}
+    AND ?8 IS NULL AND ?9 IS NULL`;
+  const row = db.get(sql, [tenantId, env, now, status, agentId, since, last, null, null, sessionId]);
   return Number(row?.[0] ?? 0);
 }
 

@@ -1,5 +1,6 @@
 // The contract library in SQLite.
 import type { ContractVersion } from '../../src/domain/library.ts';
+import { findsIn, foldedText } from '../../src/domain/search-text.ts';
 import { type ContractStore, type ContractSummary, maxHistory, maxNamed } from '../../src/ports/library.ts';
 import type { PageRequest } from '../../src/ports/page.ts';
 import { insertComposition, pinned } from './compositions.ts';
@@ -112,13 +113,11 @@ export function contractStore(db: Database): Sync<ContractStore> {
           createdBy: givenText(String(createdBy)),
         })),
     *list(tenantId, { type, tag, search }, { limit, offset }) {
-      const needle = search?.toLowerCase() ?? '';
+      const needle = foldedText(search ?? '');
       const fits = ([, , its, name, description, contractId, tags]: Row): boolean =>
         (type === undefined || its === type) &&
         (tag === undefined || (JSON.parse(String(tags)) as readonly string[]).includes(tag)) &&
-        [name, description ?? '', contractId].some((part) =>
-          givenText(String(part)).toLowerCase().includes(needle),
-        );
+        [name, description ?? '', contractId].some((part) => findsIn(givenText(String(part)), needle));
       const found: number[] = [];
       let last: Row | undefined = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
       while (last && found.length <= offset + limit) {

@@ -21,9 +21,6 @@ const mark = '\u0001';
 export const storedText = (text: string): string =>
   text.includes('\0') || text.startsWith(mark) || !isWellFormed(text) ? mark + JSON.stringify(text) : text;
 
-/** The text as SQLite's lower() makes it: of ASCII letters alone. */
-export const lowered = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-
 /** The text that `storedText` was given. */
 export const givenText = (text: string): string =>
   text.startsWith(mark) ? (JSON.parse(text.slice(1)) as string) : text;

@@ -1,6 +1,5 @@
 // The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers.
 // Knows no route.
-
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { HubError } from '../../src/domain/error.ts';

@@ -131,6 +131,41 @@ export const agentRoutes = routes({
     }),
     errors: ['bad_request', 'validation_failed', 'unavailable'],
   },
+  listAgentStreams: {
+    method: 'GET',
+    path: '/api/v1/agents/{agent_id}/streams',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary: 'The open streams of an agent on every node, the newest first',
+    params: z.object({ agent_id: line(255) }),
+    query: z.object({ limit: intQuery(1, 200).default(50) }),
+    status: 200,
+    reply: z.object({
+      agent_id: z.string(),
+      /** Open streams, those included that the limit leaves out. */
+      total: z.number().int(),
+      streams: z.array(
+        z.object({
+          id: z.string(),
+          env,
+          connected_at: instant,
+          /** Null: opened on a node of an earlier version, which does not say. So is `api`. */
+          transport: z.enum(['sse', 'websocket']).nullable(),
+          /** `console` is `/api/v1`, `hosted` is `/v1`. */
+          api: z.enum(['console', 'hosted']).nullable(),
+          /** What it is taken to run; null: all that its environment deploys. */
+          bundle_name: z.string().nullable(),
+          /** It asked for this bundle itself: an assignment does not move it. */
+          pinned: z.boolean(),
+          /** Of the API key that opened it. */
+          key_id: uuid.nullable(),
+          /** The node that holds it; null for who is no admin, as the nodes themselves are not shown. */
+          node: z.string().nullable(),
+        }),
+      ),
+    }),
+    errors: ['not_found', 'validation_failed', 'unavailable'],
+  },
   reportVersion: {
     method: 'POST',
     path: '/api/v1/agents/report',

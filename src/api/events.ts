@@ -185,7 +185,13 @@ export const eventRoutes = routes({
     summary: 'One event with its whole payload; a key sees those of its own environment',
     params: z.object({ event_id: uuid }),
     status: 200,
-    reply: stored,
+    reply: stored.extend({
+      /**
+       * The stored version whose hash is the payload's `policy_version`: of several names the one that the environment
+       * runs. Null where the hub has none, and for API keys.
+       */
+      policy_bundle: z.object({ name: z.string(), version: z.number().int() }).nullable(),
+    }),
     errors: ['not_found', 'validation_failed'],
   },
   eventFacets: {

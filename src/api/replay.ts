@@ -1,5 +1,4 @@
 // Routes of replays: what a document would have decided on the calls that agents reported, against what is deployed.
-
 import { z } from 'zod';
 import { limits } from '../domain/limit.ts';
 import { doubts } from '../domain/replay-judge.ts';

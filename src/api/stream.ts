@@ -1,5 +1,6 @@
 // The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and
 // bundles).
+import type { StreamTransport } from '../domain/agent.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
 import type { Position } from '../domain/position.ts';
@@ -59,8 +60,10 @@ export interface StreamQuery {
   readonly session_id?: string;
   /** Of the dashboard stream: what it asks for beside the events of every dashboard. */
   readonly include?: string;
-  /** True when the client says which frame it had last. */
+  /** True when the client says which frame it had last. The edge's word, as the next one is: no client's. */
   readonly resumes?: boolean;
+  /** Default: server-sent events. */
+  readonly transport?: StreamTransport;
 }
 
 /**

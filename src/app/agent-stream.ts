@@ -2,7 +2,7 @@
 // Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
 import type { SharedTexts } from '../concurrency/shared-texts.ts';
-import type { Tags } from '../domain/agent.ts';
+import type { StreamApi, StreamTransport, Tags } from '../domain/agent.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import type { Resolution } from '../domain/assignment.ts';
 import type { Deployment } from '../domain/deployment.ts';
@@ -39,6 +39,8 @@ export interface Asked {
   readonly connectionId: string;
   /** Of the API key that opened it. */
   readonly keyId: string;
+  readonly transport: StreamTransport;
+  readonly api: StreamApi;
   /** The bundle it asked for by name. */
   readonly requested: string | null;
   /** Becomes the text that all streams share which run the same. */
@@ -208,7 +210,7 @@ export class AgentStream {
   }
 
   #join(followed: string | null) {
-    const { connectionId, agentId, keyId, policyVersion } = this.#asked;
+    const { connectionId, agentId, keyId, transport, api, policyVersion } = this.#asked;
     const fetched = this.#asked.fetched?.() ?? null;
     const notice = {
       connectionId,
@@ -218,6 +220,8 @@ export class AgentStream {
       pinned: this.pinned,
       connectedAt: this.#connectedAt,
       keyId,
+      transport,
+      api,
       policyVersion,
     };
     const told = fetched === null ? notice : { ...notice, fetched };

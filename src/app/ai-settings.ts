@@ -1,7 +1,6 @@
 // A tenant's choice of who assists its people: kept with the key sealed, tried out, and what its use cost. Everybody
 // who signs in may change it; a key that is kept never goes to another provider or address than the one it was entered
 // for.
-
 import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../domain/ai.ts';
 import { dayMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';

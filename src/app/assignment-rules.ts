@@ -50,12 +50,22 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock
 export function createAssignmentRules(ports: Ports): AssignmentRules {
   const { store, actors, ruleSets, secrets, clock } = ports;
 
-  const noteOn = (principal: Principal, id: string, became: string, summary: string) =>
+  const noteOn = (
+    principal: Principal,
+    id: string,
+    pattern: string | null,
+    became: string,
+    summary: string,
+  ) =>
     noteOf(ports, principal.tenantId, auditActor(principal), {
       action: `assignment_rule.${became}`,
-      subject: { id },
+      subject: { id, name: pattern },
       summary,
     });
+
+  /** As it is now, for the note; null: there is no such rule, and nothing will be noted. */
+  const patternOf = async (tenantId: string, id: string): Promise<string | null> =>
+    (await store.rules.list(tenantId)).find((rule) => rule.id === id)?.pattern ?? null;
 
   return {
     list: ({ tenantId }) => store.rules.list(tenantId),
@@ -71,6 +81,7 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
         note: noteOn(
           principal,
           id,
+          rule.pattern,
           'created',
           `An assignment rule sends ${rule.pattern} to ${rule.bundleName}.`,
         ),
@@ -80,20 +91,22 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
     async update(principal, id, patch) {
       requireRole(principal, 'operator');
       if (patch.pattern !== undefined) checkPattern(patch.pattern);
+      const pattern = await patternOf(principal.tenantId, id);
       return actors.ask('tenant', principal.tenantId, 'changeRule', {
         action: 'update',
         id,
         patch,
-        note: noteOn(principal, id, 'updated', 'An assignment rule was changed.'),
+        note: noteOn(principal, id, pattern, 'updated', 'An assignment rule was changed.'),
       });
     },
 
     async remove(principal, id) {
       requireRole(principal, 'operator');
+      const pattern = await patternOf(principal.tenantId, id);
       await actors.ask('tenant', principal.tenantId, 'changeRule', {
         action: 'delete',
         id,
-        note: noteOn(principal, id, 'deleted', 'An assignment rule was deleted.'),
+        note: noteOn(principal, id, pattern, 'deleted', 'An assignment rule was deleted.'),
       });
     },
 

@@ -1,6 +1,5 @@
 // AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and
 // descriptions of contracts.
-
 import { AiError } from '../domain/ai.ts';
 import { dayMs, minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';

@@ -1,6 +1,5 @@
 // Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
 // then.
-
 import {
   type AuditLink,
   type AuditSubject,

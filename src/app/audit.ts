@@ -1,6 +1,5 @@
 // Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key
 // and the entry, or neither.
-
 import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from '../domain/audit.ts';
 import { uuidOfDigest } from '../domain/ids.ts';
 import type { JsonObject } from '../domain/library.ts';

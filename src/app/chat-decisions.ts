@@ -1,5 +1,4 @@
 // Decisions made in a chat: whose channel a callback is of, who may decide there, and what became of the approval.
-
 import { environmentKey } from '../../actors/protocol.ts';
 import { type Approval, asSeen } from '../domain/approval.ts';
 import type { ChannelConfig, ChannelKind, ConfigOf } from '../domain/channel.ts';

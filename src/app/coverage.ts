@@ -1,6 +1,5 @@
 // Coverage: which tools agents used, and which of them a contract governs. Counted from stored events, judged by what
 // is deployed now.
-
 import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
 import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
 import {

@@ -1,6 +1,5 @@
 // Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business
 // (handlers/common/ingest.ts).
-
 import { environmentKey } from '../../actors/protocol.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../domain/agent-scope.ts';

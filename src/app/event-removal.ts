@@ -1,6 +1,5 @@
 // Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job
 // (jobs/purge.ts).
-
 import { auditActor } from '../domain/audit.ts';
 import { dayMs } from '../domain/duration.ts';
 import { actorName, type Principal } from '../domain/principal.ts';

@@ -1,8 +1,9 @@
 // The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
 // Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
-import { type AgentState, environmentKey } from '../../actors/protocol.ts';
+import { type AgentState, environmentKey, type OpenStream } from '../../actors/protocol.ts';
 import type { AgentOrder, DriftStatus, RegistrationSummary } from '../domain/agent.ts';
 import type { Resolution } from '../domain/assignment.ts';
+import { notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { AgentPlace } from '../ports/agents.ts';
@@ -58,6 +59,14 @@ export interface Fleet {
     registrations: readonly RegistrationSummary[],
   ): Promise<readonly Omit<FleetAgent, 'version'>[]>;
   list(principal: Principal, query: FleetQuery): Promise<FleetPage>;
+  /** The open streams of an agent on all nodes, the newest first. @throws HubError not_found */
+  streams(principal: Principal, agentId: string, limit: number): Promise<AgentStreamList>;
+}
+
+export interface AgentStreamList {
+  /** Of all environments; more than are listed where the limit is reached. */
+  readonly total: number;
+  readonly streams: readonly (OpenStream & { readonly env: Env })[];
 }
 
 /** Registrations looked at in one go where most may be left out. */
@@ -137,6 +146,21 @@ export function createFleet({
     },
 
     ofRegistrations: (tenantId, registrations) => describe(tenantId, registrations, null),
+
+    async streams(principal, agentId, limit) {
+      requireRole(principal, 'viewer');
+      const { tenantId } = principal;
+      if (!(await store.agents.get(tenantId, agentId))) throw notFound('Agent not found.');
+      const found = await Promise.all(
+        environments.map((env) =>
+          actors.ask('environment', environmentKey(tenantId, env), 'streamsOf', { agentId, limit }),
+        ),
+      );
+      const streams = found
+        .flatMap(({ streams }, i) => streams.map((one) => ({ ...one, env: environments[i] ?? 'production' })))
+        .sort((a, b) => b.connectedAt - a.connectedAt);
+      return { total: found.reduce((sum, { total }) => sum + total, 0), streams: streams.slice(0, limit) };
+    },
 
     async list(principal, query) {
       requireRole(principal, 'viewer');

@@ -1,6 +1,5 @@
 // Signing in and out with a password. The token is known to the browser alone; the store holds its SHA-256. Who may try
 // is decided in login-attempts.ts. Each login, and each minute of failed ones of an account, is recorded.
-
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';

@@ -1,6 +1,5 @@
 // Rulesets: the documents that bundles are, in the way of the hosted API. A put saves and deploys at once; bytes that
 // are saved already make no new version.
-
 import { auditActor } from '../domain/audit.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';

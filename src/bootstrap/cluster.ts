@@ -1,5 +1,4 @@
 // One node of a cluster: MongoDB, Redis, and actors that this node shares with the others.
-
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';

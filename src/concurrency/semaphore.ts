@@ -1,5 +1,4 @@
 // A bound on how many tasks of one kind run and wait, so that a burst neither takes everything nor piles up in memory.
-
 import { Queue } from './queue.ts';
 import type { Timers } from './with-timeout.ts';
 

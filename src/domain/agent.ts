@@ -55,6 +55,11 @@ export interface AssignmentRule {
   readonly createdAt: number;
 }
 
+/** How the frames of a stream travel. */
+export type StreamTransport = 'sse' | 'websocket';
+/** Whose routes a stream belongs to: the API that it was opened on. */
+export type StreamApi = 'console' | 'hosted';
+
 export type DriftStatus = 'current' | 'drift' | 'unknown';
 
 /** Agents of an environment that have an open stream, and how they stand: `connected` is the sum of the others. */

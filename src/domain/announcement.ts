@@ -1,6 +1,5 @@
 // What happened that connected clients may want to hear of, in the domain's words. Each API says for itself which of it
 // it tells, to whom and in which words (src/http/live). Pure.
-
 import type { FleetNumbers } from './agent.ts';
 import type { Approval } from './approval.ts';
 import type { Resolution } from './assignment.ts';

@@ -1,6 +1,5 @@
 // Decision events: one vocabulary for what became of a call, whichever API reported it, and the flat form of the hosted
 // API. Pure.
-
 import { canonicalJson } from './canonical-json.ts';
 import { dayMs } from './duration.ts';
 import type { EventInput } from './event.ts';

@@ -1,6 +1,5 @@
 // Limits: what may be done how often, counted for whom. Route declarations name them, app/rate-limit.ts counts them.
 // Browser-safe.
-
 import { callerName, type LimitedCaller } from './caller-name.ts';
 import { minuteMs } from './duration.ts';
 import type { HubError } from './error.ts';

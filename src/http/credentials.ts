@@ -1,5 +1,4 @@
 // What a request may prove itself with, as its headers carry it. Checks no credential.
-
 import type { Caller } from '../api/call.ts';
 import { requireAgent } from '../app/acting-agent.ts';
 import { onlyAgent } from '../domain/agent-scope.ts';

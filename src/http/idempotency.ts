@@ -1,6 +1,5 @@
 // Idempotency-Key of routes that declare it: the first request under a key is carried out, a repeat is answered as it
 // was, on any node and after a restart, for 24 hours.
-
 import { type Caller, Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { validationFailed } from '../api/validation.ts';

@@ -1,5 +1,4 @@
 // API keys on the request path: hash, bounded cache, last use. Makes and revokes none.
-
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { type ApiKey, isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';

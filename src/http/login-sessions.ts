@@ -1,5 +1,4 @@
 // Login sessions on the request path: cookie token, short cache, sliding expiry. Starts and ends none.
-
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { dayMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';

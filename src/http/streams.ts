@@ -33,7 +33,10 @@ export function openStream(
   const query = readQuery(raw.query);
   const connectionId = secrets.token(12);
   const lastEventId = raw.headers.get('last-event-id') ?? query.last_event_id ?? '';
-  const asked: StreamQuery = Object.assign(query, { resumes: lastEventId !== '' });
+  const asked: StreamQuery = Object.assign(query, {
+    resumes: lastEventId !== '',
+    transport: raw.upgrade ? 'websocket' : 'sse',
+  } as const);
   const open = ({ admitted, caller }: Admitted): Promise<Session> =>
     live.open({
       admitted,

@@ -1,5 +1,4 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
-
 import type { Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
 import type { DeclaredContract } from '../domain/coverage.ts';
 import type { AssembledContract } from '../domain/deployment.ts';

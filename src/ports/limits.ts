@@ -1,6 +1,5 @@
 // Sliding-window limits. A name is `<class>:<whom>`; classes are few and fixed, so that one may be bounded apart from
 // the others.
-
 import type { Awaitable } from '../concurrency/awaitable.ts';
 
 /** Counts what callers do. */

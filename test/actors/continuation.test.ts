@@ -115,6 +115,8 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       connectionId: `c${i}`,
       keyId: 'key-1',
       tags: {},
+      transport: 'sse' as const,
+      api: 'console' as const,
       client: '',
       resumes: false,
       audience: agentsOf(hub.tenantId, 'production'),

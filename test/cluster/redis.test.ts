@@ -1,6 +1,5 @@
 // Limits, session values, leases and the broadcast on Redis keep every promise of their ports; what a log keeps, and
 // what a reader that is late says.
-
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { encode } from '@msgpack/msgpack';
@@ -25,6 +24,8 @@ import { noLog } from './stage.ts';
 const open = (prefix: string, over: Partial<RedisOptions> = {}) =>
   openRedis({ url: inject('redisUrl'), log: noLog, clock: systemClock, prefix, ...over });
 const newPrefix = () => `test-${randomUUID()}:`;
+const aLink = () =>
+  openLink({ url: inject('redisUrl'), log: noLog, clock: systemClock, timeoutMs: 2000, name: 'test' });
 
 limitsContract('redis', async () => {
   let now = 1_000_000;
@@ -43,13 +44,7 @@ valuesContract('redis', () => open(newPrefix()), false);
 it('session values that were stored before they were counted are read, added to and overwritten', async () => {
   const prefix = newPrefix();
   const parts = await open(prefix);
-  const link = await openLink({
-    url: inject('redisUrl'),
-    log: noLog,
-    clock: systemClock,
-    timeoutMs: 2000,
-    name: 'test',
-  });
+  const link = await aLink();
   for (const key of ['n', 'text']) {
     await link.send(['SET', `${prefix}value:t/${key}`, `${t0 + 1000} 41`, 'PX', '60000']);
   }
@@ -283,4 +278,63 @@ describe('redis: a log that is trimmed', () => {
       await other.close();
     },
   );
+});
+
+describe('what somebody else wrote in the same Redis', () => {
+  const evil = ['', ' ', 'no time', '99999999999999999 \u0000', '{"half":', '\u0001\u0002'];
+
+  it('is no member, and keeps none away', async () => {
+    const prefix = newPrefix();
+    const parts = await open(prefix, { nodeId: 'one' });
+    const link = await aLink();
+    for (const [i, text] of evil.entries()) await link.send(['HSET', `${prefix}members`, `evil-${i}`, text]);
+    // A time that a node could have written, and a note that none wrote.
+    await link.send(['HSET', `${prefix}members`, 'evil-now', `${Date.now()} \u00c1`]);
+    const note = { version: '1', startedAt: 0, shards: [1], agents: 0 };
+    for (let i = 0; i < 2; i++) expect(await parts.members.heartbeat(note)).toEqual([{ node: 'one', note }]);
+    await link.close();
+    await parts.close();
+  });
+
+  it('is no lease, and no epoch', async () => {
+    const prefix = newPrefix();
+    const parts = await open(prefix, { nodeId: 'one' });
+    const link = await aLink();
+    const names = [...evil, '5 other'].map((text, i) => ({ text, name: `shard:${i}` }));
+    for (const { text, name } of names) await link.send(['SET', `${prefix}lease:${name}`, text]);
+    await link.send(['LPUSH', `${prefix}lease:list`, 'x']);
+    await link.send(['SET', `${prefix}lease:list:epoch`, 'x']);
+    await link.send(['LPUSH', `${prefix}lease:epoch:epoch`, 'x']);
+    const wanted = [...names.map(({ name }) => name), 'list', 'epoch'];
+    const got = await parts.leases.acquire(wanted);
+    expect(got.map(({ name }) => name)).toEqual(wanted);
+    await link.send(['DEL', `${prefix}lease:list`]);
+    await link.send(['LPUSH', `${prefix}lease:list`, 'x']);
+    expect((await parts.leases.renew(got)).map(({ name }) => name)).toEqual(
+      wanted.filter((name) => name !== 'list'),
+    );
+    await link.close();
+    await parts.close();
+  });
+
+  it('is no session value', async () => {
+    const prefix = newPrefix();
+    const parts = await open(prefix);
+    const link = await aLink();
+    const tenantId = randomUUID();
+    for (const [i, text] of [
+      'abc def',
+      '/production x',
+      '1.2.3/production x',
+      '. x',
+      ...evil.filter((one) => !/^\d/.test(one)),
+    ].entries()) {
+      await link.send(['SET', `${prefix}value:${tenantId}/k${i}`, text]);
+      expect(await parts.values.getMany(tenantId, [`k${i}`], t0, 100)).toEqual(new Map());
+      expect(await parts.values.set(writerOf(tenantId), `k${i}`, 'v', t0)).toBe('set');
+      expect(await parts.values.get(tenantId, `k${i}`, t0)).toBe('v');
+    }
+    await link.close();
+    await parts.close();
+  });
 });

@@ -17,6 +17,7 @@ import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
 import { runsContract } from './runs.ts';
 import { runEventsContract } from './runs-events.ts';
+import { searchTextsContract } from './search-texts.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
@@ -59,6 +60,7 @@ export const storeSuites = {
   events: [
     eventsContract,
     eventsSearchContract,
+    searchTextsContract,
     eventsModelContract,
     runsContract,
     runEventsContract,

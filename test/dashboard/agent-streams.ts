@@ -18,8 +18,8 @@ export class AgentStreams {
   }
 
   /** @param query what follows `env=production` in the address, such as `&bundle_name=shop` */
-  async open(agentId: string, query = ''): Promise<void> {
-    const answer = await fetch(`${this.#hub.url}/api/v1/stream?env=production${query}`, {
+  async open(agentId: string, query = '', path = '/api/v1/stream'): Promise<void> {
+    const answer = await fetch(`${this.#hub.url}${path}?env=production${query}`, {
       headers: { Authorization: `Bearer ${this.#key}`, 'X-Service-Agent-Id': agentId },
       signal: this.#stop.signal,
     });

@@ -29,6 +29,8 @@ it('says until its environment has it that the agent is assigned anew, although 
       requested: null,
       policyVersion: null,
       tags: {},
+      transport: 'sse',
+      api: 'console',
       client: '',
       resumes: false,
       audience: agentsOf('t1', 'production'),

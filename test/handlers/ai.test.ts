@@ -1,5 +1,4 @@
 // AI assistance: who provides it, with which key, what it used, and answers in which the model tries what it writes.
-
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Streamed } from '../../src/api/call.ts';
 import type { AssistEvent } from '../../src/app/assistant.ts';

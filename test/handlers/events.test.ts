@@ -4,6 +4,7 @@ import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { deploy } from './deploy.ts';
 
 let t: TestHub;
 let user: UserCaller;
@@ -252,8 +253,28 @@ it('with large payloads show in lists what fits, and are read whole by their id'
     payload: { ...payload, tool_args: gone(payload.tool_args), reason: gone(payload.reason) },
   });
   const params = { event_id: listed?.id ?? '' };
-  expect((await t.call('getEvent', { params }, key)).body).toEqual({ ...listed, payload });
+  expect((await t.call('getEvent', { params }, key)).body).toEqual({
+    ...listed,
+    payload,
+    policy_bundle: null,
+  });
   expect((await t.call('getEvent', { params }, user)).body.payload).toEqual(payload);
+});
+
+it('name the version that their policy version is, for people, in the tenant that has it', async () => {
+  const { revisionHash } = await deploy(t, user, 'base', '1');
+  const last = await deploy(t, user, 'base', '2');
+  const read = async (policy_version: string, as: UserCaller | KeyCaller = user) => {
+    await ingest(event(policy_version, { payload: { policy_version } }));
+    const [{ id } = { id: '' }] = (await t.call('searchEvents', { query: { call_id: policy_version } }, key))
+      .body;
+    return (await t.call('getEvent', { params: { event_id: id } }, as)).body.policy_bundle;
+  };
+  expect(await read(revisionHash)).toEqual({ name: 'base', version: 1 });
+  expect(await read(last.revisionHash)).toEqual({ name: 'base', version: 2 });
+  expect(await read('f'.repeat(64))).toBeNull();
+  expect(await read('my own name')).toBeNull();
+  expect(await read(revisionHash, key)).toBeNull();
 });
 
 it('with a payload of very many small values show its size alone', async () => {

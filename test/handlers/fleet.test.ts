@@ -14,6 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
+const iso = (at: number): string => new Date(at).toISOString();
 type Query = { readonly [name: string]: string };
 const list = (query: Query = {}, as = user) => t.call('listAgents', { query }, as);
 const ids = async (query: Query = {}) => (await list(query)).body.map(({ agent_id }) => agent_id);
@@ -217,4 +218,49 @@ it('are counted per API key, over all environments', async () => {
   second.closed();
   await settled();
   expect(await streams()).toEqual({ [used]: 1, [idle]: 0 });
+});
+
+it('list the open streams of an agent on every node, the newest first, and the node for admins alone', async () => {
+  const key = { ...t.key(user), keyId: t.hub.secrets.uuid() };
+  const since = iso(t.clock.now());
+  await connect(key, { bundle_name: 'base' });
+  t.clock.advance(1000);
+  const hosted = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-2'));
+  const { env, agentId, keyId } = key;
+  const hostedKey = { ...key, kind: 'hostedKey' } as const;
+  const { admitted } = await hosted.admitHosted(hostedKey, { env, transport: 'websocket' }, 'second');
+  await admitted.catchUp();
+  await settled();
+  const streams = (as = user, query = {}) =>
+    t.call('listAgentStreams', { params: { agent_id: agentId ?? '' }, query }, as);
+  const first = {
+    id: 'production/agent-1',
+    env: 'production',
+    connected_at: since,
+    transport: 'sse',
+    api: 'console',
+    bundle_name: 'base',
+    pinned: true,
+    key_id: keyId,
+    node: 'node-1',
+  };
+  const second = {
+    ...first,
+    id: 'second',
+    connected_at: iso(t.clock.now()),
+    transport: 'websocket',
+    api: 'hosted',
+    bundle_name: null,
+    pinned: false,
+    node: 'node-2',
+  };
+  expect((await streams()).body).toEqual({ agent_id: 'agent-1', total: 2, streams: [second, first] });
+  expect((await streams(user, { limit: '1' })).body).toMatchObject({ total: 2, streams: [{ id: 'second' }] });
+  const member = { ...user, isAdmin: false };
+  expect((await streams(member)).body.streams.map(({ node }) => node)).toEqual([null, null]);
+  admitted.closed();
+  await settled();
+  expect((await streams()).body).toMatchObject({ total: 1, streams: [{ id: first.id }] });
+  await expect(streams(await t.tenant())).rejects.toMatchObject({ code: 'not_found' });
+  await expect(streams(user, { limit: '201' })).rejects.toMatchObject({ code: 'validation_failed' });
 });

@@ -1,5 +1,4 @@
 // Streams: admission, what a stream gets at once, what agents send on it, and its end.
-
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';

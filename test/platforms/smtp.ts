@@ -1,6 +1,5 @@
 // A mail server on loopback (RFC 5321) with STARTTLS (RFC 3207), AUTH PLAIN and LOGIN: what it was sent, and refusals
 // that a test orders.
-
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';

@@ -1,6 +1,5 @@
 // Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's
 // thread.
-
 import { hash } from 'node:crypto';
 import type { AuditNote } from '../../../src/domain/audit.ts';
 import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src/domain/event.ts';

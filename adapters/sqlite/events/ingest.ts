@@ -1,6 +1,5 @@
 // Stores encoded batches; what is stored already gets the outcomes that a repeat adds. Runs on the writer; every call
 // is one step, inside the caller's transaction.
-
 import { minuteMs } from '../../../src/domain/duration.ts';
 import type { Ingested } from '../../../src/domain/event.ts';
 import { appendNotes } from '../audit.ts';

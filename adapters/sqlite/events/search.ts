@@ -7,6 +7,7 @@ import {
   maxSearchMs,
   type StoredEvent,
 } from '../../../src/domain/event.ts';
+import { findsIn, foldedText } from '../../../src/domain/search-text.ts';
 import type { EventFilter, EventOrder, EventPage } from '../../../src/ports/events.ts';
 import { maxPageBytes } from '../../../src/ports/page.ts';
 import type { Database } from '../database.ts';
@@ -105,14 +106,14 @@ export function fits(
     (parentSessionId === undefined || parentSessionOf(event) === parentSessionId) &&
     (fromSeq === undefined || seq >= fromSeq) &&
     (toSeq === undefined || seq <= toSeq) &&
-    (search === undefined || mentions(event, search.toLowerCase())) &&
+    (search === undefined || mentions(event, foldedText(search))) &&
     countsFit(countedOf(event), outcomes, filter)
   );
 }
 
 const mentions = (event: EventInput, needle: string): boolean =>
   [event.agent_id, event.tool_name, callIdOf(event) ?? event.call_id, decisionName(event) ?? ''].some(
-    (text) => text.toLowerCase().includes(needle),
+    (text) => findsIn(text, needle),
   );
 
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -123,7 +124,7 @@ const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
  */
 function mayHold(body: string, filter: EventFilter): boolean {
   const { search, runId, callId, sessionId, parentSessionId } = filter;
-  if (search !== undefined && !body.toLowerCase().includes(inJson(search).toLowerCase())) return false;
+  if (search !== undefined && !findsIn(body, foldedText(inJson(search)))) return false;
   return [runId, callId, sessionId, parentSessionId].every(
     (text) => text === undefined || body.includes(inJson(text)),
   );

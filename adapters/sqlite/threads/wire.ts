@@ -1,5 +1,4 @@
 // What goes between the event loop and a thread of the store. No behaviour.
-
 import type { Noting } from '../../../src/ports/audit.ts';
 import type { CallLimits } from '../events/calls.ts';
 import type { Failure } from '../failure.ts';

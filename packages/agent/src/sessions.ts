@@ -1,5 +1,4 @@
 // Session values: counters and texts of a run, in this process or in the hub's store.
-
 import { HubResponseError } from './failure.ts';
 import type { HttpConnection } from './http.ts';
 import { sessionKeyPattern } from './rules/names.ts';

@@ -5,6 +5,7 @@ import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } fr
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
+import { Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Messages, say } from '../ui/overlay.tsx';
 import { Button, Empty, Failed, Field, FormFailed, Late } from '../ui/parts.tsx';
@@ -150,7 +151,7 @@ function SetUp(): JSX.Element {
   });
   return (
     <Sheet title="Set up this hub" says="Nobody has set it up yet. You become its first admin.">
-      <form className="form" onSubmit={onSubmit}>
+      <Form onSubmit={onSubmit}>
         <Field
           label="E-mail"
           type="email"
@@ -185,7 +186,7 @@ function SetUp(): JSX.Element {
         <Button kind="primary" submit busy={busy}>
           Create admin
         </Button>
-      </form>
+      </Form>
     </Sheet>
   );
 }

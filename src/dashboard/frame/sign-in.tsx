@@ -1,7 +1,8 @@
 // The sign-in form, before the frame and over it, and the mark of the product.
-import { type FormEvent, type JSX, useState } from 'react';
+import { type JSX, useState } from 'react';
 import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
+import { Form } from '../ui/form.tsx';
 import { Button, Field, FormFailed } from '../ui/parts.tsx';
 
 export const Mark = (): JSX.Element => (
@@ -28,8 +29,7 @@ export function useSending(send: () => Promise<void>) {
       setBusy(false);
     }
   };
-  const onSubmit = (event: FormEvent): void => {
-    event.preventDefault();
+  const onSubmit = (): void => {
     void run();
   };
   return { error, busy, onSubmit };
@@ -48,7 +48,7 @@ export function SignInForm({ email: known = '' }: { readonly email?: string }): 
     }
   });
   return (
-    <form className="form" onSubmit={onSubmit}>
+    <Form onSubmit={onSubmit}>
       <Field
         label="E-mail"
         type="email"
@@ -71,6 +71,6 @@ export function SignInForm({ email: known = '' }: { readonly email?: string }): 
       <Button kind="primary" submit busy={busy}>
         Sign in
       </Button>
-    </form>
+    </Form>
   );
 }

@@ -1,5 +1,4 @@
 // The rule engine in the browser: the same code that the hub and the agents run. Loaded with the pages that need it.
-
 import { readBundle } from '../../../packages/agent/src/rules/bundle/document.ts';
 import { lintBundle } from '../../../packages/agent/src/rules/bundle/lint.ts';
 import { parseYaml, stringifyYaml } from '../../../packages/agent/src/rules/yaml.ts';

@@ -7,10 +7,15 @@ import { refresh } from './query.ts';
 export function useHosted<N extends HostedOperation>(
   operation: N,
   input: HostedInput = {},
-  options: { readonly enabled?: boolean; readonly refetchMs?: number } = {},
+  options: {
+    readonly enabled?: boolean;
+    readonly refetchMs?: number;
+    /** Under a name of its own the live stream leaves it alone: who shows it says when it is read again. */
+    readonly own?: boolean;
+  } = {},
 ): UseQueryResult<HostedReply<N>, ApiError> {
   return useQuery<HostedReply<N>, ApiError>({
-    queryKey: [operation, input],
+    queryKey: [options.own ? `own ${operation}` : operation, input],
     queryFn: ({ signal }) => callHosted(operation, input, signal),
     enabled: options.enabled ?? true,
     ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),

@@ -30,6 +30,19 @@ export function useFilters(): [Search, (changed: Search, replace?: boolean) => v
   ];
 }
 
+/** One of them: who reads it does not draw anew when another changes. Each change is a step in the history. */
+export function useFilter(
+  name: string,
+): readonly [value: string | undefined, change: (value: string | undefined) => void] {
+  const value = useLocation({ select: (location) => (location.search as Search)[name] });
+  const navigate = useNavigate();
+  return [
+    value,
+    (next) =>
+      void navigate({ to: '.', search: ((before: Search) => ({ ...before, [name]: next })) as never }),
+  ];
+}
+
 export type Env = 'production' | 'staging' | 'development';
 export const envs: readonly Env[] = ['production', 'staging', 'development'];
 

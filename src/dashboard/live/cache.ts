@@ -53,7 +53,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   ],
   contract_created: ['listContracts', 'getContract', 'hostedListAudit'],
   contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition', 'hostedListAudit'],
-  fleet_changed: ['agentStatus', 'deploymentRollout'],
+  fleet_changed: ['agentStatus', 'deploymentRollout', 'bundleImpact', 'listAgentStreams'],
   event_created: [
     'searchEvents',
     'eventHistogram',
@@ -71,11 +71,18 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
 
 /** Counts of many events: a busy hub makes them old all the time, and they cost it more than all else here. */
 const counts: ReadonlySet<Any> = new Set<Any>(['eventHistogram', 'eventFacets']);
+/** The whole document goes to the hub, which parses it, each time: the numbers of its agents may be a little old. */
+const heavy: ReadonlySet<Any> = new Set<Any>(['bundleImpact']);
+const heavyRestMs = 3_000;
 /** They rest so many times as long as their last answer took, at most so many milliseconds. */
 const rest = { times: 10, atMostMs: 30_000 };
 
 const restMs = (operation: Any, ms: number): number =>
-  counts.has(operation) ? Math.max(ms, Math.min(rest.atMostMs, rest.times * lastTook(operation))) : ms;
+  heavy.has(operation)
+    ? Math.max(ms, heavyRestMs)
+    : counts.has(operation)
+      ? Math.max(ms, Math.min(rest.atMostMs, rest.times * lastTook(operation)))
+      : ms;
 
 const askedAt = new Map<Any, number>();
 const waiting = new Set<Any>();

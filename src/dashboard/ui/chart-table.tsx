@@ -1,5 +1,4 @@
 // The numbers of a chart as a table, loaded when somebody asks for it.
-
 import type { JSX } from 'react';
 import { useMemo } from 'react';
 import { dayMs } from '../../domain/duration.ts';
@@ -47,7 +46,13 @@ export default function ChartTable({
     <p className="muted">Nothing in this time.</p>
   ) : (
     <div className="chart-table">
-      <Table name={`${title} as a table`} rows={slots} columns={columns} keyOf={({ at }) => String(at)} />
+      <Table
+        name={`${title} as a table`}
+        sortAs={`${title.toLowerCase().replace(/[^a-z0-9]+/g, '_')}_sort`}
+        rows={slots}
+        columns={columns}
+        keyOf={({ at }) => String(at)}
+      />
     </div>
   );
 }

@@ -111,7 +111,7 @@ export function Views({
           key={key}
           type="button"
           aria-current={view === key ? 'page' : undefined}
-          onClick={() => change({ view: key === first ? undefined : key, id: undefined })}
+          onClick={() => change({ view: key === first ? undefined : key, id: undefined, sort: undefined })}
         >
           {name}
         </button>

@@ -2,6 +2,7 @@
 import { type JSX, useEffect, useState } from 'react';
 import { isKey, keyIdOf, pinKeys, pinnedKeys } from '../lib/evidence.ts';
 import { counted } from '../lib/text.ts';
+import { Form } from './form.tsx';
 import { Button, Data, Field } from './parts.tsx';
 
 export function usePinnedKeys(): readonly [readonly string[], (keys: readonly string[]) => void] {
@@ -40,10 +41,8 @@ export function PinnedKeys({
           </li>
         ))}
       </ul>
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           if (!isKey(key)) return;
           onKeys([...keys.filter((other) => other !== key), key]);
           setText('');
@@ -62,7 +61,7 @@ export function PinnedKeys({
             Pin key
           </Button>
         </div>
-      </form>
+      </Form>
     </details>
   );
 }

@@ -131,6 +131,7 @@ export function ReplayTable({
           </span>
         }
         name={`calls that ${says}`}
+        sortAs="calls_sort"
         rows={calls}
         columns={columns}
         keyOf={(one) => one.id}

@@ -46,7 +46,7 @@ export function CardOrder<R extends RowData>({
       ]}
       onValue={(next) => {
         const at = next.lastIndexOf(' ');
-        if (next === '') model.resetSorting(true);
+        if (next === '') model.setSorting([]);
         else model.setSorting([{ id: next.slice(0, at), desc: next.endsWith(' down') }]);
       }}
     />

@@ -1,5 +1,5 @@
 // The state of a table: rows in order, columns that are shown, what is selected. TanStack Table keeps it; which columns
-// a person hides is remembered, and what is selected belongs to the page.
+// a person hides is remembered, their order is in the address, and what is selected belongs to the page.
 import {
   columnVisibilityFeature,
   createSortedRowModel,
@@ -10,11 +10,13 @@ import {
   type RowSelectionState,
   rowSelectionFeature,
   rowSortingFeature,
+  type SortingState,
   tableFeatures,
   useTable,
 } from '@tanstack/react-table';
 import { type ReactNode, useMemo } from 'react';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
+import { useFilter } from '../lib/search.ts';
 import { keptRows } from './table-rows.ts';
 
 export interface Column<R> {
@@ -63,17 +65,29 @@ export interface ModelProps<R> {
   readonly rows: readonly R[];
   readonly columns: readonly Column<R>[];
   readonly keyOf: (row: R) => string;
+  /** Under which name the address says how it is sorted; default `sort`. Of two tables of a page each has its own. */
+  readonly sortAs?: string;
   readonly selected?: ReadonlySet<string>;
   readonly onSelect?: (selected: ReadonlySet<string>) => void;
 }
 
 const noneSelected: ReadonlySet<string> = new Set();
 
+/** As the address says it: a column's key, with `-` for the last first. Of what is no such column: no order. */
+function sortingOf<R>(text: string | undefined, columns: readonly Column<R>[]): SortingState {
+  const desc = text?.startsWith('-') ?? false;
+  const id = desc ? text?.slice(1) : text;
+  return columns.some(({ key, sort }) => key === id && sort) && id !== undefined ? [{ id, desc }] : [];
+}
+
+const sortText = ([by]: SortingState): string | undefined => by && `${by.desc ? '-' : ''}${by.id}`;
+
 /** The first column names the row: it cannot be hidden. */
 export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
-  const { name, rows, columns, keyOf, selected = noneSelected, onSelect } = props;
+  const { name, rows, columns, keyOf, sortAs = 'sort', selected = noneSelected, onSelect } = props;
   const { hidden } = usePrefs();
   const off = hidden[name];
+  const [sortedBy, sortBy] = useFilter(sortAs);
   const defs = useMemo(
     () =>
       columns.map(({ key, label, sort }, index) => ({
@@ -91,6 +105,7 @@ export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
     () => Object.fromEntries((off ?? []).filter((key) => key !== columns[0]?.key).map((key) => [key, false])),
     [off, columns],
   );
+  const sorting = useMemo(() => sortingOf(sortedBy, columns), [sortedBy, columns]);
   const rowSelection = useMemo(
     () => Object.fromEntries([...selected].map((id): [string, true] => [id, true])),
     [selected],
@@ -102,12 +117,13 @@ export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
     getRowId: keyOf,
     enableMultiSort: false,
     enableRowSelection: onSelect !== undefined,
-    state: { columnVisibility, rowSelection },
+    state: { columnVisibility, rowSelection, sorting },
     onColumnVisibilityChange: (next) => {
       const shown = functionalUpdate(next, columnVisibility);
       const keys = Object.keys(shown).filter((key) => shown[key] === false);
       changePrefs({ hidden: { ...hidden, [name]: keys } });
     },
+    onSortingChange: (next) => sortBy(sortText(functionalUpdate(next, sorting))),
     onRowSelectionChange: (next) => {
       const chosen: RowSelectionState = functionalUpdate(next, rowSelection);
       onSelect?.(new Set(Object.keys(chosen)));

@@ -16,10 +16,10 @@ export function keptRows(table: Table<TableFeatures, Any>): () => Model {
     if (last?.data === data && last.columns === columns) return last.model;
     if (last?.columns !== columns) known = new WeakMap();
     const rows = data.map((original: object, index: number) => {
-      const row =
-        known.get(original) ?? constructRow(table, table.getRowId(original, index), original, index, 0);
+      const kept = known.get(original);
+      const row = kept ?? constructRow(table, table.getRowId(original, index), original, index, 0);
       row.index = index;
-      known.set(original, row);
+      if (!kept) known.set(original, row);
       return row;
     });
     let byId: Model['rowsById'] | undefined;

@@ -1,5 +1,4 @@
 // What both APIs read alike of a request for an approval.
-
 import { truncated } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import type { Approval } from '../../domain/approval.ts';

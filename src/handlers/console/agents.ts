@@ -1,10 +1,9 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
-
 import type { StatusEntry } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
 import { type Caller, List } from '../../api/call.ts';
 import type { CoverageCounts } from '../../app/coverage.ts';
-import type { FleetAgent } from '../../app/fleet.ts';
+import type { AgentStreamList, FleetAgent } from '../../app/fleet.ts';
 import type { RegistrationView, StatusStart } from '../../app/registrations.ts';
 import type { AgentOrder } from '../../domain/agent.ts';
 import { dayMs } from '../../domain/duration.ts';
@@ -70,6 +69,13 @@ export const agents: Handlers<typeof agentRoutes> = {
     return new List(page.entries.map(renderStatus), next, { field: 'agents' });
   },
 
+  async listAgentStreams({ app }, { params, query }, caller) {
+    const { agent_id } = params;
+    const { total, streams } = await app.fleet.streams(principalOf(caller), agent_id, query.limit);
+    const isAdmin = caller.isAdmin;
+    return { agent_id, total, streams: streams.map((one) => renderStream(one, isAdmin)) };
+  },
+
   reportVersion: (hub, { body }, caller) => reportVersion(hub, caller, body),
 
   async listRegistrations(hub, { query }, caller) {
@@ -120,6 +126,18 @@ const renderStatus = (entry: StatusEntry) => ({
   policy_version: entry.policyVersion,
   status: entry.status,
   connected_at: iso(entry.connectedAt),
+});
+
+const renderStream = (stream: AgentStreamList['streams'][number], isAdmin: boolean) => ({
+  id: stream.id,
+  env: stream.env,
+  connected_at: iso(stream.connectedAt),
+  transport: stream.transport,
+  api: stream.api,
+  bundle_name: stream.bundleName,
+  pinned: stream.pinned,
+  key_id: stream.keyId,
+  node: isAdmin ? stream.node : null,
 });
 
 const renderCoverage = (counts: CoverageCounts | undefined) => (counts ? renderCounts(counts) : null);

@@ -1,5 +1,4 @@
 // Coverage and history of agents in the console API's words.
-
 import type { coverageRoutes } from '../../api/coverage.ts';
 import type { CoverageCounts, CoveredTool, FleetAgentCoverage } from '../../app/coverage.ts';
 import type { HistoryEntry } from '../../app/history.ts';

@@ -1,6 +1,5 @@
 // The device cookie: a browser that signed in to an account before brings it, so that strangers who guess at the
 // account's password do not lock its owner out. It gives no access to anything.
-
 import { cookieOf } from '../../api/cookie.ts';
 import type { Device } from '../../app/login-attempts.ts';
 import { dayMs } from '../../domain/duration.ts';

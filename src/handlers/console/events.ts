@@ -2,7 +2,9 @@
 import { List, Streamed } from '../../api/call.ts';
 import type { eventRoutes } from '../../api/events.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
+import { policyVersionOf } from '../../domain/event.ts';
 import type { Facet } from '../../domain/facet.ts';
+import { environments } from '../../domain/ids.ts';
 import { type FacetName, facetNames } from '../../ports/events.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
@@ -38,8 +40,15 @@ export const events: Handlers<typeof eventRoutes> = {
     return new List(page.events.map(renderListed), next);
   },
 
-  getEvent: async ({ app }, { params }, caller) =>
-    render(await app.eventSearches.get(principalOf(caller), params.event_id)),
+  async getEvent({ app }, { params }, caller) {
+    const event = await app.eventSearches.get(principalOf(caller), params.event_id);
+    const env = environments.find((one) => one === event.env);
+    const found =
+      caller.kind === 'user' && env !== undefined
+        ? await app.runs.names.resolve(caller.tenantId, env, policyVersionOf(event))
+        : null;
+    return { ...render(event), policy_bundle: found && { name: found.name, version: found.version } };
+  },
 
   async eventFacets({ app }, { query }, caller) {
     const { events: total, by } = await app.eventSearches.facets(principalOf(caller), filterOf(query));

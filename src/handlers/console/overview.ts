@@ -1,6 +1,5 @@
 // The figures on the first page, and how contracts decided. A key sees its environment, a user all of them; agents are
 // counted per tenant.
-
 import type { overviewRoutes } from '../../api/overview.ts';
 import { dayMs } from '../../domain/duration.ts';
 import { renderInstant } from '../../domain/instant.ts';

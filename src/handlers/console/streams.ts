@@ -133,6 +133,8 @@ function admitAgent(
     agentId,
     connectionId,
     keyId,
+    transport: query.transport ?? 'sse',
+    api: hosted ? 'hosted' : 'console',
     requested,
     policyVersion,
     tags,

@@ -1,7 +1,6 @@
 // Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have
 // been missed. One question a key or login, however many streams it has. Ends nothing itself: it says what was revoked
 // or ended.
-
 import { singleFlight } from '../../concurrency/single-flight.ts';
 import type { Control } from '../../domain/frame.ts';
 import { type Clock, pause } from '../../ports/clock.ts';

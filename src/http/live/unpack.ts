@@ -1,5 +1,4 @@
 // MessagePack from a client, within the bounds of JSON.
-
 import { readMessagePack } from 'reeve-agent/rules';
 import { HubError } from '../../domain/error.ts';
 import { losesDigits } from '../../domain/exact-numbers.ts';

@@ -1,7 +1,6 @@
 // A small actor for tests of the runtime, its store, and a system around it. Every wait is on a signal that the test
 // gives.
-
-import type { Effects, Tell } from '../../../actors/runtime/define.ts';
+import type { ActorContext, Effects, Tell } from '../../../actors/runtime/define.ts';
 import { actorKind } from '../../../actors/runtime/kind.ts';
 import { type ActorSystem, type ActorsOptions, createActors } from '../../../actors/runtime/system.ts';
 import type { Announcement } from '../../../src/domain/announcement.ts';
@@ -22,6 +21,8 @@ export type CounterMessages = {
     reply: null;
   };
   hold: { body: { readonly busy: boolean }; reply: null };
+  /** As `add`, by many at once: its askers are patient. */
+  arrive: { body: { readonly n: number; readonly hold?: string }; reply: number };
 };
 
 export type CounterKinds = { counter: CounterMessages };
@@ -43,6 +44,19 @@ export interface CounterPorts {
   activations: number;
 }
 
+async function add(
+  state: State,
+  { n, hold }: CounterMessages['add']['body'],
+  { key, ports }: ActorContext<CounterPorts>,
+) {
+  ports.steps.push(`${key}+${n} begins`);
+  if (hold) await ports.gates.get(hold);
+  state.count += n;
+  ports.stored.set(key, state.count);
+  ports.steps.push(`${key}+${n} ends`);
+  return { reply: state.count };
+}
+
 const counter = actorKind<CounterMessages, State, CounterPorts>({
   kind: 'counter',
   async activate({ key, ports }) {
@@ -52,14 +66,8 @@ const counter = actorKind<CounterMessages, State, CounterPorts>({
     return { count: ports.stored.get(key) ?? 0, busy: false };
   },
   handlers: {
-    async add(state, { n, hold }, { key, ports }) {
-      ports.steps.push(`${key}+${n} begins`);
-      if (hold) await ports.gates.get(hold);
-      state.count += n;
-      ports.stored.set(key, state.count);
-      ports.steps.push(`${key}+${n} ends`);
-      return { reply: state.count };
-    },
+    add,
+    arrive: add,
     async read(state) {
       return { reply: state.count };
     },
@@ -86,6 +94,7 @@ const counter = actorKind<CounterMessages, State, CounterPorts>({
     return {};
   },
   idle: (state) => !state.busy,
+  patient: ['arrive'],
 });
 
 export const counterKinds = { counter };

@@ -226,6 +226,22 @@ describe('bounds', () => {
   });
 });
 
+it('who asks with many others waits for its turn: for 30 s, where others wait for 5', async () => {
+  const { actors, clock, latch } = aSystem();
+  const open = latch('g');
+  const first = actors.ask('counter', 'a', 'arrive', { n: 1, hold: 'g' });
+  const hurried = actors.ask('counter', 'a', 'add', { n: 100 }).catch((error: unknown) => error);
+  await settled();
+  await clock.advanceAsync(29_999);
+  expect(await hurried).toMatchObject({ code: 'unavailable', detail: { retryAfter: 1 } });
+  open();
+  expect(await first).toBe(1);
+  latch('never');
+  const late = actors.ask('counter', 'a', 'arrive', { n: 1, hold: 'never' }).catch((error: unknown) => error);
+  await clock.advanceAsync(30_000);
+  expect(await late).toMatchObject({ code: 'unavailable', detail: { retryAfter: 1 } });
+});
+
 describe('timers', () => {
   it('ring as messages, not before their time, once', async () => {
     const { actors, clock, ports } = aSystem();

@@ -1,5 +1,4 @@
 // Approvals as agents ask for them and people decide them, noted as check/approvals.ts judges them. Breaks nothing.
-
 import { randomUUID } from 'node:crypto';
 import { shardOf } from '../../../src/domain/ids.ts';
 import type { Node } from './caller.ts';

@@ -1,5 +1,4 @@
 // Many followers at once: agents and dashboards of a tenant. Opens, cuts and ends them; judges nothing.
-
 import type { Random } from '../../random.ts';
 import { eventually } from '../nodes.ts';
 import type { Node } from './caller.ts';

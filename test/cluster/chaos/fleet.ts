@@ -1,6 +1,5 @@
 // What is broken on purpose and must go on: the hub's processes, Redis and the store. Every fault goes through here and
 // is noted. Chooses none.
-
 import { HubProcess } from '../../e2e/process.ts';
 import type { Random } from '../../random.ts';
 import { type Service, startOwnMongo, startOwnRedis } from '../../services/start.ts';

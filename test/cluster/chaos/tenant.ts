@@ -1,6 +1,5 @@
 // A tenant of its own for a run, made through the public API: its admin's cookie, its keys, its bundle. Puts nothing
 // out of order.
-
 import type { Random } from '../../random.ts';
 import type { Node } from './caller.ts';
 import { type Fleet, operatorToken } from './fleet.ts';

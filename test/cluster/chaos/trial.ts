@@ -1,6 +1,5 @@
 // One run of one promise under one seed: on a fleet that is whole at its begin and again at its end. The promises are
 // in promises/.
-
 import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Random, random } from '../../random.ts';

@@ -1,6 +1,5 @@
 // Contracts written as code of the agent's own, beside those of the document: what they are given, and how they are
 // asked.
-
 import type { GuardMode } from '../record.ts';
 import type { EvaluatedRecord, RecordType } from '../rules/evaluate/record.ts';
 import type { Warning } from './call.ts';

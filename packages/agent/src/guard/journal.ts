@@ -1,5 +1,4 @@
 // The audit records of one call, in order, to the guard's sinks and to telemetry. Redacts before anything leaves.
-
 import type { Clock } from '../clock.ts';
 import type { OnError } from '../failure.ts';
 import {

@@ -1,5 +1,4 @@
 // The options of a guard: what every guard takes, and what one that is connected to a hub takes besides.
-
 import type { ApprovalBackend } from '../approvals.ts';
 import type { Signing } from '../bundle/verifier.ts';
 import type { Clock } from '../clock.ts';

@@ -1,6 +1,5 @@
 // What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
 // The rules themselves are in rules/evaluate.
-
 import type { SideEffect } from '../record.ts';
 import type { Condition } from '../rules/bundle/rule.ts';
 import { type ToolCall, textOf } from '../rules/evaluate/call.ts';

@@ -1,6 +1,5 @@
 // Redaction: six rules applied to arguments, results and whole records. Pure; bounded in depth, nodes and text.
 // Does not write anything anywhere: the guard redacts before a record reaches a sink.
-
 import { type NameTest, nameTest } from './redact/key.ts';
 import { redacted, secretTest } from './redact/secret.ts';
 import { hideInline } from './redact/text.ts';
@@ -155,7 +154,7 @@ const userFlag = /^(?:-[uU]|--(?:proxy-)?user)$/;
 /** A flag in an argument list whose value is the next word, or the name in a pair of name and value. */
 const announcesSecret = (word: string, value: string, isPair: boolean, names: NameTest): boolean =>
   word === '-p' ||
-  ((isPair ? /^-{0,2}[A-Za-z][\w-]{1,127}$/ : /^--?[A-Za-z][\w-]{1,127}$/).test(word) &&
+  ((isPair ? /^-{0,2}[A-Za-z][\w.-]{1,127}$/ : /^--?[A-Za-z][\w.-]{1,127}$/).test(word) &&
     names.isSensitiveName(word.replace(/^-{1,2}/, ''), { value }));
 
 /** The built-in policy. */

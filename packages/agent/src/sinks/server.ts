@@ -1,6 +1,5 @@
 // Delivers records to the hub in batches, in order: held while the hub is away, counted when there is no room.
 // Optionally kept on disk (spool).
-
 import { type Clock, systemClock, type Timer } from '../clock.ts';
 import { HubResponseError, type OnError } from '../failure.ts';
 import { type AuditRecord, toWire, type WireEvent } from '../record.ts';

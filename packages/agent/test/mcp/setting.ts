@@ -1,6 +1,5 @@
 // A client's session with the proxy's own parts, in one process: a scripted client before it, a scripted server behind
 // it, a clock by hand.
-
 import { McpServer } from '../../src/cli/mcp/connection.ts';
 import {
   type Message,

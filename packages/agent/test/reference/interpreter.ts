@@ -1,6 +1,5 @@
 // A slow interpreter of the rule language that works straight on a parsed bundle, to compare the compiled engine with.
 // It follows the language's tables line by line, uses the native pattern engine, and shares no code with the product.
-
 import { met } from './tally.ts';
 
 export type Value = unknown;

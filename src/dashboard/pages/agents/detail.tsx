@@ -4,6 +4,7 @@ import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import {
   Answer,
@@ -17,9 +18,11 @@ import {
   Time,
   Verdict,
 } from '../../ui/parts.tsx';
+import { Because } from './because.tsx';
 import { AgentCoverage } from './coverage.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentHistory, AgentRuns } from './history.tsx';
+import { AgentStreams } from './streams.tsx';
 import { tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 type Registration = Reply<'getRegistration'>;
@@ -36,7 +39,8 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
           <p className="muted">
             Known since <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
           </p>
-          <Streams id={id} />
+          <Standing id={id} />
+          <AgentStreams id={id} />
           <Why id={id} />
           <AgentCoverage id={id} />
           <AgentRuns id={id} />
@@ -49,7 +53,7 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function Streams({ id }: { readonly id: string }): JSX.Element {
+function Standing({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('listAgents', { query: { search: id, limit: 50 } });
   const isOld = useFleetChanges(found.data);
   const { refetch } = found;
@@ -80,7 +84,7 @@ function Streams({ id }: { readonly id: string }): JSX.Element {
                   <span className="muted">
                     {one.connected ? (
                       <>
-                        {counted(one.streams, 'open stream')}, the first <Time at={one.connected_at} />
+                        {counted(one.streams, 'open stream')}, the newest <Time at={one.connected_at} />
                       </>
                     ) : (
                       'not connected'
@@ -109,13 +113,7 @@ function Why({ id }: { readonly id: string }): JSX.Element {
             ) : (
               <Data text={bundle} max={120} />
             )}{' '}
-            {source === 'explicit' && 'because a person assigned it.'}
-            {source === 'rule' && (
-              <>
-                by the rule <Data text={pattern ?? ''} max={120} />.
-              </>
-            )}
-            {source === 'agent_provided' && 'because it says so itself.'}
+            <Because source={source} pattern={pattern} />
           </p>
         )}
       </Answer>
@@ -148,13 +146,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
     ]),
   ];
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       <h3>Change it</h3>
       <Field
         label="Display name"
@@ -182,7 +174,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
           Save agent
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 

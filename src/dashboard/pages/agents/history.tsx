@@ -77,6 +77,7 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
           ) : (
             <Table
               name="changes of an agent"
+              sortAs="changes_sort"
               rows={events}
               columns={changeColumns}
               keyOf={(event) => `${event.type}${event.timestamp}${event.environment}`}
@@ -145,6 +146,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
             <>
               <Table
                 name="sessions of an agent"
+                sortAs="sessions_sort"
                 rows={runs}
                 columns={columns}
                 keyOf={(run) => run.session_id}

@@ -5,6 +5,7 @@ import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { Form } from '../../ui/form.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Button, Data, Field, FormFailed, Select } from '../../ui/parts.tsx';
 import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts';
@@ -35,11 +36,11 @@ export const RuleForm = ({ of, taken, onClose }: Props): JSX.Element => (
     open={of !== null}
     onClose={onClose}
   >
-    {of !== null && <Form of={of === 'new' ? null : of} taken={taken} onClose={onClose} />}
+    {of !== null && <RuleFields of={of === 'new' ? null : of} taken={taken} onClose={onClose} />}
   </Dialog>
 );
 
-function Form({
+function RuleFields({
   of,
   taken,
   onClose,
@@ -80,13 +81,7 @@ function Form({
     else update.mutate({ params: { rule_id: of.id }, body } as Input<'updateRule'>, { onSuccess: onClose });
   };
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       <Field
         label="Agents"
         required
@@ -135,7 +130,7 @@ function Form({
       >
         {of === null ? 'Add rule' : 'Save rule'}
       </Button>
-    </form>
+    </Form>
   );
 }
 

@@ -4,8 +4,10 @@ import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
+import { Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Answer, Button, Data, Env, Field } from '../../ui/parts.tsx';
+import { Because } from './because.tsx';
 import { missingTag } from './tags.ts';
 
 type Rule = Reply<'listRules'>[number];
@@ -23,10 +25,9 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
   // Tags belong to agents that were seen; of others nothing is known, which the hub says with 404.
   const known = useCall('getRegistration', { params: { agent_id: asked } }, { enabled: asked !== '' });
   return (
-    <form
+    <Form
       className="card"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSubmit={() => {
         change({ agent: text.trim() });
       }}
     >
@@ -55,7 +56,7 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
           )}
         </Answer>
       )}
-    </form>
+    </Form>
   );
 }
 
@@ -77,13 +78,7 @@ function Why({
       ) : (
         <Data text={bundle} max={120} />
       )}{' '}
-      {source === 'explicit' && 'because a person assigned it.'}
-      {source === 'rule' && (
-        <>
-          by the rule <Data text={pattern ?? ''} max={120} />.
-        </>
-      )}
-      {source === 'agent_provided' && 'because it says so itself.'}
+      <Because source={source} pattern={pattern} />
     </p>
   );
 }

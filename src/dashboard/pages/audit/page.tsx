@@ -1,6 +1,5 @@
 // Audit: who did what? The feed of the audit chain, filtered in the address, and the chain itself as a file that can be
 // checked offline.
-
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditSubjects } from '../../../domain/audit.ts';
 import { dayMs } from '../../../domain/duration.ts';
@@ -11,6 +10,7 @@ import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -76,10 +76,9 @@ export default function Audit(): JSX.Element {
         {!me.is_admin && <p className="muted">Only admins read the chain.</p>}
       </PageHead>
       {me.is_admin && <Chain />}
-      <form
+      <Form
         className="filter-bar"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           change({ actor: text.trim() });
         }}
       >
@@ -95,7 +94,7 @@ export default function Audit(): JSX.Element {
         />
         <Select label="Since" value={days} options={spans} onValue={(next) => change({ days: next })} />
         <Button submit>Find</Button>
-      </form>
+      </Form>
       {isOld && isRead && (
         <button type="button" className="pill" onClick={() => void refetch()}>
           New entries. Show them

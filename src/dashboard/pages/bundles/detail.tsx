@@ -14,6 +14,7 @@ import { say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Name, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { DeployDialog, type DeploySource } from './deploy.tsx';
+import { useKeepers } from './keepers.ts';
 import { ReplayPanel } from './replay.tsx';
 import { RolloutLine } from './rollout.tsx';
 
@@ -115,6 +116,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
               <h3>Versions</h3>
               <Table
                 name="versions of a bundle"
+                sortAs="versions_sort"
                 rows={list}
                 columns={versionColumns((version) => setSource({ kind: 'bundle', name, version }))}
                 keyOf={(one) => one.id}
@@ -242,12 +244,7 @@ function Undeploy({
   readonly onClose: () => void;
 }): JSX.Element {
   const env = of?.env ?? null;
-  const rollout = useCall(
-    'deploymentRollout',
-    { params: { deployment_id: of?.id ?? '' }, query: { limit: 1 } },
-    { enabled: of !== null },
-  );
-  const running = rollout.data?.running;
+  const keepers = useKeepers(of?.id ?? null);
   const remove = useAction('undeployBundle', [
     'listBundles',
     'listBundleVersions',
@@ -268,13 +265,7 @@ function Undeploy({
       onAct={() => env && remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
     >
       <p>
-        {env} no longer has <Data text={`${name} v${of?.version}`} max={120} />.{' '}
-        {running === undefined
-          ? 'Connected agents keep the last document they have'
-          : running === 0
-            ? 'No connected agent runs it'
-            : `${counted(running, 'connected agent')} ${running === 1 ? 'runs it and keeps' : 'run it and keep'} it until ${running === 1 ? 'it starts' : 'they start'} anew`}
-        ; new ones get none.
+        {env} no longer has <Data text={`${name} v${of?.version}`} max={120} />. {keepers}; new ones get none.
       </p>
     </Confirm>
   );

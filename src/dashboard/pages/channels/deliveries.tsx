@@ -113,6 +113,7 @@ export function Deliveries({
           ) : (
             <Table
               name="deliveries of a channel"
+              sortAs="deliveries_sort"
               rows={list}
               columns={columns}
               keyOf={(one) => one.id}

@@ -3,6 +3,7 @@ import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import { envs } from '../../lib/search.ts';
+import { Form } from '../../ui/form.tsx';
 import { Button, Failed, Field, Select } from '../../ui/parts.tsx';
 import {
   type Channel,
@@ -40,13 +41,7 @@ export function ChannelForm({
       make.mutate({ body: { ...body, channel_type: type } } as Input<'createChannel'>, { onSuccess: onDone });
   };
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       <Field
         label="Name"
         required
@@ -123,6 +118,6 @@ export function ChannelForm({
           {of ? 'Save channel' : 'Add channel'}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -6,6 +6,7 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { Form } from '../../ui/form.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Empty, Field, FormFailed, Name, PageHead, Select } from '../../ui/parts.tsx';
@@ -82,10 +83,8 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
   };
   return (
     <Dialog title="New composition" open={open} onClose={onClose}>
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           make.mutate(
             {
               body: {
@@ -139,7 +138,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
         <Button kind="primary" submit busy={make.isPending}>
           Make composition
         </Button>
-      </form>
+      </Form>
     </Dialog>
   );
 }

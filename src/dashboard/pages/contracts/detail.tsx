@@ -184,6 +184,7 @@ function Versions(props: {
       <h3>What changed</h3>
       <Table
         name="versions of a contract"
+        sortAs="versions_sort"
         rows={newestFirst.filter(({ version }) => String(version) !== to)}
         columns={versionColumns(from, (version) => setChosen({ from: version, to }))}
         keyOf={({ version }) => String(version)}

@@ -6,6 +6,7 @@ import { definitionOf, definitionText, problemsOfContract } from '../../lib/engi
 import { useAction, useCall } from '../../lib/query.ts';
 import { severities } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Button, Data, Failed, Field, Select } from '../../ui/parts.tsx';
 import { Assistance } from './assistance.tsx';
 import { Caught } from './caught.tsx';
@@ -20,7 +21,7 @@ export interface FormContract {
   readonly definition: object;
 }
 
-export interface FormProps {
+export interface ContractFormProps {
   /** Absent: a new one. */
   readonly of?: FormContract;
   /** A new one that begins with this. */
@@ -34,7 +35,7 @@ export interface FormProps {
 
 const first = starters[0];
 
-export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JSX.Element {
+export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormProps): JSX.Element {
   const begun = of ?? draft;
   const isNew = of === undefined || copy === true;
   const tools = useSeenTools();
@@ -75,13 +76,7 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JS
       update.mutate({ params: { contract_id: form.id }, body: shared } as Input<'updateContract'>, success);
   };
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       {isNew && !begun && (
         <div className="decide-buttons starters">
           <span className="muted">Start from</span>
@@ -153,7 +148,7 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: FormProps): JS
         </Button>
         {broken && <span className="field-error">Solve the problems first.</span>}
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -138,7 +138,20 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         )}
         {policy && (
           <Row name="Policy version">
-            <Data text={policy} />
+            {event.policy_bundle ? (
+              <>
+                <Link to="/bundles" search={{ id: event.policy_bundle.name } as never}>
+                  <Data text={`${event.policy_bundle.name} v${event.policy_bundle.version}`} max={160} />
+                </Link>{' '}
+                <span className="muted">
+                  (SHA-256 <Data text={policy} max={24} />)
+                </span>
+              </>
+            ) : (
+              <>
+                <Data text={policy} /> <span className="muted">no bundle of this hub</span>
+              </>
+            )}
           </Row>
         )}
         {event.sent_by && (

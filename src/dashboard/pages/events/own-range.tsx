@@ -3,6 +3,7 @@ import { type JSX, useState } from 'react';
 import { minuteMs } from '../../../domain/duration.ts';
 import { usePrefs } from '../../lib/prefs.ts';
 import { useFilters } from '../../lib/search.ts';
+import { Form } from '../../ui/form.tsx';
 import { Button, Field } from '../../ui/parts.tsx';
 import { instantsOf, type Span } from './filters.ts';
 
@@ -38,11 +39,10 @@ function Ends({
       : null;
   const zone = utc ? 'UTC' : 'your time';
   return (
-    <form
+    <Form
       className="own-range"
-      aria-label="Time range"
-      onSubmit={(event) => {
-        event.preventDefault();
+      label="Time range"
+      onSubmit={() => {
         if (wrong !== null) return;
         const ends = instantsOf({ from: first, until: last ?? first });
         change({ since: ends.since, until: last === null ? undefined : ends.until });
@@ -70,6 +70,6 @@ function Ends({
       ) : (
         until === '' && <p className="muted">Without an end it goes on, live.</p>
       )}
-    </form>
+    </Form>
   );
 }

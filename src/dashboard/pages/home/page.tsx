@@ -12,11 +12,12 @@ import { useStore } from '../../lib/store.ts';
 import { count, counted } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { type FleetNumbers, fleetByEnv, fleetOf } from '../../live/fleet.ts';
-import { Answer, Data, Empty, Env, Failed, PageHead, Time, Verdict, Waiting } from '../../ui/parts.tsx';
+import { Answer, PageHead } from '../../ui/parts.tsx';
 import { DeniedShare, VerdictChart } from '../../ui/verdict-charts.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
 import { deadlineOf } from '../approvals/model.ts';
 import { waitingInput } from './ahead.ts';
+import { Changes } from './changes.tsx';
 import { Start } from './start.tsx';
 
 const bucketMs = 30 * 60_000;
@@ -34,7 +35,7 @@ export default function Home(): JSX.Element {
       </Answer>
       <div className="home-columns">
         <div>
-          <WaitingCalls />
+          <Waiting />
           <Rate />
         </div>
         <Changes />
@@ -156,7 +157,7 @@ function Ungoverned(): JSX.Element {
 }
 
 /** The most urgent, decided here; the rest is a page away. */
-function WaitingCalls(): JSX.Element {
+function Waiting(): JSX.Element {
   const env = useEnv();
   const found = useCall('listApprovals', waitingInput(env));
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
@@ -234,99 +235,6 @@ function Rate(): JSX.Element {
           );
         }}
       </Answer>
-    </section>
-  );
-}
-
-interface Change {
-  readonly id: string;
-  readonly at: string;
-  readonly says: ReactNode;
-}
-
-/** Deploys, keys and rules of contracts, newest first. */
-function Changes(): JSX.Element {
-  const env = useEnv();
-  const deployments = useCall('listDeployments', { query: { limit: 10, ...(env ? { env } : {}) } });
-  const keys = useCall('listKeys', { query: { limit: 5 } });
-  const contracts = useCall('listContracts', { query: { limit: 5 } });
-  const recent = useCall('listApprovals', { query: { limit: 10, ...(env ? { env } : {}) } });
-  const all: Change[] = [
-    ...(deployments.data ?? []).map((one) => ({
-      id: one.id,
-      at: one.created_at,
-      says: (
-        <>
-          <Data text={one.deployed_by} mono={false} max={60} /> deployed{' '}
-          <Data text={`${one.bundle_name} v${one.bundle_version}`} max={80} /> to <Env of={one.env} />
-        </>
-      ),
-    })),
-    ...(keys.data ?? [])
-      .filter((one) => !env || one.env === env)
-      .map((one) => ({
-        id: one.id,
-        at: one.created_at,
-        says: (
-          <>
-            Key <Data text={one.label ?? one.prefix} max={60} /> made for{' '}
-            <Env of={one.env ?? 'every environment'} />
-          </>
-        ),
-      })),
-    ...(contracts.data ?? []).map((one) => ({
-      id: `${one.contract_id} ${one.version}`,
-      at: one.created_at,
-      says: (
-        <>
-          Contract <Data text={one.contract_id} max={60} /> is at version {one.version}
-        </>
-      ),
-    })),
-    ...(recent.data ?? [])
-      .filter((one) => one.decided_at !== null)
-      .map((one) => ({
-        id: one.id,
-        at: one.decided_at ?? one.created_at,
-        says: (
-          <>
-            <Verdict of={one.status} /> <Data text={one.tool_name} max={60} /> of{' '}
-            <Data text={one.agent_id} max={60} />
-            {one.decided_by && (
-              <>
-                {' '}
-                by <Data text={one.decided_by} mono={false} max={60} />
-              </>
-            )}
-          </>
-        ),
-      })),
-  ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  const missing = [deployments, keys, contracts, recent].filter(({ data }) => data === undefined);
-  const failed = missing.find(({ error }) => error !== null)?.error;
-  return (
-    <section className="card" aria-labelledby="changes">
-      <h2 id="changes">Activity</h2>
-      {failed && (
-        <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />
-      )}
-      {missing[0] && !failed ? (
-        // What came first would look like all there is.
-        <Waiting of={missing[0]} rows={5} />
-      ) : failed && all.length === 0 ? null : all.length === 0 ? (
-        <Empty title="Nothing has changed yet">
-          <p>Deploys, keys, contracts and decisions are listed here.</p>
-        </Empty>
-      ) : (
-        <ul className="feed">
-          {all.slice(0, 12).map(({ id, at, says }) => (
-            <li key={id} className="feed-row">
-              <span>{says}</span>
-              <Time at={at} className="muted" />
-            </li>
-          ))}
-        </ul>
-      )}
     </section>
   );
 }

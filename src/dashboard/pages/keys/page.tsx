@@ -1,5 +1,4 @@
 // Keys: what agents sign in with. A key is shown once, when it is made; a revoked one ends the streams it has open.
-
 import { type JSX, useEffect, useState } from 'react';
 import { dayMs } from '../../../domain/duration.ts';
 import type { ApiError, Reply } from '../../lib/api.ts';
@@ -13,6 +12,7 @@ import { followFrames } from '../../live/live.ts';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { copyText } from '../../ui/download.ts';
+import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import {
   Answer,
@@ -200,13 +200,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
       {made ? (
         <Shown made={made} onDone={close} />
       ) : (
-        <form
-          className="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            submit();
-          }}
-        >
+        <Form onSubmit={submit}>
           <Field
             label="Label"
             value={form.label}
@@ -242,7 +236,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
           <Button kind="primary" submit busy={make.isPending}>
             Create key
           </Button>
-        </form>
+        </Form>
       )}
     </Dialog>
   );

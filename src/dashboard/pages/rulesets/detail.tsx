@@ -2,6 +2,7 @@
 import { type JSX, useState } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
+import { useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
@@ -11,6 +12,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Failed, Name, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { useKeepers } from '../bundles/keepers.ts';
 import { ForceForm } from './force.tsx';
 import { RulesetForm } from './form.tsx';
 import { VersionReplay } from './replay.tsx';
@@ -65,6 +67,7 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
               <h3>Versions</h3>
               <Table
                 name="versions of a ruleset"
+                sortAs="versions_sort"
                 rows={versions}
                 columns={versionColumns(chosen.version, (next) => change({ version: String(next) }, true))}
                 keyOf={(one) => String(one.version)}
@@ -128,6 +131,13 @@ function Runs({
 }): JSX.Element {
   const undeploy = useHostedAction('hostedUndeployRuleset', ['hostedListRulesets', 'hostedRulesetVersions']);
   const [from, setFrom] = useState<Environment | null>(null);
+  // Rulesets are deployed as bundles are: their history is the same.
+  const history = useCall(
+    'listDeployments',
+    { query: { bundle_name: name, env: from ?? 'production', limit: 1 } },
+    { enabled: from !== null },
+  );
+  const keepers = useKeepers((from !== null && history.data?.[0]?.id) || null);
   const running = envs.filter((env) => runsIn(versions, env) !== null);
   return (
     <section className="form" aria-label="Where it runs">
@@ -156,8 +166,8 @@ function Runs({
         }
       >
         <p>
-          <Data text={name} max={120} /> v{from && runsIn(versions, from)} is taken away from {from}. Agents
-          that run keep the document that they have; agents that start get none.
+          <Data text={name} max={120} /> v{from && runsIn(versions, from)} is taken away from {from}.{' '}
+          {keepers}; agents that start get none.
         </p>
       </Confirm>
     </section>

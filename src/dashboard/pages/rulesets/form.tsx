@@ -7,6 +7,7 @@ import { useRefused } from '../../lib/refused.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
+import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Answer, Button, Failed, Select } from '../../ui/parts.tsx';
 import { Problems } from '../contracts/form.tsx';
@@ -21,7 +22,7 @@ interface Props {
 
 export function RulesetForm({ name, onDone }: Props): JSX.Element {
   return name === undefined ? (
-    <Form stored={starterRuleset} onDone={onDone} />
+    <RulesetFields stored={starterRuleset} onDone={onDone} />
   ) : (
     <NextVersion name={name} onDone={onDone} />
   );
@@ -32,13 +33,13 @@ function NextVersion({ name, onDone }: Required<Props>): JSX.Element {
   const before = useHosted('hostedGetRuleset', { params: { name } });
   return (
     <Answer of={before} rows={8}>
-      {({ yaml_content }) => <Form name={name} stored={yaml_content} onDone={onDone} />}
+      {({ yaml_content }) => <RulesetFields name={name} stored={yaml_content} onDone={onDone} />}
     </Answer>
   );
 }
 
 /** @param stored what the editor begins with */
-function Form({ name, stored, onDone }: Props & { readonly stored: string }): JSX.Element {
+function RulesetFields({ name, stored, onDone }: Props & { readonly stored: string }): JSX.Element {
   const save = useHostedAction('hostedPutRuleset', [
     'hostedListRulesets',
     'hostedRulesetVersions',
@@ -81,10 +82,8 @@ function Form({ name, stored, onDone }: Props & { readonly stored: string }): JS
       },
     );
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         submit(null);
       }}
     >
@@ -114,7 +113,7 @@ function Form({ name, stored, onDone }: Props & { readonly stored: string }): JS
         {draft && <Button onClick={() => setDraft(null)}>Begin again</Button>}
       </div>
       {isRefused && <ForceForm action="Save it all the same" busy={save.isPending} onForce={submit} />}
-    </form>
+    </Form>
   );
 }
 

@@ -5,6 +5,7 @@ import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-quer
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Empty, Failed, Name, PageHead, Select } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -63,10 +64,9 @@ export default function Runs(): JSX.Element {
         title="Runs"
         says={found.data && `${counted(total, 'run')}${status || agent ? ' fit' : ''}.`}
       />
-      <form
+      <Form
         className="filter-bar"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           change({ agent_id: text.trim() });
         }}
       >
@@ -88,7 +88,7 @@ export default function Runs(): JSX.Element {
           onValue={(next) => change({ status: next })}
         />
         <Button submit>Find</Button>
-      </form>
+      </Form>
       <Answer of={found} rows={10}>
         {() =>
           rows.length === 0 ? (

@@ -3,6 +3,7 @@ import { type JSX, useMemo, useState } from 'react';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { sessionKeys } from '../../lib/session-keys.ts';
+import { Form } from '../../ui/form.tsx';
 import { Answer, Button, Data, Field } from '../../ui/parts.tsx';
 
 export function SessionValues({
@@ -77,10 +78,8 @@ function LookUp(): JSX.Element {
   const [key, setKey] = useState('');
   const found = useCall('readSessions', { body: { keys: [key] } }, { enabled: key !== '' });
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         setKey(typed.trim());
       }}
     >
@@ -113,6 +112,6 @@ function LookUp(): JSX.Element {
           }}
         </Answer>
       )}
-    </form>
+    </Form>
   );
 }

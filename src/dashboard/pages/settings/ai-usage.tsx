@@ -1,5 +1,4 @@
 // What the assistant was asked, and what it has cost, day by day.
-
 import { type JSX, useMemo, useState } from 'react';
 import { dayMs } from '../../../domain/duration.ts';
 import type { Reply } from '../../lib/api.ts';

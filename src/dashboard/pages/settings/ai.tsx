@@ -3,6 +3,7 @@ import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { Confirm } from '../../ui/confirm.tsx';
+import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Failed, Field, FormFailed, Select, Time } from '../../ui/parts.tsx';
 import { AiUsage } from './ai-usage.tsx';
@@ -40,7 +41,7 @@ export function AiSettings(): JSX.Element {
                 'None is configured: the pages offer no help with writing.'
               )}
             </p>
-            <Form key={settings.updated_at ?? ''} of={settings} />
+            <AiFields key={settings.updated_at ?? ''} of={settings} />
             {settings.configured && <AiUsage />}
           </>
         )}
@@ -49,7 +50,7 @@ export function AiSettings(): JSX.Element {
   );
 }
 
-function Form({ of }: { readonly of: Ai }): JSX.Element {
+function AiFields({ of }: { readonly of: Ai }): JSX.Element {
   const save = useAction('putAiSettings', ['aiSettings']);
   const test = useAction('testAiSettings');
   const [form, setForm] = useState({
@@ -61,10 +62,8 @@ function Form({ of }: { readonly of: Ai }): JSX.Element {
   const [forgetting, setForgetting] = useState(false);
   const fields = save.error?.fields ?? {};
   return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         const body = {
           provider: form.provider,
           model: form.model || null,
@@ -147,7 +146,7 @@ function Form({ of }: { readonly of: Ai }): JSX.Element {
         )}
       </div>
       <Forget open={forgetting} onClose={() => setForgetting(false)} />
-    </form>
+    </Form>
   );
 }
 

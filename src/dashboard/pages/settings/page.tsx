@@ -8,6 +8,7 @@ import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../
 import { useAction, useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { counted } from '../../lib/text.ts';
+import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Failed, Field, FormFailed, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { AiSettings } from './ai.tsx';
@@ -81,10 +82,8 @@ function Password(): JSX.Element {
   const fields = change.error?.fields ?? {};
   return (
     <Card title="Your password">
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           change.mutate(
             { body: { old_password: form.old, new_password: form.next } } as Input<'changePassword'>,
             {
@@ -124,7 +123,7 @@ function Password(): JSX.Element {
             Change password
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

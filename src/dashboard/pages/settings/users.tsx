@@ -6,6 +6,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
 import { Confirm } from '../../ui/confirm.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Failed, Field, FormFailed, Time } from '../../ui/parts.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -33,6 +34,7 @@ export function Users(): JSX.Element {
         {(list) => (
           <Table
             name="people"
+            sortAs="people_sort"
             rows={list}
             keyOf={(user) => user.user_id}
             columns={[
@@ -123,10 +125,8 @@ function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () =
   const fields = add.error?.fields ?? {};
   return (
     <Dialog title="Add user" open={open} onClose={onClose}>
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           add.mutate(
             { body: { email: form.email, password: form.password, is_admin: form.admin } },
             {
@@ -170,7 +170,7 @@ function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () =
         <Button kind="primary" submit busy={add.isPending}>
           Add user
         </Button>
-      </form>
+      </Form>
     </Dialog>
   );
 }

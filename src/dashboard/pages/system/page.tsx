@@ -96,7 +96,13 @@ function Cluster(): JSX.Element {
               : `${counted(data.lag.waiting, 'message')} wait, the oldest for ${Math.round(data.lag.oldest_ms)} ms.`}{' '}
             Broadcasts lag {Math.round(data.broadcast.lag_ms)} ms.
           </p>
-          <Table name="nodes" rows={data.nodes} columns={nodeColumns(data)} keyOf={(node) => node.node} />
+          <Table
+            name="nodes"
+            sortAs="nodes_sort"
+            rows={data.nodes}
+            columns={nodeColumns(data)}
+            keyOf={(node) => node.node}
+          />
           <ShardMap of={data} />
         </section>
       )}

@@ -1,6 +1,5 @@
 // One client's session with an MCP server under a guard: judges the calls of tools, hides what is refused anyway, hands
 // everything else on.
-
 import { denialResult, type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
 import type { Clock } from '../../clock.ts';
 import { DeniedError } from '../../guard/call.ts';

@@ -135,6 +135,22 @@ export interface FleetCoverageReply {
   readonly next_cursor: string | null;
 }
 
+export interface ListAgentStreamsReply {
+  readonly agent_id: string;
+  readonly total: number;
+  readonly streams: readonly ({
+    readonly id: string;
+    readonly env: Environment;
+    readonly connected_at: Instant;
+    readonly transport: "sse" | "websocket" | null;
+    readonly api: "console" | "hosted" | null;
+    readonly bundle_name: string | null;
+    readonly pinned: boolean;
+    readonly key_id: Uuid | null;
+    readonly node: string | null;
+  })[];
+}
+
 export type ListAgentsReply = readonly FleetAgent[];
 
 export type ListRegistrationsReply = readonly ({
@@ -184,6 +200,14 @@ export interface AgentsOperations {
       readonly query?: { readonly bundle_name?: string | undefined; readonly env?: Environment | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: AgentStatusReply;
+  };
+  /** The open streams of an agent on every node, the newest first. A signed-in user. */
+  readonly listAgentStreams: {
+    readonly input: {
+      readonly params: { readonly agent_id: string | number; };
+      readonly query?: { readonly limit?: number | undefined; } | undefined;
+    };
+    readonly reply: ListAgentStreamsReply;
   };
   /** The agent (of the agent-id header) says which policy version it runs now. An API key. */
   readonly reportVersion: {
@@ -249,6 +273,7 @@ export interface AgentsOperations {
 export const agentsRoutes = {
   listAgents: { method: "GET", path: "/api/v1/agents" },
   agentStatus: { method: "GET", path: "/api/v1/agents/status" },
+  listAgentStreams: { method: "GET", path: "/api/v1/agents/{agent_id}/streams" },
   reportVersion: { method: "POST", path: "/api/v1/agents/report" },
   listRegistrations: { method: "GET", path: "/api/v1/agent-registrations" },
   getRegistration: { method: "GET", path: "/api/v1/agent-registrations/{agent_id}" },

@@ -12,23 +12,6 @@ export interface AgentManifest {
   })[];
 }
 
-export interface AuditEvent {
-  readonly id: string;
-  readonly call_id: string | null;
-  readonly agent_id: string;
-  readonly sent_by: string | null;
-  readonly tool_name: string;
-  readonly verdict: string;
-  readonly mode: string;
-  readonly timestamp: Instant;
-  readonly payload: { readonly [name: string]: unknown } | null;
-  readonly env: string;
-  readonly created_at: Instant;
-  readonly truncated?: readonly string[] | undefined;
-  readonly sample?: boolean | undefined;
-  readonly outcomes: readonly AuditEventOutcome[];
-}
-
 export interface AuditEventBatch {
   readonly events: readonly AuditEventInput[];
   readonly agent_manifest?: AgentManifest | null | undefined;
@@ -83,6 +66,27 @@ export type EventHistogramReply = readonly {
   readonly pending: number;
   readonly observed: number;
 }[];
+
+export interface GetEventReply {
+  readonly id: string;
+  readonly call_id: string | null;
+  readonly agent_id: string;
+  readonly sent_by: string | null;
+  readonly tool_name: string;
+  readonly verdict: string;
+  readonly mode: string;
+  readonly timestamp: Instant;
+  readonly payload: { readonly [name: string]: unknown } | null;
+  readonly env: string;
+  readonly created_at: Instant;
+  readonly truncated?: readonly string[] | undefined;
+  readonly sample?: boolean | undefined;
+  readonly outcomes: readonly AuditEventOutcome[];
+  readonly policy_bundle: {
+    readonly name: string;
+    readonly version: number;
+  } | null;
+}
 
 export interface IngestEventsReply {
   readonly accepted: number;
@@ -147,7 +151,7 @@ export interface EventsOperations {
     readonly input: {
       readonly params: { readonly event_id: string | number; };
     };
-    readonly reply: AuditEvent;
+    readonly reply: GetEventReply;
   };
   /** How many of the events that fit each agent, tool, verdict, mode, contract and environment has: the 50 most frequent values of each, and the others together. An API key or a signed-in user. */
   readonly eventFacets: {

@@ -1,5 +1,4 @@
 // A composition's items to bundle YAML. It stores, signs and validates nothing.
-
 import { type Json, type JsonObject, stringifyYaml } from '../yaml.ts';
 import type { Mode } from './rule.ts';
 import {

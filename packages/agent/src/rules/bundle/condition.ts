@@ -1,5 +1,4 @@
 // `when` expressions: their shape, operators and operands. Reading only; evaluation is elsewhere.
-
 import { RuleError } from '../error.ts';
 import { compileRegex } from '../regex/regex.ts';
 import type { Json, JsonObject, YamlPath } from '../yaml.ts';

@@ -1,5 +1,4 @@
 // One entry of a bundle's list to a rule, for the four types.
-
 import { contractIdPattern } from '../names.ts';
 import type { Json, JsonObject, YamlPath } from '../yaml.ts';
 import { readCondition } from './condition.ts';

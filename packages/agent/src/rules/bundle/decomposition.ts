@@ -1,5 +1,4 @@
 // Bundle YAML to library contracts, for import. Rules are checked as far as the library needs, not compiled.
-
 import { RuleError } from '../error.ts';
 import { contractIdPattern } from '../names.ts';
 import type { JsonObject } from '../yaml.ts';

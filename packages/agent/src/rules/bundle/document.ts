@@ -1,5 +1,4 @@
 // A parsed YAML document to a rule document, in either vocabulary, with all its problems at once.
-
 import { RuleError } from '../error.ts';
 import { type Json, type JsonObject, parseYaml, type YamlBounds, type YamlDocument } from '../yaml.ts';
 import { maxPatternSteps } from './condition.ts';

@@ -1,5 +1,4 @@
 // Checked access to the parts of one YAML document: every problem is collected with its contract, path and position.
-
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
 import { nearestWord } from './distance.ts';
 

@@ -1,5 +1,4 @@
 // The one form every rule takes after reading, whichever vocabulary and surface it came from. Data only.
-
 import type { Json, JsonObject } from '../yaml.ts';
 
 export type Mode = 'enforce' | 'observe';

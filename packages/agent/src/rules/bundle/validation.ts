@@ -1,5 +1,4 @@
 // All problems of a bundle text as sentences, for preview, deployment and the assistant. It decides nothing else.
-
 import { type LanguageOptions, readBundle } from './document.ts';
 
 /**

@@ -1,6 +1,5 @@
 // The two spellings of one rule language (bundles of contracts, rulesets) and the translation between them. No
 // validation.
-
 import type { Json, JsonObject } from '../yaml.ts';
 
 /**

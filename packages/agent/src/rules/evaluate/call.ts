@@ -1,5 +1,4 @@
 // A tool call as the rules see it, and what may be asked about it. No rule is evaluated here.
-
 import { hasControl } from '../names.ts';
 import type { Budget } from '../regex/regex.ts';
 

@@ -1,5 +1,4 @@
 // Bundles compiled once for many calls: functions per rule, and per tool the rules that look at it.
-
 import { type LanguageOptions, readBundle } from '../bundle/document.ts';
 import type { BundleProblem } from '../bundle/reader.ts';
 import type { Mode, Rule, RuleDocument, SessionRule, ToolTraits } from '../bundle/rule.ts';

@@ -1,5 +1,4 @@
 // `when` expressions compiled to one function per rule; left to right, stopping as soon as the result is known.
-
 import type { Condition } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
 import { compileRegex, type Regex, spend } from '../regex/regex.ts';

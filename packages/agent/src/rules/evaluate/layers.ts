@@ -1,5 +1,4 @@
 // Several documents as one: later ones win, observe-alongside ones become shadow copies.
-
 import type { Rule, RuleDocument } from '../bundle/rule.ts';
 
 export interface LayerReport {

@@ -1,5 +1,4 @@
 // Session limits: merged from all session rules, compared with counters that the caller keeps.
-
 import type { Rule, SessionLimits } from '../bundle/rule.ts';
 import { compileGlob } from './glob.ts';
 

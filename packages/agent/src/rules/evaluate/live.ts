@@ -1,7 +1,6 @@
 // The decision on a live call, before it runs. Everything that may refuse is looked at before a person is asked,
 // whatever the order of the document: an approval never overrides a refusal. Hooks, the approval itself and the
 // counters belong to the caller.
-
 import type { ApprovalTerms, Mode, PreRule, SandboxRule, SideEffect } from '../bundle/rule.ts';
 import type { Budget } from '../regex/regex.ts';
 import { type ToolCall, toolNameProblem, type View } from './call.ts';

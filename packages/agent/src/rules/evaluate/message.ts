@@ -1,5 +1,4 @@
 // Messages with {selector} placeholders, compiled once. What counts as a secret is told by the caller.
-
 import type { View } from './call.ts';
 import { type CustomSelector, compileSelector, type Getter } from './selector.ts';
 

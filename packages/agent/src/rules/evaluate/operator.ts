@@ -1,5 +1,4 @@
 // Operators: what is asked of a selected value, compiled to functions.
-
 import type { OperatorName } from '../bundle/condition.ts';
 import { type Budget, compileRegex, spend } from '../regex/regex.ts';
 import type { Json } from '../yaml.ts';

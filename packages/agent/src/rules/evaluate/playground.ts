@@ -1,5 +1,4 @@
 // Dry runs: every rule that looks at a call, none of them deciding alone; nothing is counted and no event is made.
-
 import type { ReadResult } from '../bundle/document.ts';
 import type { Effect, Mode } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';

@@ -1,5 +1,4 @@
 // The post phase: what may be shown of a tool's result, and what is to be warned about.
-
 import type { SideEffect } from '../bundle/rule.ts';
 import { type Budget, newBudget } from '../regex/regex.ts';
 import { type ToolCall, textOf } from './call.ts';

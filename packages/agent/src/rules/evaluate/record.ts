@@ -1,5 +1,4 @@
 // One rule looked at for one call: the record of it, and the rule that whatever goes wrong means "fires".
-
 import type { CommonRule } from '../bundle/rule.ts';
 import { type Budget, newBudget } from '../regex/regex.ts';
 import type { JsonObject } from '../yaml.ts';

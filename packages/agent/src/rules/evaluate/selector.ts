@@ -1,5 +1,4 @@
 // Selectors: the left side of a condition and the names in message placeholders, compiled to functions.
-
 import { defaultEnvironment, type ToolCall, type View } from './call.ts';
 
 /** Gives the selected value; undefined (or null) is missing. */

@@ -16,11 +16,14 @@ const wordParts: ReadonlySet<string> = new Set(
 
 /** Words that are also found at the end of a name written in one piece, as in `dbpassword` or `ACCESSTOKEN`. */
 const joinedWords =
-  /(?:(?:password|passwd|passphrase|secret|credential|(?:api|access|secret|private|auth|account)key)s?|token)$/;
+  /(?:(?:password|passwd|passphrase|secret|credential|(?:api|access|secret|private|auth|account|encryption|signing|ssh)key)s?|connectionstring|token)$/;
 
 /** Keys (the noun) that are secrets also in running text, where `key=` alone may be anything. */
 const secretKeys =
-  /(?:^|_)(?:api|access|secret|private|auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook)_?keys?$/;
+  /(?:^|_)(?:api|access|secret|private|auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook)_?keys?\d{0,8}$|secret_?access_?keys?\d{0,8}$/;
+
+/** An address with a password in it, whatever stands before the name. */
+const connectionString = /(?:^|_)connection_?string\d{0,8}$/;
 
 const exportedSecret = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/;
 
@@ -113,13 +116,16 @@ export function nameTest(sensitive: Iterable<string>, safe: Iterable<string>): N
       if (endsInPwd.test(name)) return !isPath(value);
       if (endsInPass.test(name)) return typeof value !== 'boolean' && typeof value !== 'number';
       if (endsInCode.test(name)) return isCode(name, value);
-      return hasWord(name) || plain.split('_').some((part) => wordParts.has(part));
+      return (
+        connectionString.test(name) || hasWord(name) || plain.split('_').some((part) => wordParts.has(part))
+      );
     },
     isSensitiveName(given, { value, exported = false } = {}) {
       const [plain, name] = [lower(given), snakeCase(given)];
       // In prose this is a topic more often than a value.
-      const known = name === 'auth' ? ownHidden.has(name) : listed(plain, name);
+      const known = name === 'auth' ? given === '_auth' || ownHidden.has(name) : listed(plain, name);
       if (known !== null) return known;
+      if (connectionString.test(name)) return true;
       if (endsInPwd.test(name)) return !isPath(value);
       if (endsInPass.test(name)) return true;
       if (endsInCode.test(name)) return value === undefined || isCode(name, value);

@@ -1,12 +1,17 @@
 // Secrets inside commands, headers, connection strings and other text: what follows a name that says so. Linear in the
 // text's length.
+
+import { hideEncoded } from './encoded.ts';
 import type { NameTest } from './key.ts';
+import { hideMarkup } from './markup.ts';
+import { before, hidePrograms, quotedOrRun } from './programs.ts';
 import { hideInProse } from './prose.ts';
 import { redacted } from './secret.ts';
 
 /** Hides what names, flags, schemes and addresses in the text say is a secret. */
-export function hideInline(text: string, names: NameTest): string {
-  let hidden = text;
+export function hideInline(text: string, names: NameTest, depth = 0): string {
+  // Two encodings within each other are read, no more: each reads the text once.
+  let hidden = depth < 2 ? hideEncoded(text, (inner) => hideInline(inner, names, depth + 1)) : text;
   if (hidden.includes('-----BEGIN')) hidden = hidePrivateKeys(hidden);
   if (hidden.includes('://') || hidden.includes('@')) hidden = hidden.replace(/\S+/g, hideInAddress);
   hidden = hidden.replace(scheme, (whole: string, head: string, value: string) =>
@@ -14,8 +19,10 @@ export function hideInline(text: string, names: NameTest): string {
   );
   if (/[=:]/.test(hidden)) hidden = hideAssigned(hidden, names);
   if (hidden.includes('-')) hidden = hideFlags(hidden, names);
+  if (hidden.includes('<')) hidden = hideMarkup(hidden, names);
   hidden = hidden.replace(setting, hideByName(names));
   hidden = hidden.replace(sqlPassword, `$1${redacted}`).replace(netrcPassword, `$1${redacted}`);
+  hidden = hidePrograms(hidden);
   return hideInProse(hidden);
 }
 
@@ -84,7 +91,7 @@ function hideDriverPassword(run: string): string {
 
 /** A name at the start of a run of name characters, an optional quote after it, and what assigns. */
 const assigned =
-  /(?<![\w.-])-{0,2}([A-Za-z_][\w.-]{0,127})(\\{0,4}["'])?[ \t]{0,8}(?::=|=>|={1,3}|:(?!\/\/))[ \t]{0,8}/g;
+  /(?<![\w.-])-{0,2}([A-Za-z_][\w.-]{0,127})(\\{0,4}["'])?\]?[ \t]{0,8}(?::=|=>|={1,3}|:(?!\/\/))[ \t]{0,8}/g;
 const exportBefore = /\bexport[ \t]+$/;
 const wholeLine = /^(?:(?:proxy[-_]?)?authorization|(?:set[-_]?)?cookie)$/i;
 
@@ -194,9 +201,10 @@ function closingQuote(text: string, from: number, quote: string): number {
   return to;
 }
 
-const before = String.raw`(?<![^\s"'\x60=(;&|,[])`;
-const quotedOrRun = String.raw`(?:"[^"\n]*"|'[^'\n]*'|\S+)`;
-const longFlag = new RegExp(String.raw`(${before}--?([A-Za-z][\w-]{0,127})[ \t]+)(?!-)(${quotedOrRun})`, 'g');
+const longFlag = new RegExp(
+  String.raw`(${before}--?([A-Za-z][\w.-]{0,127})[ \t]+)(?!-)(${quotedOrRun})`,
+  'g',
+);
 /** Not the words that other programs begin so. */
 const passwordFlag = new RegExp(
   String.raw`(${before}-p(?!(?:ass(?:in|out|word|phrase)?|ath|erm|rint0?|rune|attern)\b)\s*)${quotedOrRun}`,
@@ -207,33 +215,24 @@ const userFlag = new RegExp(
   String.raw`(${before}(?:-[uU][ \t]*|--(?:proxy-)?user(?:[ \t]+|=)))(?:(["'])([^"'\n:]{0,256}):(?!\/\/)([^"'\n]*)|([^\s"':]{1,256}):(?!\/\/)(\S+))`,
   'g',
 );
-const setting = new RegExp(String.raw`(\bset[ \t]+([A-Za-z_][\w.-]{0,127})[ \t]+)(${quotedOrRun})`, 'g');
+const setting = new RegExp(
+  String.raw`((?:\bset(?:env|x)?|(?<![^\n])[ \t]{0,8}ENV)[ \t]+(?:-\w{1,3}[ \t]+)?([A-Za-z_][\w.-]{0,127})[ \t]+)(${quotedOrRun})`,
+  'g',
+);
 
 const hideByName =
   (names: NameTest) =>
   (whole: string, head: string, name: string, value: string): string =>
     names.isSensitiveName(name, { value }) ? head + redacted : whole;
 
-/** Programs that take a password by a flag of one letter. */
-const flagsOfPrograms: readonly { readonly program: RegExp; readonly flag: RegExp }[] = [
-  { program: /\bredis-cli\b/, flag: new RegExp(String.raw`(${before}-a[ \t]*)${quotedOrRun}`, 'g') },
-  { program: /\bldap\w{1,16}\b/, flag: new RegExp(String.raw`(${before}-w[ \t]*)${quotedOrRun}`, 'g') },
-  { program: /\b(?:un)?zip\b/, flag: new RegExp(String.raw`(${before}-P[ \t]*)${quotedOrRun}`, 'g') },
-];
-
 /** Values of flags that name a secret, of `-p`, and the password in `-u user:password`. */
 function hideFlags(text: string, names: NameTest): string {
   let hidden = text.replace(longFlag, hideByName(names)).replace(passSource, `$1${redacted}`);
   if (hidden.includes('-p')) hidden = hidden.replace(passwordFlag, `$1${redacted}`);
-  hidden = hidden.replace(userFlag, (whole: string, head: string, quote = '', ...parts: string[]) => {
+  return hidden.replace(userFlag, (whole: string, head: string, quote = '', ...parts: string[]) => {
     const [quotedUser, quotedPassword, bareUser, barePassword] = parts;
     const [user = '', password = ''] = quote === '' ? [bareUser, barePassword] : [quotedUser, quotedPassword];
     // A user and a group by number, as containers take them.
     return /^\d+$/.test(user) && /^\d+$/.test(password) ? whole : `${head}${quote}${user}:${redacted}`;
-  });
-  if (!flagsOfPrograms.some(({ program }) => program.test(hidden))) return hidden;
-  return hidden.replace(/[^;|&\n]+/g, (command) => {
-    const found = flagsOfPrograms.find(({ program }) => program.test(command));
-    return found ? command.replace(found.flag, `$1${redacted}`) : command;
   });
 }

@@ -1,6 +1,5 @@
 // "Is there a match?": a deterministic automaton that is built while it reads, one state per set of instructions.
 // Work is at most (length of text) x (instructions), and one table look-up per character once the states exist.
-
 import { isWord, membershipsOf } from './charset.ts';
 import { op, type Program, places } from './program.ts';
 

@@ -1,5 +1,4 @@
 // A syntax tree to instructions for the two matchers, with a bound on their number. No matching here.
-
 import { RuleError } from '../error.ts';
 import type { CharSet } from './charset.ts';
 import type { Node, ParsedPattern, Place } from './syntax.ts';

@@ -1,5 +1,4 @@
 // The regular expressions of users: compiled once, matched in linear time, never handed to the language's own engine.
-
 import { RuleError } from '../error.ts';
 import { Automaton, type Budget, BudgetSpent, spend } from './automaton.ts';
 import { compileProgram, type Program } from './program.ts';

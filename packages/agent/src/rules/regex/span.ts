@@ -1,6 +1,5 @@
 // "Where is the first match?": a simulation of all alternatives at once, in order of preference. Slower than the
 // automaton, at most (length of text) x (instructions); used for redaction only.
-
 import { type Budget, holds, side, sideOf, spend } from './automaton.ts';
 import { membershipsOf } from './charset.ts';
 import { op, type Program } from './program.ts';

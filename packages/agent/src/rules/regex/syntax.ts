@@ -1,5 +1,4 @@
 // Pattern text to a syntax tree: the part of Python's `re` that can be matched in linear time. No matching here.
-
 import { RuleError } from '../error.ts';
 import { CharSet, type CharSetParts, type ClassName } from './charset.ts';
 

@@ -1,5 +1,4 @@
 // What a call names: the paths, URLs and commands among its arguments, whatever their names and however deep they lie.
-
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import { type ArgumentKind, type Declared, kindOfName } from './names.ts';

@@ -1,5 +1,4 @@
 // Whether a path, a word or a glob stays within a sandbox's folders, by text or by the agent's own files.
-
 import { compileGlob } from '../evaluate/glob.ts';
 import { climbs, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
 import { hasWildcard, type ShellWord } from './shell.ts';

@@ -1,5 +1,4 @@
 // Brace expansion, as bash does it before anything else: `{a,b}`, `{1..5}`, `{a..e..2}`, nested and several in a word.
-
 import type { ShellWord } from './shell.ts';
 
 /** Words that one word may expand to. */

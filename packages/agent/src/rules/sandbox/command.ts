@@ -1,9 +1,9 @@
 // Judges a command: its words as paths, its redirections, its first word, and the hosts it names.
-
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import { type Boundaries, isHarmless } from './boundaries.ts';
 import { expandBraces } from './brace.ts';
+import { linesOfBuiltin } from './builtins.ts';
 import { commandsWithin } from './inner.ts';
 import { hostsOfProgram } from './network.ts';
 import { hasWildcard, literalWord, readCommand, type ShellCommand, type ShellWord } from './shell.ts';
@@ -98,6 +98,7 @@ class CommandJudge {
     // Not every shell knows braces: to others they are part of the name.
     judged.push(...read.words.filter((word) => word.live.includes('{')));
     if (judged.some((word) => this.#pathLeaves(word))) return true;
+    if (this.#rules.boundaries !== null && namesFilesByPattern(words)) return true;
     return this.#hostLeaves(named, read) || this.#inner(words, depth);
   }
 
@@ -131,40 +132,51 @@ class CommandJudge {
     return false;
   }
 
-  /** Commands that a shell is given among the words: what follows its `-c`, and what `eval` and `trap` get. */
+  /** Commands that a shell is given among the words: what follows its `-c`, and what builtins such as `eval` get. */
   #inner(words: readonly ShellWord[], depth: number): boolean {
+    const leaves = (line: string): boolean => this.leaves({ line, words: [] }, depth + 1);
     for (const [i, word] of words.entries()) {
       if (!shells.has(baseName(word.text))) continue;
-      const inner = commandString(words, i + 1);
-      if (inner && (hasWildcard(inner) || this.leaves({ line: inner.text, words: [] }, depth + 1)))
-        return true;
+      const given = commandStrings(words, i + 1);
+      if (given.some((inner) => hasWildcard(inner) || leaves(inner.text))) return true;
     }
     const texts = words.map(({ text }) => text);
     // Which programs may run such a command is not asked: who allows tar or git allows what they start.
     const others = new CommandJudge({ ...this.#rules, commands: null }, this.#budget);
     if (commandsWithin(texts).some((line) => others.leaves({ line, words: [] }, depth + 1))) return true;
-    const [first, ...rest] = texts;
-    if (first !== 'eval' && first !== 'trap') return false;
-    const inner = first === 'eval' ? rest.join(' ') : (rest[0] ?? '');
-    return this.leaves({ line: inner, words: [] }, depth + 1);
+    const lines = linesOfBuiltin(texts);
+    return lines === null || lines.some((line) => line !== '' && leaves(line));
   }
 }
 
+/** Curl expands braces and ranges itself, also in quotes: they may spell a scheme, or a folder below `file:`. */
+const curlPattern = /^(?!\[[\da-f:.]+\])(?=[^\s"']*:)(?:file:[^\s"']*|[^\s"'/]*)[{[][^\s"']*$/i;
+const namesFilesByPattern = (words: readonly ShellWord[]): boolean =>
+  words.some(({ text }) => baseName(text) === 'curl') &&
+  words.some(({ text }) => text.includes('/') && curlPattern.test(text));
+
 const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 
-/** The word that a shell runs as a command; undefined when none of its options is `-c`. */
-function commandString(words: readonly ShellWord[], from: number): ShellWord | undefined {
+/**
+ * The word that a shell runs as a command, with the words before it that some shells may take for it; none when no
+ * option is `-c`. Each `o` in a cluster takes a word of its own, wherever it stands: `bash -oc pipefail 'ls'`.
+ */
+function commandStrings(words: readonly ShellWord[], from: number): readonly ShellWord[] {
   let found = false;
+  const named: ShellWord[] = [];
   for (let i = from; i < words.length; i++) {
     const word = words[i] as ShellWord;
-    if (word.text === '--') return found ? words[i + 1] : undefined;
+    if (word.text === '--') return found ? [...named, ...words.slice(i + 1, i + 2)] : [];
     if (word.text === '--rcfile' || word.text === '--init-file') i++;
     else if (/^[-+][A-Za-z]/.test(word.text)) {
       found ||= word.text.includes('c');
-      if (/[oO]$/.test(word.text)) i++;
-    } else if (!word.text.startsWith('--')) return found ? word : undefined;
+      const values = word.text.match(/[oO]/g)?.length ?? 0;
+      // The name of an option, such as `pipefail`, is no command in any shell.
+      named.push(...words.slice(i + 1, i + 1 + values).filter(({ text }) => !/^[a-z_]+$/.test(text)));
+      i += values;
+    } else if (!word.text.startsWith('--')) return found ? [...named, word] : [];
   }
-  return undefined;
+  return found ? named : [];
 }
 
 /** Parts of one word that may be words of their own. */

@@ -29,6 +29,8 @@ const carriers: ReadonlyMap<string, Carrier> = new Map([
   ['script', asUser],
   ['npx', carrier('c', '--call')],
   ['npm', carrier('c', '--call')],
+  ['split', carrier('', '--filter')],
+  ['fish', carrier('cC', '--command', '--init-command')],
 ]);
 
 /** Programs that hand each operand with a blank in it to a shell. */
@@ -37,10 +39,10 @@ const sshLike = new Set(['ssh', 'scp', 'sftp', 'sshfs']);
 const sshCommand = /^(?:ProxyCommand|LocalCommand|KnownHostsCommand)[\s=]+(.*)$/is;
 /** Variables that programs run. */
 const variable =
-  /^\w*(?:PAGER|EDITOR|VISUAL|BROWSER|_COMMAND|ASKPASS|LESSOPEN|LESSCLOSE|GIT_SSH|RSYNC_RSH)=(.+)$/s;
+  /^\w*(?:PAGER|EDITOR|VISUAL|BROWSER|_COMMAND|ASKPASS|LESSOPEN|LESSCLOSE|GIT_SSH|GIT_EXTERNAL_DIFF|GIT_CONFIG_VALUE_\d+|RSYNC_RSH)=(.+)$/s;
 /** Settings of git that it runs; one that begins with `!` is run whatever its name. */
 const gitSetting =
-  /(?:^(?:pager|difftool|mergetool)\..*|(?:command|cmd|pager|editor|program|helper|external|textconv|driver|clean|smudge|process))$/i;
+  /(?:^(?:pager|difftool|mergetool)\..*|(?:command|cmd|pager|editor|program|helper|external|textconv|driver|clean|smudge|process|askpass|fsmonitor|hook|gitproxy|difffilter|uploadpack|receivepack|httpd|smtpserver))$/i;
 
 const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 
@@ -49,20 +51,27 @@ export function commandsWithin(words: readonly string[]): readonly string[] {
   const found: string[] = [];
   for (const [i, word] of words.entries()) {
     const set = variable.exec(word)?.[1];
-    if (set !== undefined) found.push(set.replace(/^\|-?/, ''));
+    // What tar takes as if it stood on its command line.
+    if (word.startsWith('TAR_OPTIONS=')) found.push(`tar ${word.slice(12)}`);
+    if (set !== undefined) found.push(set.replace(/^[|!]-?/, ''));
     const rest = words.slice(i + 1);
     const name = nameOf(word);
     const options = carriers.get(name);
     if (options) found.push(...valuesOf(rest, options));
-    if (options === tar)
-      found.push(...valuesOf(rest, carrier('', '--checkpoint-action')).flatMap(checkpoint));
+    if (options === tar) found.push(...tarCommands(rest));
     if (runners.has(name)) found.push(...rest.filter((one) => /\s/.test(one)));
     if (sshLike.has(name)) {
       for (const value of valuesOf(rest, carrier('o'))) found.push(sshCommand.exec(value)?.[1] ?? '');
     }
-    if (name === 'git') found.push(...gitCommands(rest));
+    if (name === 'git') found.push(...gitCommands(rest), ...gitVariables(words.slice(0, i), rest));
   }
   return found.filter((line) => line.trim() !== '');
+}
+
+function tarCommands(words: readonly string[]): readonly string[] {
+  const found = valuesOf(words, carrier('', '--checkpoint-action')).flatMap(checkpoint);
+  // Letters without a dash take their values from the next words, in order: `tar cIf 'zstd -19' out src`.
+  return /^[A-Za-z]*[IF]/.test(words[0] ?? '') ? [...found, ...words.slice(1)] : found;
 }
 
 const checkpoint = (action: string): string[] => (action.startsWith('exec=') ? [action.slice(5)] : []);
@@ -73,8 +82,13 @@ function valuesOf(words: readonly string[], { shorts, longs }: Carrier): readonl
   for (const [i, word] of words.entries()) {
     const next = words[i + 1] ?? '';
     const equals = word.indexOf('=');
-    if (longs.includes(word)) values.push(next);
-    else if (equals > 0 && longs.includes(word.slice(0, equals))) values.push(word.slice(equals + 1));
+    // Most programs take the beginning of a long option for the whole.
+    const isOne = (option: string): boolean =>
+      longs.some(
+        (long) => long === option || (option.length > 2 && long.startsWith(option) && long[1] === '-'),
+      );
+    if (isOne(word)) values.push(next);
+    else if (equals > 0 && isOne(word.slice(0, equals))) values.push(word.slice(equals + 1));
     else if (/^-[A-Za-z]/.test(word)) {
       const letter = [...word].findIndex((char, at) => at > 0 && shorts.includes(char));
       if (letter > 0) values.push(letter === word.length - 1 ? next : word.slice(letter + 1));
@@ -120,6 +134,17 @@ function gitCommands(words: readonly string[]): readonly string[] {
         .join(' '),
     );
   return found;
+}
+
+/** Settings of git in variables: as such, or in one that `--config-env` names. */
+function gitVariables(before: readonly string[], words: readonly string[]): readonly string[] {
+  const named = words.some((word) => word.startsWith('--config-env'));
+  return before.flatMap((word) => {
+    const [, name = '', value = ''] = /^(\w+)=(.+)$/s.exec(word) ?? [];
+    if (name === 'GIT_CONFIG_PARAMETERS')
+      return value.split("' '").flatMap((one) => setting(one.replace(/^'+|'+$/g, '').split('=')));
+    return named ? [value.replace(/^!/, '')] : [];
+  });
 }
 
 function setting([key = '', ...rest]: readonly string[]): readonly string[] {

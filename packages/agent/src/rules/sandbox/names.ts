@@ -1,5 +1,4 @@
 // What an argument holds, by its name: content, a path, a URL, a command, or whatever its text looks like.
-
 import { compileGlob } from '../evaluate/glob.ts';
 
 /** What an argument may be declared to hold. `cwd` is a path that the call's commands run in. */

@@ -1,5 +1,4 @@
 // Network programs: which of their words are host names although no scheme says so.
-
 import { hostOfRemote, hostsOfUrl } from './url.ts';
 
 interface NetworkProgram {

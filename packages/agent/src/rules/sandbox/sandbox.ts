@@ -1,6 +1,5 @@
 // Compiles a sandbox contract to one question about a call: does it leave? docs/rule-language.md says what is judged
 // and what is not.
-
 import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';

@@ -62,8 +62,15 @@ export function hostsInText(text: string): ReadonlySet<string> {
 /** The hosts of a text that is known to be a URL or a host name; never empty. */
 export function hostsOfUrl(text: string): ReadonlySet<string> {
   const found = hostsInText(text);
-  if (found.size > 0) return found;
-  const hosts = new Set<string>();
+  const hosts = new Set(found);
+  const whole = text.trim();
+  // Browsers and Python take tabs and newlines out of a URL before they read it.
+  const joined = whole.replace(/[\t\n\r]/g, '');
+  if (joined !== whole && schemeAtStart.test(joined)) for (const host of hostsInText(joined)) hosts.add(host);
+  // A blank before the `@` is part of the user's name to some.
+  if (/^[a-z][a-z0-9+.-]*:[\\/]+[^\\/?#@]*\s[^/?#]*@/i.test(joined)) hosts.add('');
+  addHostBefore(hosts, joined);
+  if (found.size > 0) return hosts;
   for (const word of wordsOf(text)) {
     // wget decodes a name before it looks for the host in it.
     const remote = /^[^/:]*%/.test(word) ? undefined : secureShell.exec(word)?.[1];
@@ -75,6 +82,17 @@ export function hostsOfUrl(text: string): ReadonlySet<string> {
   }
   if (hosts.size === 0) hosts.add('');
   return hosts;
+}
+
+/** Adds the host of a name without scheme that a URL follows: `a.com/?u=https://b.com`. */
+function addHostBefore(hosts: Set<string>, text: string): void {
+  if (hasWords(text)) return;
+  const bare = text.replace(/^["'<({[]+/, '');
+  for (const [i, piece] of bare.split(/[,;|]/).entries()) {
+    const name = schemeAtStart.test(piece) ? undefined : /^([^/?#\\]+)[/?#\\].*:/.exec(piece)?.[1];
+    // What follows a comma may be the rest of a path: only a name with a dot is taken for a host there.
+    if (name !== undefined && (i === 0 || name.includes('.'))) addHosts(hosts, `https://${piece}`);
+  }
 }
 
 /** The host that a network program gets from one of its operands; null when it is a local file to it. */
@@ -117,15 +135,25 @@ function* wordsOf(text: string): Iterable<string> {
 function addHosts(hosts: Set<string>, url: string): void {
   const browser = hostOf(url);
   if (browser !== null) hosts.add(browser);
+  // A scheme with a dot is a host to some.
+  const dotted = /^([a-z][a-z0-9-]*\.[a-z0-9.-]*):/i.exec(url)?.[1];
+  if (dotted !== undefined) hosts.add(hostOf(`https://${dotted}`) ?? '');
   // With one slash, backslashes or none behind the scheme, curl reads as if there were two.
   const authority = /^[a-z][a-z0-9+.-]*:[\\/]*([^/?#]*)/i.exec(url)?.[1];
   if (authority === undefined) return;
   const user = authority.indexOf('@');
   const server = authority.slice(user + 1);
+  // Where a backslash means nothing to browsers, it ends the address for others.
+  const cut = authority.indexOf('\\');
+  if (cut > 0) addServer(hosts, authority.slice(0, cut));
   // One `@` parts user and host. With more of them, programs disagree which one does.
   const host = server.includes('@') ? '' : hostOf(`https://${server}`);
   if (host !== null) hosts.add(host);
   else if (browser !== null) hosts.add('');
+}
+
+function addServer(hosts: Set<string>, authority: string): void {
+  hosts.add(hostOf(`https://${authority.slice(authority.indexOf('@') + 1)}`) ?? '');
 }
 
 /**

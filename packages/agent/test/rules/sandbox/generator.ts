@@ -1,6 +1,7 @@
 // Command lines that try to get at files outside of a folder, by every means a shell's syntax has, and honest ones
 // beside them.
 import fc from 'fast-check';
+import { programFrames } from './frames.ts';
 import type { World } from './world.ts';
 
 const pick = <T>(...items: readonly T[]) => fc.constantFrom(...items);
@@ -89,7 +90,7 @@ function pathsOf({ outside, work, home }: World, links: boolean): fc.Arbitrary<s
   return fc.oneof(
     {
       weight: 3,
-      arbitrary: pick('secret', '.hidden', 'deep/inner', 'LEAKED-name', 'new').chain((name) =>
+      arbitrary: pick('secret', '.hidden', 'deep/inner', 'new').chain((name) =>
         absolute(`${outside}/${name}`),
       ),
     },
@@ -308,7 +309,7 @@ const frames: readonly ((word: string) => string)[] = [
 
 /** A command line around a path that may lead outside. */
 export const commandLine = (world: World, links: boolean): fc.Arbitrary<string> =>
-  fc.tuple(pick(...frames), pathsOf(world, links)).map(([frame, word]) => frame(word));
+  fc.tuple(pick(...frames, ...programFrames), pathsOf(world, links)).map(([frame, word]) => frame(word));
 
 /** Lines of marks that mean something to a shell, between a few letters. None of them holds a path. */
 export const gibberish: fc.Arbitrary<string> = fc

@@ -112,8 +112,9 @@ look() {
 look
 inside_before=$inside others_before=$others
 while IFS= read -r -d '' command; do
-  ( cd "$base/work" && exec "$shell" -c "$command" "$base/outside/secret" "$base/outside/secret" "$base/outside" ) \
-    >"$input.out" 2>&1 </dev/null
+  # A program that writes without end is stopped, and the shell says so; nobody needs to read it.
+  { ( cd "$base/work" && ulimit -f 2000 && exec timeout -k 1 10 "$shell" -c "$command" "$base/outside/secret" "$base/outside/secret" "$base/outside" ) \
+    >"$input.out" 2>&1 </dev/null; } 2>/dev/null
   found= output=
   IFS= read -r -d '' output <"$input.out"
   [[ $output == *${mark}* ]] && found=read

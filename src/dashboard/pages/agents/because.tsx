@@ -1,0 +1,25 @@
+// Why an agent gets its bundle: the end of a sentence that names both.
+import type { JSX } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { Data } from '../../ui/parts.tsx';
+
+type Resolved = Reply<'resolveRule'>;
+
+export interface BecauseProps {
+  readonly source: Resolved['source'];
+  readonly pattern: Resolved['rule_pattern'];
+}
+
+export function Because({ source, pattern }: BecauseProps): JSX.Element {
+  return (
+    <>
+      {source === 'explicit' && 'because a person assigned it.'}
+      {source === 'rule' && (
+        <>
+          by the rule <Data text={pattern ?? ''} max={120} />.
+        </>
+      )}
+      {source === 'agent_provided' && 'because it says so itself.'}
+    </>
+  );
+}

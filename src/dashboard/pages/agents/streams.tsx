@@ -1,0 +1,99 @@
+// The open streams of one agent: since when each is there, how it came, what it follows, its key and its node.
+import { type JSX, useMemo } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useSignedIn } from '../../lib/me.ts';
+import { useCall } from '../../lib/query.ts';
+import { count, counted } from '../../lib/text.ts';
+import { envColumn, timeColumn } from '../../ui/columns.tsx';
+import { Answer, Name } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+
+type Stream = Reply<'listAgentStreams'>['streams'][number];
+
+/** The live stream tells of agents that come and go, and not of the second stream of one that is there. */
+const lookMs = 15_000;
+const limit = 50;
+
+const transports = { sse: 'SSE', websocket: 'WebSocket' } as const;
+const apis = { console: '/api/v1', hosted: '/v1' } as const;
+
+const transportOf = ({ transport }: Stream): string =>
+  transport === null ? 'unknown' : transports[transport];
+const apiOf = ({ api }: Stream): string => (api === null ? 'unknown' : apis[api]);
+const followsOf = ({ bundle_name: name, pinned }: Stream): string =>
+  name === null ? 'all of its environment' : `${name}${pinned ? ' (asked for)' : ''}`;
+
+export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
+  const me = useSignedIn();
+  const found = useCall(
+    'listAgentStreams',
+    { params: { agent_id: id }, query: { limit } },
+    { refetchMs: lookMs },
+  );
+  const keys = useCall('listKeys', { query: { limit: 1000 } });
+  const columns = useMemo((): readonly Column<Stream>[] => {
+    const keyOf = ({ key_id: key }: Stream): string => {
+      const known = keys.data?.find((one) => one.id === key);
+      return known ? (known.label ?? known.prefix) : (key ?? 'unknown');
+    };
+    return [
+      timeColumn('since', 'Open since', (stream) => stream.connected_at, 1.3),
+      {
+        key: 'transport',
+        label: 'Transport',
+        width: 1.3,
+        sort: transportOf,
+        cell: transportOf,
+        inCard: 'plain',
+      },
+      { key: 'api', label: 'API', sort: apiOf, cell: (stream) => <Name text={apiOf(stream)} /> },
+      envColumn('env', 'Environment', (stream) => stream.env, 1.5),
+      {
+        key: 'follows',
+        label: 'Follows',
+        width: 1.7,
+        sort: followsOf,
+        cell: (stream) => <Name text={followsOf(stream)} />,
+      },
+      { key: 'key', label: 'Key', width: 1.4, sort: keyOf, cell: (stream) => <Name text={keyOf(stream)} /> },
+      ...(me.is_admin
+        ? [
+            {
+              key: 'node',
+              label: 'Node',
+              width: 1.4,
+              sort: (stream: Stream) => stream.node ?? '',
+              cell: (stream: Stream) => <Name text={stream.node ?? '–'} />,
+            },
+          ]
+        : []),
+    ];
+  }, [keys.data, me.is_admin]);
+  return (
+    <section className="form" aria-label="Open streams">
+      <h3>Its open streams</h3>
+      <Answer of={found} rows={2}>
+        {({ streams, total }) =>
+          streams.length === 0 ? (
+            <p className="muted">None is open.</p>
+          ) : (
+            <Table
+              name="streams of an agent"
+              sortAs="streams_sort"
+              rows={streams}
+              columns={columns}
+              keyOf={(stream) => stream.id}
+              bar={
+                <span className="muted">
+                  {total > streams.length
+                    ? `the newest ${count(streams.length)} of ${counted(total, 'stream')}`
+                    : counted(total, 'stream')}
+                </span>
+              }
+            />
+          )
+        }
+      </Answer>
+    </section>
+  );
+}

@@ -1,0 +1,172 @@
+// What changed last, newest first: deploys, contracts and decisions from their lists, keys and assignment rules from
+// the audit feed, which alone knows what was revoked, changed or deleted.
+import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import type { HostedReply } from '../../lib/hosted.ts';
+import { useHosted } from '../../lib/hosted-query.ts';
+import { useCall, whenAnswered } from '../../lib/query.ts';
+import { type Env as Environment, useEnv } from '../../lib/search.ts';
+import { followFrames } from '../../live/live.ts';
+import { Data, Empty, Env, Failed, Time, Verdict, Waiting } from '../../ui/parts.tsx';
+
+interface Change {
+  readonly id: string;
+  readonly at: string;
+  readonly says: ReactNode;
+}
+
+type Entry = HostedReply<'hostedListAudit'>['entries'][number];
+
+/** No frame tells of a rule that reaches no agent. */
+const lookMs = 15_000;
+const tellingFrames: ReadonlySet<string> = new Set([
+  'api_key_created',
+  'api_key_revoked',
+  'assignment_changed',
+  'resync',
+]);
+
+/** What became of keys and assignment rules, asked for once the page can be read without it. */
+function useNoted() {
+  const [isTime, setTime] = useState(false);
+  useEffect(() => void whenAnswered().then(() => setTime(true)), []);
+  const found = useHosted(
+    'hostedListAudit',
+    { query: { subject_type: ['key', 'assignment_rule'], limit: 12 } },
+    { own: true, enabled: isTime, refetchMs: lookMs },
+  );
+  const { refetch } = found;
+  useEffect(
+    () =>
+      followFrames(({ type }) => {
+        if (isTime && tellingFrames.has(type)) void refetch({ cancelRefetch: false });
+      }),
+    [isTime, refetch],
+  );
+  return found;
+}
+
+const became: { readonly [action: string]: string } = {
+  'key.created': 'made the key',
+  'key.revoked': 'revoked the key',
+  'assignment_rule.created': 'made the assignment rule',
+  'assignment_rule.updated': 'changed the assignment rule',
+  'assignment_rule.deleted': 'deleted the assignment rule',
+};
+
+/** Those of the environment that was chosen, and those that are of none. */
+function audited(entries: readonly Entry[], env: Environment | undefined): Change[] {
+  const textOf = (entry: Entry, name: string): string | null => {
+    const value = entry.details[name];
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  return entries
+    .filter((one) => {
+      const of = textOf(one, 'env');
+      return !env || of === null || of === env;
+    })
+    .map((one) => {
+      const isKey = one.subject.type === 'key';
+      const name = one.subject.name ?? textOf(one, 'name') ?? textOf(one, 'prefix');
+      const keyEnv = isKey ? (textOf(one, 'env') ?? 'every environment') : null;
+      const words = became[one.action_type];
+      return {
+        id: one.id,
+        at: one.occurred_at,
+        says: (
+          <>
+            <Data text={one.actor.display} mono={false} max={60} />{' '}
+            {words ?? <Data text={one.summary} mono={false} max={120} />}
+            {words && name && (
+              <>
+                {' '}
+                <Data text={name} max={60} />
+              </>
+            )}
+            {keyEnv && (
+              <>
+                {' '}
+                of <Env of={keyEnv} />
+              </>
+            )}
+          </>
+        ),
+      };
+    });
+}
+
+export function Changes(): JSX.Element {
+  const env = useEnv();
+  const deployments = useCall('listDeployments', { query: { limit: 10, ...(env ? { env } : {}) } });
+  const noted = useNoted();
+  const contracts = useCall('listContracts', { query: { limit: 5 } });
+  const recent = useCall('listApprovals', { query: { limit: 10, ...(env ? { env } : {}) } });
+  const all: Change[] = [
+    ...(deployments.data ?? []).map((one) => ({
+      id: one.id,
+      at: one.created_at,
+      says: (
+        <>
+          <Data text={one.deployed_by} mono={false} max={60} /> deployed{' '}
+          <Data text={`${one.bundle_name} v${one.bundle_version}`} max={80} /> to <Env of={one.env} />
+        </>
+      ),
+    })),
+    ...audited(noted.data?.entries ?? [], env),
+    ...(contracts.data ?? []).map((one) => ({
+      id: `${one.contract_id} ${one.version}`,
+      at: one.created_at,
+      says: (
+        <>
+          Contract <Data text={one.contract_id} max={60} /> is at version {one.version}
+        </>
+      ),
+    })),
+    ...(recent.data ?? [])
+      .filter((one) => one.decided_at !== null)
+      .map((one) => ({
+        id: one.id,
+        at: one.decided_at ?? one.created_at,
+        says: (
+          <>
+            <Verdict of={one.status} /> <Data text={one.tool_name} max={60} /> of{' '}
+            <Data text={one.agent_id} max={60} />
+            {one.decided_by && (
+              <>
+                {' '}
+                by <Data text={one.decided_by} mono={false} max={60} />
+              </>
+            )}
+          </>
+        ),
+      })),
+  ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const missing = [deployments, contracts, recent, noted].filter(({ data }) => data === undefined);
+  const failed = missing.find(({ error }) => error !== null)?.error;
+  // The audit feed is asked last, and what is there without it is shown before.
+  const isWaiting = missing.some((one) => one !== noted) || (missing.length > 0 && all.length === 0);
+  return (
+    <section className="card" aria-labelledby="changes">
+      <h2 id="changes">Activity</h2>
+      {failed && (
+        <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />
+      )}
+      {isWaiting && !failed ? (
+        // What came first would look like all there is.
+        <Waiting of={missing[0] ?? {}} rows={5} />
+      ) : failed && all.length === 0 ? null : all.length === 0 ? (
+        <Empty title="Nothing has changed yet">
+          <p>Deploys, keys, contracts, assignment rules and decisions are listed here.</p>
+        </Empty>
+      ) : (
+        <ul className="feed">
+          {all.slice(0, 12).map(({ id, at, says }) => (
+            <li key={id} className="feed-row">
+              <span>{says}</span>
+              <Time at={at} className="muted" />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,25 @@
+// How lists find a text: a letter matches itself in the other case, everything else itself alone. Both stores search by
+// this rule, whatever the database calls a case.
+
+/**
+ * The letter in lower case where that is one letter whose upper case leads back; else as it is. So `É` is `é`, while
+ * `İ` is no `i`, `ẞ` no `ß` and the sign for kelvin no `k`.
+ */
+const foldedLetter = (letter: string): string => {
+  const lower = letter.toLowerCase();
+  return lower !== letter && lower.toUpperCase() === letter && [...lower].length === 1 ? lower : letter;
+};
+
+/** What two texts have in common that a search takes for the same. */
+export const foldedText = (text: string): string =>
+  text.replace(/\p{Changes_When_Lowercased}/gu, foldedLetter);
+
+/** Whether a search for `folded` (by `foldedText`) finds the text. */
+export const findsIn = (text: string, folded: string): boolean => foldedText(text).includes(folded);
+
+/** Each character of the search with what else it stands for. */
+export const searchedLetters = (search: string): readonly (readonly string[])[] =>
+  [...foldedText(search)].map((letter) => {
+    const upper = letter.toUpperCase();
+    return upper !== letter && foldedText(upper) === letter ? [letter, upper] : [letter];
+  });

@@ -1,0 +1,52 @@
+// How many commands a batch of events costs MongoDB: as many for many runs as for one.
+import { MongoClient } from 'mongodb';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { type AuditCollections, mongoAudit } from '../../adapters/mongo/audit.ts';
+import { mongoEventIngest } from '../../adapters/mongo/event-ingest.ts';
+import { risingIds } from '../../adapters/mongo/uuidv7.ts';
+import { systemClock } from '../../adapters/node/clock.ts';
+import { aBatch } from '../contract/events.ts';
+import { anEvent, uuid } from '../contract/fixtures.ts';
+
+let client: MongoClient;
+let said: string[] = [];
+beforeAll(async () => {
+  client = await new MongoClient(inject('mongoUrl'), { monitorCommands: true }).connect();
+  client.on('commandStarted', ({ commandName, command }) =>
+    said.push(`${commandName} ${command[commandName]}`),
+  );
+});
+afterAll(() => client.close());
+
+it('a batch of thirty runs costs as many commands as one of a single run', async () => {
+  const db = client.db(`reeve_test_${uuid().slice(0, 18)}`);
+  const chain = { links: db.collection('auditLinks'), heads: db.collection('auditHeads') };
+  const audit = mongoAudit({
+    ...chain,
+    intents: db.collection('auditIntents'),
+  } as unknown as AuditCollections);
+  const ingest = mongoEventIngest(
+    db.collection('events'),
+    db.collection('runs'),
+    audit,
+    risingIds(),
+    systemClock,
+  );
+  const tenantId = uuid();
+  const costOf = async (sessions: readonly string[]): Promise<readonly string[]> => {
+    said = [];
+    const events = sessions.map((session_id) => anEvent({ payload: { session_id, decision_name: 'x' } }));
+    await ingest(aBatch(tenantId, events));
+    return said;
+  };
+  const many = Array.from({ length: 30 }, (_, i) => `run-${i}`);
+  const known = ['update runs', 'insert events', 'find runs', 'update runs'];
+  const made = ['update runs', 'insert runs', ...known.slice(1)];
+  expect(await costOf(['one'])).toEqual(made);
+  expect(await costOf(['one'])).toEqual(known);
+  expect(await costOf(many)).toEqual(made);
+  expect(await costOf(many)).toEqual(known);
+  // Some are there, some are not.
+  expect(await costOf([...many, 'new-1', 'new-2'])).toEqual(['update runs', 'find runs', ...made.slice(1)]);
+  await db.dropDatabase();
+});

@@ -1,0 +1,161 @@
+// What the console tells of the fleet and of changes in numbers and names: an agent's open streams, how many follow a
+// deploy and keep what is taken away, which version decided a call, and who changed keys and rules.
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { HubProcess } from '../e2e/process.ts';
+import { AgentStreams } from './agent-streams.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let key: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  ({ key } = await hub.key(cookie));
+  const { status } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: library } });
+  expect(status).toBe(201);
+});
+afterAll(() => hub.remove());
+
+async function deployed(version: number, env = 'production'): Promise<string> {
+  const { status } = await hub.call('POST', `/api/v1/bundles/shop/${version}/deploy`, {
+    cookie,
+    body: { env },
+  });
+  expect(status).toBe(201);
+  return (await hub.call('GET', `/api/v1/bundles/shop/${version}`, { cookie })).body.revision_hash;
+}
+
+describe('an agent', () => {
+  it('has its open streams listed, with how each came and what it follows, as they come and go', async () => {
+    const agents = new AgentStreams(hub, key);
+    await agents.open('watched', '&bundle_name=shop', '/v1/stream');
+    const socket = new WebSocket(`${hub.url.replace('http', 'ws')}/api/v1/stream?env=production`, {
+      headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'watched' },
+    });
+    await once(socket, 'open');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/agents?id=watched');
+    const table = page.getByRole('table', { name: 'streams of an agent' });
+    const sse = table.getByRole('row').filter({ hasText: 'SSE' });
+    await sse.getByText('shop (asked for)').waitFor();
+    await sse.getByText('/v1', { exact: true }).waitFor();
+    const other = table.getByRole('row').filter({ hasText: 'WebSocket' });
+    await other.getByText('all of its environment').waitFor();
+    await other.getByText('/api/v1', { exact: true }).waitFor();
+    expect(await table.getByRole('columnheader', { name: 'Node' }).count()).toBe(1);
+    await accessible(page);
+    // The second stream of an agent that stays is not told of: the page looks by itself.
+    socket.close();
+    await other.waitFor({ state: 'hidden', timeout: 30_000 });
+    agents.close();
+    await page.getByText('None is open.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('a deploy', () => {
+  it('says how many agents get it, as they come and go while the dialog is open', async () => {
+    await deployed(1);
+    const agents = new AgentStreams(hub, key);
+    await agents.open('first', '&bundle_name=shop');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/bundles?id=shop');
+    await page.getByRole('button', { name: 'Deploy v1' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Deploy shop' });
+    await dialog.getByText('1 connected agent gets it at once').waitFor();
+    await agents.open('second', '&bundle_name=shop');
+    await dialog.getByText('2 connected agents get it at once').waitFor();
+    await accessible(page);
+    agents.close();
+    await dialog.getByText('No connected agent follows it in production.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('of a ruleset is taken away with the number of agents that keep it', async () => {
+    const yaml = library.replace('name: shop', 'name: rules');
+    const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+    await hub.call('POST', '/api/v1/bundles/rules/1/deploy', { cookie, body: { env: 'production' } });
+    const agents = new AgentStreams(hub, key);
+    const runs = `&bundle_name=rules&policy_version=${made.body.revision_hash}`;
+    await agents.open('keeper-1', runs);
+    await agents.open('keeper-2', runs);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/rulesets?id=rules');
+    await page.getByRole('button', { name: 'Undeploy from production' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Undeploy ruleset' });
+    await dialog.getByText('2 connected agents run it and keep it until they start anew').waitFor();
+    await accessible(page);
+    agents.close();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('an event', () => {
+  it('names the version that its policy version is, and the hash where the hub has none', async () => {
+    const revision = await deployed(1, 'staging');
+    const event = (call_id: string, policy_version: string) => ({
+      call_id,
+      agent_id: 'caller',
+      tool_name: 'read_file',
+      verdict: 'call_allowed',
+      payload: { policy_version },
+    });
+    const events = [event('known', revision), event('foreign', 'f'.repeat(64))];
+    await hub.call('POST', '/api/v1/events', { key, agent: 'caller', body: { events } });
+    const { body } = await hub.call('GET', '/api/v1/events?agent_id=caller', { cookie });
+    const idOf = (call: string): string => body.find((one: { call_id: string }) => one.call_id === call).id;
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto(`/dashboard/events?id=${idOf('foreign')}`);
+    await page.getByText('no bundle of this hub').waitFor();
+    await page.goto(`/dashboard/events?id=${idOf('known')}`);
+    const version = page.getByRole('link', { name: 'shop v1' });
+    await version.waitFor();
+    await accessible(page);
+    await version.click();
+    await page.waitForURL(
+      (url) => url.pathname.endsWith('/bundles') && url.searchParams.get('id') === 'shop',
+    );
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('home', () => {
+  it('tells who made and revoked keys and changed assignment rules, without a reload', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    const feed = page.getByRole('region', { name: 'Activity' });
+    await feed.getByText('made the key').first().waitFor();
+    const { body } = await hub.call('POST', '/api/v1/keys', {
+      cookie,
+      body: { label: 'short', env: 'staging' },
+    });
+    await feed.getByRole('listitem').filter({ hasText: 'made the key short of staging' }).waitFor();
+    await hub.call('DELETE', `/api/v1/keys/${body.id}`, { cookie });
+    await feed.getByRole('listitem').filter({ hasText: 'revoked the key short of staging' }).waitFor();
+    const rule = { priority: 3, pattern: 'nobody-*', bundle_name: 'shop', env: 'production' };
+    const made = await hub.call('POST', '/api/v1/assignment-rules', { cookie, body: rule });
+    const patch = { cookie, body: { priority: 4 } };
+    await hub.call('PATCH', `/api/v1/assignment-rules/${made.body.id}`, patch);
+    await hub.call('DELETE', `/api/v1/assignment-rules/${made.body.id}`, { cookie });
+    for (const became of ['made', 'changed', 'deleted']) {
+      const row = feed.getByRole('listitem').filter({ hasText: `${became} the assignment rule nobody-*` });
+      await row.waitFor({ timeout: 30_000 });
+    }
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
