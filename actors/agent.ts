@@ -2,6 +2,7 @@
 // live in the store.
 import type { AssignmentRule, Tags } from '../src/domain/agent.ts';
 import { assignedExplicitly, type Resolution } from '../src/domain/assignment.ts';
+import { omitUndefined } from '../src/domain/omit-undefined.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import type { ActorContext, Outcome } from './runtime/define.ts';
@@ -84,7 +85,10 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
     async connect(state, stream, context) {
       const { ports } = context;
       const { tenantId, env, agentId } = readKey(state.key);
-      const seen = ports.registrar.seen({ tenantId, env, keyId: stream.keyId }, agentId);
+      const seen = ports.registrar.seen(
+        { tenantId, env, keyId: stream.keyId, ...omitUndefined({ on: stream.on }) },
+        agentId,
+      );
       if (stream.requested !== null) {
         await seen;
         return connected(state, stream, named(stream.requested), context);

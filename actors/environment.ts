@@ -179,12 +179,13 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   handlers: {
     async deploy(
       state,
-      { id, bundleName, version, deployedBy, forced = false, reason = null, actor },
+      { id, bundleName, version, deployedBy, forced = false, reason = null, documentKind = null, actor },
       context,
     ) {
       const { tenantId, env, current } = state;
       const createdAt = context.now();
-      const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt, forced, reason };
+      const about = { deployedBy, createdAt, forced, reason, documentKind };
+      const wanted = { id, tenantId, env, bundleName, version, ...about };
       const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch, actor);
       // A late repeat of an older deployment must not look like a new one, nor bring back what was taken away since.
       if (repeated && (await isOver(context, deployment))) return { reply: deployment };

@@ -3,7 +3,6 @@ import type {
   AssignmentRule,
   DriftStatus,
   FleetNumbers,
-  StreamApi,
   StreamTransport,
   Tags,
 } from '../src/domain/agent.ts';
@@ -14,6 +13,8 @@ import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
 import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
+import type { DocumentKind } from '../src/domain/library.ts';
+import type { AgentApi, SeenOn } from '../src/domain/vocabulary.ts';
 import type { Actors, Kinds, Tell } from './runtime/define.ts';
 
 export const environmentKey = (tenantId: string, env: Env): string => `${tenantId}/${env}`;
@@ -45,7 +46,7 @@ export interface StreamNotice {
   readonly keyId?: string;
   /** Both absent from a node of an earlier version. */
   readonly transport?: StreamTransport;
-  readonly api?: StreamApi;
+  readonly api?: AgentApi;
   /** What its node remembers that the agent fetched with this key; absent: nothing. */
   readonly fetched?: FetchedRuleset;
 }
@@ -64,6 +65,8 @@ export interface StatusEntry {
   readonly status: DriftStatus;
   /** Epoch milliseconds. */
   readonly connectedAt: number;
+  /** As in AgentState. */
+  readonly documentKind?: DocumentKind | null;
 }
 
 /** An open stream of an agent. */
@@ -73,7 +76,7 @@ export interface OpenStream {
   readonly connectedAt: number;
   /** Null: its node did not say. */
   readonly transport: StreamTransport | null;
-  readonly api: StreamApi | null;
+  readonly api: AgentApi | null;
   /** What it is taken to run; null: all of the environment. */
   readonly bundleName: string | null;
   /** It asked for this bundle itself. */
@@ -117,6 +120,11 @@ export interface AgentState {
   /** The version of the current deployment that this is; null when it is none. */
   readonly version: number | null;
   readonly status: DriftStatus;
+  /**
+   * The vocabulary of the document that it is to load; null when it runs it, there is none, or both vocabularies load
+   * it. Of one that follows all: where all have the same. Absent from a node of an earlier version.
+   */
+  readonly documentKind?: DocumentKind | null;
 }
 
 export interface RolloutRequest {
@@ -163,6 +171,8 @@ export type EnvironmentMessages = {
       readonly forced?: boolean;
       /** Why, in words; absent as above, and when nothing was said. */
       readonly reason?: string | null;
+      /** The vocabulary of the document; absent as above, and null when both vocabularies load it. */
+      readonly documentKind?: DocumentKind | null;
       /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
       readonly actor?: AuditActor;
     };
@@ -300,6 +310,8 @@ export type AgentMessages = {
       readonly policyVersion: string | null;
       readonly tags: Tags;
       readonly at: number;
+      /** Absent from a node of an earlier version. */
+      readonly on?: SeenOn;
     };
     reply: Resolution & { readonly resolvedAt?: ResolvedAt | undefined };
   };

@@ -1,8 +1,10 @@
 // One agent as the roster of its environment keeps it: its streams, what it reported and fetched, and how it stands by
 // that. Pure.
-import { type DriftStatus, driftOf, type StreamApi, type StreamTransport } from '../src/domain/agent.ts';
+import { type DriftStatus, driftOf, type StreamTransport } from '../src/domain/agent.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
+import type { DocumentKind } from '../src/domain/library.ts';
+import type { AgentApi } from '../src/domain/vocabulary.ts';
 import type { ResolvedAt } from './protocol.ts';
 
 export interface RosterStream {
@@ -13,7 +15,7 @@ export interface RosterStream {
   readonly connectedAt: number;
   readonly keyId: string | null;
   readonly transport: StreamTransport | null;
-  readonly api: StreamApi | null;
+  readonly api: AgentApi | null;
 }
 
 export interface ReportedVersion {
@@ -52,7 +54,10 @@ export interface RosterAgent {
 /** True for a node that died with its streams. */
 export type IsGone = (node: string) => boolean;
 
-export type CurrentVersions = ReadonlyMap<string, Pick<Deployment, 'revisionHash' | 'version'>>;
+export type CurrentVersions = ReadonlyMap<
+  string,
+  Pick<Deployment, 'revisionHash' | 'version'> & { readonly documentKind?: DocumentKind | null }
+>;
 
 const noFetches: readonly Fetches[] = [];
 
@@ -104,4 +109,20 @@ export function statusOf(
     any = revisionHash;
   }
   return driftOf(version, any);
+}
+
+/** The vocabulary of what a stream is to load; null when it runs it, or that is not the same for all it follows. */
+export function kindToLoad(
+  version: string | null,
+  bundleName: string | null,
+  deployed: CurrentVersions,
+): DocumentKind | null {
+  let kind: DocumentKind | null = null;
+  const own = bundleName === null ? undefined : deployed.get(bundleName);
+  for (const one of bundleName === null ? deployed.values() : own ? [own] : []) {
+    const found = one.documentKind ?? null;
+    if (one.revisionHash === version || found === null || (kind !== null && kind !== found)) return null;
+    kind = found;
+  }
+  return kind;
 }

@@ -21,6 +21,7 @@ import {
   type CurrentVersions,
   followed,
   type IsGone,
+  kindToLoad,
   newAgent,
   newest,
   newestOf,
@@ -263,6 +264,7 @@ export class Roster {
       policyVersion,
       version: running?.[1].version ?? null,
       status,
+      documentKind: kindToLoad(policyVersion, follows, deployed),
     };
   }
 
@@ -344,6 +346,7 @@ export class Roster {
       policyVersion: version,
       status: statusOf(version, bundleName, deployed),
       connectedAt,
+      documentKind: kindToLoad(version, bundleName, deployed),
     };
   }
 

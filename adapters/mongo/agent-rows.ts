@@ -1,14 +1,18 @@
 // Registrations, reported versions and counts of agents that were left out, as documents of MongoDB.
 import type { Registration, Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
+import type { AgentApi } from '../../src/domain/vocabulary.ts';
 import type { Fenced, Row } from './form.ts';
 
-export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest' | 'retiredAt'> &
+export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest' | 'retiredAt' | 'lastApi' | 'loadsAny'> &
   Fenced & {
     readonly tags: string;
     readonly manifest: string | null;
     /** Absent in what earlier versions stored. */
     readonly retiredAt?: number | null;
+    /** The same. */
+    readonly lastApi?: AgentApi | null;
+    readonly loadsAny?: boolean;
   };
 
 export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };

@@ -13,23 +13,24 @@ import { pageOf } from './page.ts';
 
 const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
 
-const record = ({ tags, manifest, retiredAt = null, fence: _fence, ...rest }: AgentRow): Registration =>
+const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
   fromRow<Registration>({
     ...rest,
-    retiredAt,
+    ...filled(rest),
     tags: fromText<Tags>(tags) ?? {},
     manifest: fromText<AgentManifest & { readonly updatedAt: number }>(manifest),
   });
 
-function summary({
-  tags,
-  manifest: _manifest,
-  retiredAt = null,
-  fence: _fence,
-  ...rest
-}: AgentRow): RegistrationSummary {
-  return fromRow<RegistrationSummary>({ ...rest, retiredAt, tags: fromText<Tags>(tags) ?? {} });
+function summary({ tags, manifest: _manifest, fence: _fence, ...rest }: AgentRow): RegistrationSummary {
+  return fromRow<RegistrationSummary>({ ...rest, ...filled(rest), tags: fromText<Tags>(tags) ?? {} });
 }
+
+/** What rows of earlier versions lack. */
+const filled = ({
+  retiredAt = null,
+  lastApi = null,
+  loadsAny = false,
+}: Pick<AgentRow, 'retiredAt' | 'lastApi' | 'loadsAny'>) => ({ retiredAt, lastApi, loadsAny });
 
 export function mongoAgents(
   agents: Collection<AgentRow>,
@@ -61,8 +62,8 @@ export function mongoAgents(
   }
 
   return {
-    async seen(tenantId, agentId, env, now, newId) {
-      const { row, made } = await seen({ tenantId, agentId, env, now, newId });
+    async seen(tenantId, agentId, env, now, newId, on) {
+      const { row, made } = await seen({ tenantId, agentId, env, now, newId, on: on ?? null });
       return { registration: row && record(row), made };
     },
     async get(tenantId, agentId) {
@@ -75,6 +76,33 @@ export function mongoAgents(
         { limit, offset: 0 },
         record,
       ),
+    lastOn: (tenantId, { env, api, limit, after }) =>
+      pageOf(
+        agents
+          .find(
+            {
+              tenantId,
+              retiredAt: null,
+              lastEnv: env,
+              lastApi: api,
+              loadsAny: { $ne: true },
+              agentId: { $gt: after ?? '' },
+            },
+            { projection: { manifest: 0 }, maxTimeMS: maxSearchMs },
+          )
+          .sort({ agentId: 1 }),
+        { limit, offset: 0 },
+        summary,
+      ),
+    async vocabularies(tenantId, agentIds) {
+      const rows = await agents
+        .find(
+          { tenantId, agentId: { $in: [...agentIds] } },
+          { projection: { agentId: 1, lastApi: 1, loadsAny: 1 } },
+        )
+        .toArray();
+      return rows.map(({ agentId, lastApi = null, loadsAny = false }) => ({ agentId, lastApi, loadsAny }));
+    },
     find(tenantId, { order, descending, search, limit, after }) {
       const pattern = search && { $regex: searchPattern(search) };
       const behind = descending ? ('$lt' as const) : ('$gt' as const);

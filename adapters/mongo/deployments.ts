@@ -23,12 +23,13 @@ export interface DeploymentCollections {
 export const bundleField = (bundleName: string): string => fieldOf(bundleName);
 export const currentField = (env: string, bundleName: string): string => fieldOf(`${env}:${bundleName}`);
 
-/** Rows of older versions of the hub have no attestation and no reason, and were never forced. */
+/** Rows of older versions of the hub have no attestation, reason and vocabulary, and were never forced. */
 export const bare = ({ order: _order, ...deployment }: OrderedDeployment): Deployment => ({
   ...deployment,
   attestation: deployment.attestation ?? null,
   forced: deployment.forced ?? false,
   reason: deployment.reason ?? null,
+  documentKind: deployment.documentKind ?? null,
 });
 
 const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): OrderedDeployment => ({

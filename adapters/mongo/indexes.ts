@@ -58,6 +58,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   agents: [
     { key: { tenantId: 1, agentId: 1 }, unique: true },
     { key: { tenantId: 1, retiredAt: 1, agentId: 1 } },
+    { key: { tenantId: 1, lastEnv: 1, lastApi: 1, agentId: 1 } },
     { key: { lastSeenAt: 1 } },
     { key: { retiredAt: 1, bundleName: 1, lastSeenAt: 1 } },
   ],

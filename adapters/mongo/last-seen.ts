@@ -5,6 +5,7 @@ import type { Collection } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import { maxReportedBundles, type Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
+import type { SeenOn } from '../../src/domain/vocabulary.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';
@@ -17,6 +18,8 @@ interface Seen {
   readonly now: number;
   /** Of the registration that is made when there is none; null: none is made. */
   readonly newId: string | null;
+  /** The API that it was seen on; null: nobody says. */
+  readonly on: SeenOn | null;
 }
 
 type ReportOf = Reported & { readonly tenantId: string; readonly env: Env };
@@ -34,7 +37,11 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
   return [...byKey.values()];
 }
 
-const fresh = ({ tenantId, agentId, env, now }: Seen, _id: string): AgentRow => ({
+/** What is known of it is set, the rest stays. */
+const spoken = (on: SeenOn | null) =>
+  on === null ? {} : { lastApi: on.api, ...(on.loadsAny === undefined ? {} : { loadsAny: on.loadsAny }) };
+
+const fresh = ({ tenantId, agentId, env, now, on }: Seen, _id: string): AgentRow => ({
   _id,
   tenantId,
   agentId,
@@ -46,12 +53,22 @@ const fresh = ({ tenantId, agentId, env, now }: Seen, _id: string): AgentRow => 
   lastSeenAt: now,
   createdAt: now,
   retiredAt: null,
+  lastApi: null,
+  loadsAny: false,
+  ...spoken(on),
 });
 
 interface SeenRow {
   /** Retired, or null, when the agent is not registered. */
   readonly row: AgentRow | null;
   readonly made: boolean;
+}
+
+/** The newest says which API; whether it loads any document is what the last of the batch said that said so. */
+function withAllSaid(one: Seen, items: readonly Seen[], keyOf: (item: Seen) => string): Seen {
+  if (one.on === null || one.on.loadsAny !== undefined) return one;
+  const said = items.findLast((item) => keyOf(item) === keyOf(one) && item.on?.loadsAny !== undefined);
+  return said?.on?.loadsAny === undefined ? one : { ...one, on: { ...one.on, loadsAny: said.on.loadsAny } };
 }
 
 /**
@@ -72,7 +89,7 @@ export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<
   }
 
   return createBatcher<Seen, SeenRow>(async (items) => {
-    const latest = newest(items, keyOf, ({ now }) => now);
+    const latest = newest(items, keyOf, ({ now }) => now).map((one) => withAllSaid(one, items, keyOf));
     const newIds = new Map<string, string>();
     for (const item of items) {
       if (item.newId !== null && !newIds.has(keyOf(item))) newIds.set(keyOf(item), item.newId);
@@ -105,7 +122,12 @@ export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<
       const retired = typeof row.retiredAt === 'number';
       if (retired ? !newIds.has(key) : (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) return [];
       if (retired) made.add(key);
-      const seen = { lastEnv: one.env, lastSeenAt: one.now, ...(retired ? { retiredAt: null } : {}) };
+      const seen = {
+        lastEnv: one.env,
+        lastSeenAt: one.now,
+        ...spoken(one.on),
+        ...(retired ? { retiredAt: null } : {}),
+      };
       rows.set(key, { ...row, ...seen });
       const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
       return [{ updateOne: { filter, update: { $set: seen } } }];

@@ -3,12 +3,13 @@ import type { Registration, RegistrationSummary } from '../../src/domain/agent.t
 import type { AgentManifest } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { findsIn, foldedText } from '../../src/domain/search-text.ts';
+import type { AgentApi, SeenOn } from '../../src/domain/vocabulary.ts';
 import type { AgentQuery, AgentStore } from '../../src/ports/agents.ts';
 import { agentReports, dropReports } from './agent-reports.ts';
 import { type Database, givenText, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { flag, json, number, table, text } from './table.ts';
 
 const listed = {
   id: text('id'),
@@ -21,6 +22,8 @@ const listed = {
   lastSeenAt: number<number | null>('last_seen_at'),
   createdAt: number('created_at'),
   retiredAt: number<number | null>('retired_at'),
+  lastApi: text<AgentApi | null>('last_api'),
+  loadsAny: flag('loads_any'),
 };
 
 const registrations = table<Registration>('registrations', {
@@ -45,6 +48,18 @@ function walk({ order, descending }: AgentQuery): string {
     WHERE tenant_id = ?1 AND retired_at IS NULL AND (?2 IS NULL OR ${place}) ORDER BY ${by} LIMIT ?4`;
 }
 
+interface Seen {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly env: Env;
+  readonly now: number;
+  readonly on: SeenOn | undefined;
+}
+
+/** Sets what an agent speaks, as far as it is known. */
+const speaks = (api: string, loadsAny: string): string =>
+  `last_api = ifnull(${api}, last_api), loads_any = ifnull(${loadsAny}, loads_any)`;
+
 /** Registrations looked at in one go for a search. */
 const searchedAtOnce = 2_000;
 
@@ -64,7 +79,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
   const one = `SELECT ${registrations.columns} FROM registrations WHERE rowid = ?`;
 
   /** Null when there is one. */
-  function add(tenantId: string, agentId: string, env: Env, now: number, id: string): Registration | null {
+  function add({ tenantId, agentId, env, now, on }: Seen, id: string): Registration | null {
     const made: Registration = {
       id,
       tenantId,
@@ -77,6 +92,8 @@ export function agentStore(db: Database): Sync<AgentStore> {
       lastSeenAt: now,
       createdAt: now,
       retiredAt: null,
+      lastApi: on?.api ?? null,
+      loadsAny: on?.loadsAny ?? false,
     };
     const insert = `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`;
     return db.run(insert, registrations.values(made)) === 1 ? made : null;
@@ -85,26 +102,47 @@ export function agentStore(db: Database): Sync<AgentStore> {
   return {
     ...agentReports(db),
     ...leftOutCounts(db),
-    seen(tenantId, agentId, env, now, newId) {
+    seen(tenantId, agentId, env, now, newId, on) {
+      const spoken = [on?.api ?? null, on?.loadsAny === undefined ? null : Number(on.loadsAny)];
       const row = db.get(
-        `UPDATE registrations SET last_env = ?1, last_seen_at = ?2 WHERE tenant_id = ?3 AND agent_id = ?4
+        `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, ${speaks('?5', '?6')}
+           WHERE tenant_id = ?3 AND agent_id = ?4
            AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${registrations.columns}`,
-        [env, now, tenantId, agentId],
+        [env, now, tenantId, agentId, ...spoken],
       );
       if (row) return { registration: registrations.read(row), made: false };
-      const added = newId === null ? null : add(tenantId, agentId, env, now, newId);
+      const added = newId === null ? null : add({ tenantId, agentId, env, now, on }, newId);
       if (added) return { registration: added, made: true };
       const known = get(tenantId, agentId);
       if (newId === null || known === null || known.retiredAt === null) {
         return { registration: known, made: false };
       }
       const back = db.get(
-        `UPDATE registrations SET last_env = ?, last_seen_at = ?, retired_at = NULL WHERE id = ?
-           RETURNING ${registrations.columns}`,
-        [env, now, known.id],
+        `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, ${speaks('?4', '?5')}
+           WHERE id = ?3 RETURNING ${registrations.columns}`,
+        [env, now, known.id, ...spoken],
       );
       return { registration: registrations.maybe(back), made: true };
     },
+    lastOn: (tenantId, { env, api, limit, after }) =>
+      db.snapshot(() => {
+        const found = db.all(
+          `SELECT rowid FROM registrations WHERE tenant_id = ? AND last_env = ? AND last_api = ? AND loads_any = 0
+             AND retired_at IS NULL AND agent_id > ? ORDER BY agent_id LIMIT ?`,
+          [tenantId, env, api, after ?? '', limit + 1],
+        );
+        const names = found.map(([rowid]) => rowid as SqlValue);
+        const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
+        return rowsOf(db, names, limit, { row, read: summaries.read });
+      }),
+    vocabularies: (tenantId, agentIds) =>
+      agentIds.flatMap((agentId) => {
+        const row = db.get(
+          'SELECT last_api, loads_any FROM registrations WHERE tenant_id = ? AND agent_id = ?',
+          [tenantId, agentId],
+        );
+        return row ? [{ agentId, lastApi: row[0] as AgentApi | null, loadsAny: row[1] === 1 }] : [];
+      }),
     get,
     list: (tenantId, { limit, after }) =>
       db.snapshot(() => {

@@ -23,6 +23,7 @@ const deployments = table<Deployment>('deployments', {
   createdAt: number('created_at'),
   forced: flag('forced'),
   reason: text<string | null>('reason'),
+  documentKind: text<Deployment['documentKind']>('document_kind'),
 });
 
 const select = `SELECT ${deployments.columns} FROM deployments`;

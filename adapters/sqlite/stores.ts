@@ -207,6 +207,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     seen: 'write',
     get: 'read',
     list: 'read',
+    lastOn: 'read',
+    vocabularies: 'read',
     find: 'read',
     update: 'write',
     assign: 'write',

@@ -7,9 +7,11 @@ import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
 import { refuseHandshake } from '../../src/http/framing.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
+import { tooManyOpenings } from '../../src/http/openings.ts';
 import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import { portTaken, type Server, type ServerOptions, sweepMs } from '../../src/http/server.ts';
 import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
+import { WaitingRoom } from '../../src/http/waiting-room.ts';
 import { Exchange, isBlind, type SendOptions, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
@@ -29,6 +31,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const uws = await loadUws();
   const app = uws.App();
   const unfinished = new Unfinished<Exchange>({ clock, log });
+  const waiting = new WaitingRoom(clock);
   /** Blind answers since the last sweep, by network. */
   const blind = new Map<string, number>();
   let stopping = false;
@@ -115,7 +118,21 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       upgrade: handshake !== null,
       body: body ? () => body.read() : noBody,
     };
-    void serve(res, exchange, raw, body, handshake);
+    if (body || raw.refused || !pipeline.isOpening(raw)) void serve(res, exchange, raw, body, handshake);
+    else openLater(res, exchange, raw, handshake);
+  }
+
+  /** A function of its own: what its closure keeps is all that is kept of a request that waits. */
+  function openLater(
+    res: HttpResponse,
+    exchange: Exchange,
+    raw: RawRequest,
+    handshake: Handshake | null,
+  ): void {
+    waiting.enter(raw, exchange, (late) => {
+      const refused = late ? tooManyOpenings() : null;
+      return serve(res, exchange, late ? { ...raw, refused } : raw, null, handshake);
+    });
   }
 
   /** Everything that touches the request happens here, before any await. */
@@ -138,6 +155,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const sweep = clock.every(sweepMs, () => {
     blind.clear();
+    waiting.sweep();
     unfinished.sweep(connections);
   });
 

@@ -1,5 +1,6 @@
 // Routes of agents: who is connected, what they run, how they are registered.
 import { z } from 'zod';
+import { agentApis } from '../domain/vocabulary.ts';
 import { assignmentSource, bundleName, env, instant, intQuery, line, tagMap, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
@@ -9,8 +10,13 @@ const assignment = z.union([bundleName, z.literal('')]).nullable();
 
 export const driftStatus = z.enum(['current', 'drift', 'unknown']);
 
+export const agentApi = z.enum(agentApis);
+
 /** Opaque; as X-Next-Cursor gave it. */
 const cursor = text(4096, 1);
+
+/** Sentences: which agents cannot load what they are assigned; absent when all can. */
+export const assignmentWarnings = z.array(z.string()).optional();
 
 export const registration = z.object({
   id: uuid,
@@ -52,6 +58,10 @@ export const fleetAgent = z.object({
   policy_version: z.string().nullable(),
   version: z.number().int().nullable(),
   status: driftStatus,
+  /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
+  last_api: agentApi.nullable(),
+  /** It is given a document of the vocabulary that it does not load, and keeps the one in use. */
+  cannot_load: z.boolean(),
   connected: z.boolean(),
   /** Open streams. */
   streams: z.number().int(),
@@ -125,6 +135,8 @@ export const agentRoutes = routes({
           bundle_name: z.string().nullable(),
           policy_version: z.string().nullable(),
           status: driftStatus,
+          /** As in the list of agents; absent when it can. */
+          cannot_load: z.literal(true).optional(),
           connected_at: instant,
         }),
       ),
@@ -152,7 +164,7 @@ export const agentRoutes = routes({
           /** Null: opened on a node of an earlier version, which does not say. So is `api`. */
           transport: z.enum(['sse', 'websocket']).nullable(),
           /** `console` is `/api/v1`, `hosted` is `/v1`. */
-          api: z.enum(['console', 'hosted']).nullable(),
+          api: agentApi.nullable(),
           /** What it is taken to run; null: all that its environment deploys. */
           bundle_name: z.string().nullable(),
           /** It asked for this bundle itself: an assignment does not move it. */
@@ -217,7 +229,7 @@ export const agentRoutes = routes({
       bundle_name: assignment.optional(),
     }),
     status: 200,
-    reply: registration,
+    reply: registration.extend({ warnings: assignmentWarnings }),
     errors: ['not_found', 'validation_failed', 'overloaded', 'unavailable'],
   },
   bulkAssign: {
@@ -228,7 +240,7 @@ export const agentRoutes = routes({
     summary: 'Assign a bundle to up to 100 registered agents; others are skipped',
     body: z.object({ agent_ids: z.array(line(255)).min(1).max(100), bundle_name: assignment }),
     status: 200,
-    reply: z.object({ updated: z.number().int() }),
+    reply: z.object({ updated: z.number().int(), warnings: assignmentWarnings }),
     errors: ['validation_failed', 'overloaded', 'unavailable'],
   },
 });

@@ -43,7 +43,7 @@ import {
   replayWindow,
   skippedRules,
 } from './replay.ts';
-import { rule } from './rules.ts';
+import { rule, savedRule } from './rules.ts';
 import { sampleRunRemoved, sampleRunReply } from './sample-run.ts';
 import * as sessions from './sessions.ts';
 import { toolArguments, toolSettings } from './settings.ts';
@@ -116,6 +116,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   DriftStatus: driftStatus,
   AgentTags: tagMap,
   AssignmentRule: rule,
+  SavedAssignmentRule: savedRule,
   AssignmentSource: assignmentSource,
   SampleRun: sampleRunReply,
   SampleRunRemoved: sampleRunRemoved,

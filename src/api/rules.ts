@@ -1,5 +1,6 @@
 // Routes of assignment rules: which bundle agents get by their id and tags.
 import { z } from 'zod';
+import { assignmentWarnings } from './agents.ts';
 import { assignmentSource, bundleName, env, instant, line, paging, tagMap, uuid } from './fields.ts';
 import { bytesOf, listed, maxListedField } from './listed.ts';
 import { routes } from './route.ts';
@@ -24,6 +25,9 @@ export const rule = z.object({
   created_at: instant,
 });
 
+/** A rule that was made or changed. */
+export const savedRule = rule.extend({ warnings: assignmentWarnings });
+
 const params = z.object({ rule_id: uuid });
 
 export const ruleRoutes = routes({
@@ -46,7 +50,7 @@ export const ruleRoutes = routes({
     summary: 'Add a rule (at most 200 in a tenant); its priority must be free in the tenant',
     body: z.object({ priority, pattern, tag_match: tagMatch.nullish(), bundle_name: bundleName, env }),
     status: 201,
-    reply: rule,
+    reply: savedRule,
     errors: ['bad_request', 'conflict', 'validation_failed', 'unprocessable', 'overloaded', 'unavailable'],
   },
   updateRule: {
@@ -64,7 +68,7 @@ export const ruleRoutes = routes({
       env: env.optional(),
     }),
     status: 200,
-    reply: rule,
+    reply: savedRule,
     errors: ['bad_request', 'not_found', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
   },
   deleteRule: {

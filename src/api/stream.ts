@@ -58,6 +58,8 @@ export interface StreamQuery {
   /** JSON text of an object; anything else is ignored. */
   readonly tags?: string;
   readonly session_id?: string;
+  /** `any`: the client loads documents of either vocabulary. */
+  readonly documents?: string;
   /** Of the dashboard stream: what it asks for beside the events of every dashboard. */
   readonly include?: string;
   /** True when the client says which frame it had last. The edge's word, as the next one is: no client's. */

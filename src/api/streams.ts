@@ -18,6 +18,8 @@ export const streamRoutes = routes({
       env: z.string().max(255).optional(),
       bundle_name: z.string().max(255).optional(),
       policy_version: z.string().max(255).optional(),
+      /** `any` when the client loads bundles of contracts and rulesets alike; anything else is ignored. */
+      documents: z.string().max(255).optional(),
       /** JSON text of an object of texts; anything else is ignored. */
       tags: z.string().optional(),
     }),

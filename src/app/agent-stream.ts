@@ -2,13 +2,14 @@
 // Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
 import type { SharedTexts } from '../concurrency/shared-texts.ts';
-import type { StreamApi, StreamTransport, Tags } from '../domain/agent.ts';
+import type { StreamTransport, Tags } from '../domain/agent.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import type { Resolution } from '../domain/assignment.ts';
 import type { Deployment } from '../domain/deployment.ts';
 import type { FetchedRuleset } from '../domain/fetched-ruleset.ts';
 import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
+import type { AgentApi } from '../domain/vocabulary.ts';
 import { pause } from '../ports/clock.ts';
 import type { AppPorts } from './ports.ts';
 import type { SentCopies, SentCopy } from './sent-copies.ts';
@@ -40,7 +41,9 @@ export interface Asked {
   /** Of the API key that opened it. */
   readonly keyId: string;
   readonly transport: StreamTransport;
-  readonly api: StreamApi;
+  readonly api: AgentApi;
+  /** It says that it loads documents of either vocabulary. */
+  readonly loadsAny: boolean;
   /** The bundle it asked for by name. */
   readonly requested: string | null;
   /** Becomes the text that all streams share which run the same. */
@@ -197,7 +200,7 @@ export class AgentStream {
   }
 
   #connect(): Promise<Resolution & { readonly resolvedAt?: ResolvedAt | undefined }> {
-    const { connectionId, keyId, requested, policyVersion, tags } = this.#asked;
+    const { connectionId, keyId, requested, policyVersion, tags, api, loadsAny } = this.#asked;
     return this.#node.ports.actors.ask('agent', this.#agentKey, 'connect', {
       connectionId,
       keyId,
@@ -206,6 +209,7 @@ export class AgentStream {
       policyVersion,
       tags,
       at: this.#connectedAt,
+      on: { api, loadsAny },
     });
   }
 

@@ -3,11 +3,13 @@
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
 import { type AuditActor, auditActor } from '../domain/audit.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
-import { notFound } from '../domain/error.ts';
+import { HubError, notFound } from '../domain/error.ts';
 import { type Finding, isError } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
+import type { DocumentKind } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { KeySuccession } from '../domain/tenant.ts';
+import { documentKindOf } from '../domain/vocabulary.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { type Inspector, requireDeployable, textOf } from './inspection.ts';
@@ -93,15 +95,39 @@ export interface Deployments {
   ): Promise<Page<Deployment>>;
 }
 
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'secrets' | 'evaluator' | 'settings'> & {
+  readonly inspector: Inspector;
+};
+
 export function createDeployments({
   store,
   actors,
   secrets,
+  evaluator,
+  settings,
   inspector,
-}: Pick<AppPorts, 'store' | 'actors' | 'secrets'> & { readonly inspector: Inspector }): Deployments {
+}: Ports): Deployments {
   const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
-  const deployTo: Deployments['deployTo'] = (tenantId, env, order) =>
-    actors.ask('environment', environmentKey(tenantId, env), 'deploy', { id: secrets.uuid(), ...order });
+  async function kindOf(tenantId: string, name: string, version: number): Promise<DocumentKind | null> {
+    const yaml = await store.bundles.yaml(tenantId, name, version);
+    if (!yaml) return null;
+    try {
+      return documentKindOf((await evaluator.outline(tenantId, textOf(yaml))).kind, settings.wire);
+    } catch (error) {
+      // What was deployed by force may not be readable at all.
+      if (error instanceof HubError && error.code === 'unprocessable') return null;
+      throw error;
+    }
+  }
+
+  const deployTo: Deployments['deployTo'] = async (tenantId, env, order) => {
+    const documentKind = await kindOf(tenantId, order.bundleName, order.version);
+    return actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
+      id: secrets.uuid(),
+      documentKind,
+      ...order,
+    });
+  };
   return {
     deployTo,
     async deploy(principal, env, bundleName, version, { force, reason }) {

@@ -6,6 +6,7 @@ import type { Resolution } from '../domain/assignment.ts';
 import { notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
+import { canLoad } from '../domain/vocabulary.ts';
 import type { AgentPlace } from '../ports/agents.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
@@ -37,6 +38,8 @@ export interface FleetAgent {
   readonly resolution: Resolution;
   /** Null where it was never seen. */
   readonly state: AgentState | null;
+  /** It is given a document of the vocabulary that it does not speak, and keeps the one that it has. */
+  readonly cannotLoad: boolean;
   /** The bundle version it runs, as far as it was deployed in the environment among the newest. */
   readonly version: number | null;
 }
@@ -110,7 +113,8 @@ export function createFleet({
       const env = placeOf(registration, asked, stateIn);
       if (env === null && asked !== null) return [];
       const state = env === null ? null : stateIn(env);
-      return [{ registration, env, resolution: resolve(registration, env), state }];
+      const cannotLoad = state !== null && isUnable(registration, state);
+      return [{ registration, env, resolution: resolve(registration, env), state, cannotLoad }];
     });
   }
 
@@ -216,6 +220,15 @@ function placeOf(
   const isConnected = (env: Env) => (stateIn(env)?.streams ?? 0) > 0;
   if (lastEnv !== null && isConnected(lastEnv)) return lastEnv;
   return environments.find(isConnected) ?? lastEnv;
+}
+
+function isUnable(
+  registration: RegistrationSummary,
+  { bundleName, documentKind = null }: AgentState,
+): boolean {
+  // Nobody of the hosted API is sent documents without a name.
+  if (bundleName === null && registration.lastApi === 'hosted') return false;
+  return !canLoad(registration, documentKind);
 }
 
 function fits(

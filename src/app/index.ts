@@ -48,7 +48,11 @@ import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createRecentToolSettings, createToolSettings, type ToolSettings } from './tool-settings.ts';
 
-/** The use cases, a name per noun. */
+/** The use cases, a name per noun. */ import {
+  createVocabularies,
+  type Vocabularies,
+} from './vocabularies.ts';
+
 export interface App {
   readonly accounts: Accounts;
   readonly assignmentRules: AssignmentRules;
@@ -84,6 +88,7 @@ export interface App {
   readonly eventSearches: EventSearches;
   readonly eventTail: EventTail;
   readonly fetchedRulesets: FetchedRulesets;
+  readonly vocabularies: Vocabularies;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
   readonly sessionValues: SessionValues;
@@ -143,6 +148,7 @@ export function createApp(ports: AppPorts): App {
     sampleRuns,
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
+    vocabularies: createVocabularies(ports),
     toolSettings: createToolSettings({ ...ports, recentToolSettings }),
     aiSettings: createAiSettings({ ...ports, access }),
     sessionValues: createSessionValues(ports),

@@ -15,14 +15,14 @@ export interface LastSeen {
 }
 
 export function createLastSeen({ registrar, clock }: Pick<AppPorts, 'registrar' | 'clock'>): LastSeen {
-  /** The agents whose registration this node wrote within 30 s. */
+  /** The agents whose registration this node wrote within 30 s, by the API that they used. */
   const written = new BoundedMap<true>(maxRemembered);
   return {
-    async touch({ tenantId, env, keyId }, agentIds) {
+    async touch({ tenantId, env, keyId, api }, agentIds) {
       const now = clock.now();
-      const idOf = (agentId: string) => `${tenantId}/${env}/${agentId}`;
+      const idOf = (agentId: string) => `${tenantId}/${env}/${api}/${agentId}`;
       const due = [...agentIds].filter((agentId) => !written.get(idOf(agentId), now));
-      await Promise.all(due.map((agentId) => registrar.seen({ tenantId, env, keyId }, agentId)));
+      await Promise.all(due.map((agentId) => registrar.seen({ tenantId, env, keyId, on: { api } }, agentId)));
       for (const agentId of due) written.set(idOf(agentId), true, now + everyMs);
     },
   };

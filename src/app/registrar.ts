@@ -1,10 +1,12 @@
 // Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
 // inventing agents. Above them nothing is refused: the agent is served, it is only not registered.
+import { type Awaitable, chain } from '../concurrency/awaitable.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Registration } from '../domain/agent.ts';
 import { callerNames } from '../domain/caller-name.ts';
 import { hourMs, minuteMs } from '../domain/duration.ts';
 import { type Env, hash32 } from '../domain/ids.ts';
+import type { SeenOn } from '../domain/vocabulary.ts';
 import type { AgentStore } from '../ports/agents.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Limits } from '../ports/limits.ts';
@@ -29,6 +31,8 @@ export interface Source {
   readonly env: Env;
   /** Of the API key. */
   readonly keyId: string;
+  /** The API that it was seen on; absent: nobody says. */
+  readonly on?: SeenOn;
 }
 
 /**
@@ -47,6 +51,8 @@ interface Living {
   count: number;
   /** Registrations under way. */
   pending: number;
+  /** Registered here since they were counted: other nodes may have registered as many. */
+  made: number;
   readAt: number;
   reading: Promise<void> | null;
 }
@@ -58,8 +64,10 @@ type Place =
 
 function giveBack({ living, portion }: Extract<Place, { granted: true }>, made: boolean): void {
   living.pending--;
-  if (made) living.count++;
-  else portion.left++;
+  if (made) {
+    living.count++;
+    living.made++;
+  } else portion.left++;
 }
 
 /** Until living agents are counted again: others may have registered or retired some. Sooner near the cap. */
@@ -94,12 +102,12 @@ export class Registrar {
    */
   async seen(source: Source, agentId: string): Promise<Registration | null> {
     const { agents, clock, secrets } = this.#parts;
-    const { tenantId, env } = source;
+    const { tenantId, env, on } = source;
     const place = this.#reserveNow(source) ?? (await this.#reserve(source));
     const newId = place.granted ? secrets.uuid() : null;
     let made = false;
     try {
-      const seen = await agents.seen(tenantId, agentId, env, clock.now(), newId);
+      const seen = await agents.seen(tenantId, agentId, env, clock.now(), newId, on);
       made = seen.made;
       if (!place.granted && seen.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
       return seen.registration;
@@ -144,7 +152,12 @@ export class Registrar {
     const living = this.#living.get(tenantId, now);
     const portion = this.#portions.get(keyId, 0);
     if (!living || !portion || !this.#isFresh(living, now) || this.#isFull(living)) return null;
-    if (now >= portion.until || portion.left === 0) return null;
+    if (now >= portion.until || portion.left === 0) {
+      if (portion.refilling || now < portion.closedUntil) return null;
+      portion.left = 0;
+      this.#startRefill(portion, keyId);
+      if (portion.left === 0) return null;
+    }
     living.pending++;
     portion.left--;
     return { granted: true, living, portion };
@@ -154,7 +167,9 @@ export class Registrar {
     return count + pending >= this.#parts.maxLive;
   }
 
-  #isFresh({ count, pending, readAt }: Living, now: number): boolean {
+  #isFresh({ count, pending, made, readAt }: Living, now: number): boolean {
+    // So each node lets in a hundredth of the cap too many at most, besides what is under way.
+    if (made >= Math.max(1, this.#parts.maxLive / 100)) return false;
     const near = count + pending > this.#parts.maxLive * 0.9;
     return now - readAt < (near ? countedNearMs : countedMs);
   }
@@ -163,13 +178,15 @@ export class Registrar {
     const { agents, clock } = this.#parts;
     const now = clock.now();
     const known = this.#living.get(tenantId, now);
-    const living = known ?? { count: 0, pending: 0, readAt: Number.NEGATIVE_INFINITY, reading: null };
+    const readAt = Number.NEGATIVE_INFINITY;
+    const living = known ?? { count: 0, pending: 0, made: 0, readAt, reading: null };
     if (!known) this.#living.set(tenantId, living, Number.POSITIVE_INFINITY);
     if (this.#isFresh(living, now)) return living;
     living.reading ??= agents
       .count(tenantId)
       .then((count) => {
         living.count = count;
+        living.made = 0;
         living.readAt = now;
       })
       .finally(() => {
@@ -197,23 +214,38 @@ export class Registrar {
         return true;
       }
       if (now < portion.closedUntil) return false;
-      portion.refilling ??= this.#refill(portion, keyId).finally(() => {
-        portion.refilling = null;
-      });
-      await portion.refilling;
+      if (!portion.refilling) this.#startRefill(portion, keyId);
+      if (portion.refilling) await portion.refilling;
     }
   }
 
-  async #refill(portion: Portion, keyId: string): Promise<void> {
+  #startRefill(portion: Portion, keyId: string): void {
+    const refilling = this.#refill(portion, keyId);
+    if (!(refilling instanceof Promise)) return;
+    portion.refilling = refilling.finally(() => {
+      portion.refilling = null;
+    });
+    // Who waits for it hears of a failure; perhaps nobody does yet.
+    portion.refilling.catch(() => {});
+  }
+
+  /** Takes half as much while the limit has not all of it left. At once where it is counted in this process. */
+  #refill(portion: Portion, keyId: string, size = this.#portionSize): Awaitable<void> {
     const { clock, limits, newPerMinute } = this.#parts;
-    const name = callerNames.newAgents(keyId);
-    for (let size = Math.max(1, Math.floor(newPerMinute / 200)); size >= 1; size = Math.floor(size / 2)) {
-      if (!(await limits.hit(name, newPerMinute, minuteMs, size)).ok) continue;
-      portion.left = size;
-      portion.until = clock.now() + minuteMs;
-      return;
-    }
-    portion.closedUntil = clock.now() + closedMs;
+    return chain(limits.hit(callerNames.newAgents(keyId), newPerMinute, minuteMs, size), ({ ok }) => {
+      if (ok) {
+        portion.left = size;
+        portion.until = clock.now() + minuteMs;
+        return undefined;
+      }
+      if (size > 1) return this.#refill(portion, keyId, Math.floor(size / 2));
+      portion.closedUntil = clock.now() + closedMs;
+      return undefined;
+    });
+  }
+
+  get #portionSize(): number {
+    return Math.max(1, Math.floor(this.#parts.newPerMinute / 200));
   }
 
   #thisHour(): number {

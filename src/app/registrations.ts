@@ -8,6 +8,7 @@ import { notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { KeyPrincipal, Principal } from '../domain/principal.ts';
+import { canLoad } from '../domain/vocabulary.ts';
 import type { RegistrationPatch } from '../ports/agents.ts';
 import { requireRole } from './access.ts';
 import { actingAgent } from './acting-agent.ts';
@@ -33,8 +34,11 @@ export interface StatusStart {
   readonly after: StatusPlace | null;
 }
 
+/** An open stream; `cannotLoad`: it is given a document of the vocabulary that its agent does not speak. */
+export type StatusView = StatusEntry & { readonly cannotLoad: boolean };
+
 export interface StatusPage {
-  readonly entries: readonly StatusEntry[];
+  readonly entries: readonly StatusView[];
   /** Where the next page begins; null: nothing is left. */
   readonly next: StatusStart | null;
 }
@@ -90,6 +94,22 @@ export function createRegistrations(ports: Ports): Registrations {
     return { registration, resolution: resolve(await rulesOf(tenantId), registration) };
   }
 
+  async function judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly StatusView[]> {
+    const asked = entries.flatMap(({ agentId, documentKind = null }) =>
+      documentKind === null ? [] : [agentId],
+    );
+    const known = asked.length === 0 ? [] : await agents.vocabularies(tenantId, [...new Set(asked)]);
+    const spoken = new Map(known.map((one) => [one.agentId, one]));
+    return entries.map((entry) => {
+      const agent = spoken.get(entry.agentId);
+      const isGiven = entry.bundleName !== null || agent?.lastApi === 'console';
+      return {
+        ...entry,
+        cannotLoad: agent !== undefined && isGiven && !canLoad(agent, entry.documentKind ?? null),
+      };
+    });
+  }
+
   return {
     async list({ tenantId }, page) {
       const [{ items, more }, rules, leftOut] = await Promise.all([
@@ -142,7 +162,7 @@ export function createRegistrations(ports: Ports): Registrations {
         next = page.next === null ? null : { env, after: page.next };
         if (next !== null) break;
       }
-      return { entries, next };
+      return { entries: await judged(tenantId, entries), next };
     },
 
     async report(principal, { bundleName, policyVersion }) {

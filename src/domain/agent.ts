@@ -1,10 +1,11 @@
 // Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
 import type { AgentManifest } from './event.ts';
 import type { Env } from './ids.ts';
+import type { AgentVocabulary } from './vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
 
-export interface Registration {
+export interface Registration extends AgentVocabulary {
   readonly id: string;
   readonly tenantId: string;
   readonly agentId: string;
@@ -57,8 +58,6 @@ export interface AssignmentRule {
 
 /** How the frames of a stream travel. */
 export type StreamTransport = 'sse' | 'websocket';
-/** Whose routes a stream belongs to: the API that it was opened on. */
-export type StreamApi = 'console' | 'hosted';
 
 export type DriftStatus = 'current' | 'drift' | 'unknown';
 

@@ -1,5 +1,6 @@
 // Bundle versions and deployments: records as the store keeps them.
 import type { Env } from './ids.ts';
+import type { DocumentKind } from './library.ts';
 
 /** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */
 export interface BundleVersion {
@@ -70,6 +71,8 @@ export interface Deployment {
   readonly forced: boolean;
   /** Why, as who deployed it said; null when nothing was said. */
   readonly reason: string | null;
+  /** The vocabulary of its document; null when agents of both load it, and from older versions of the hub. */
+  readonly documentKind: DocumentKind | null;
 }
 
 /** The sequence of a deployment made at `now` after one with sequence `last` (0: the first). */

@@ -3,6 +3,7 @@
 import type { AgentScope } from './agent-scope.ts';
 import type { KeyHolder } from './caller-name.ts';
 import type { Env } from './ids.ts';
+import type { AgentApi } from './vocabulary.ts';
 
 /** What a principal may do. `agent`: what an API key may. An admin is an operator and a viewer as well. */
 export type Role = 'agent' | 'viewer' | 'operator' | 'admin';
@@ -41,6 +42,8 @@ export interface Principal extends AgentScope {
 export interface KeyPrincipal extends Principal, KeyHolder {
   readonly env: Env;
   readonly agentId: string | null;
+  /** The API that it uses. */
+  readonly api: AgentApi;
 }
 
 /** The name that records and frames show: an e-mail address, a key's prefix, or `system:<name>`. */

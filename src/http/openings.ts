@@ -14,13 +14,15 @@ const maxWaitMs = 30_000;
 /** Opens a stream when it is the caller's turn. @throws HubError overloaded after 30 s, or what `open` throws */
 export type Openings = <T>(caller: Caller, open: () => Promise<T>) => Promise<T>;
 
+export const tooManyOpenings = (): HubError =>
+  new HubError('overloaded', 'Too many streams open at once. Try again shortly.', { retryAfter: 1 });
+
 export function createOpenings(clock: Clock): Openings {
   const ofTenant = createSemaphores({
     max: maxAtOnce,
     maxWaiting,
     maxWait: { ms: maxWaitMs, clock },
-    refusal: () =>
-      new HubError('overloaded', 'Too many streams open at once. Try again shortly.', { retryAfter: 1 }),
+    refusal: tooManyOpenings,
   });
   return (caller, open) => ('tenantId' in caller ? ofTenant(caller.tenantId, open) : open());
 }

@@ -94,6 +94,8 @@ export interface Pipeline {
   networkOf(raw: Pick<RawRequest, 'remote' | 'headers'>): string;
   /** The most bytes the body of this request may have. */
   bodyLimit(method: string, path: string): number;
+  /** Whether it asks for a live stream, so that thousands like it may come in one moment. */
+  isOpening(raw: Pick<RawRequest, 'method' | 'path'>): boolean;
   /** Never rejects, but with TransportGone when the client left before its body was read. */
   handle(raw: RawRequest): Promise<RawResponse>;
 }
@@ -117,10 +119,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   // Encoded once: every answer sends these bytes.
   const openApi = Buffer.from(options.openApi);
   const routeNames = new Map<Route, string>();
+  const streamPaths = new Set<string>();
   for (const route of router.routes) {
     const { name, declaration } = route;
     routeNames.set(route, `${declaration.method} ${declaration.path}`);
-    if (!serve[name] && !isStream(declaration)) throw new Error(`the route ${name} has no handler`);
+    if (serve[name]) continue;
+    if (!isStream(declaration)) throw new Error(`the route ${name} has no handler`);
+    streamPaths.add(declaration.path);
   }
 
   /** @throws HubError at once, or later */
@@ -285,6 +290,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       }
       return defaultBody;
     },
+
+    isOpening: ({ method, path }) => method === 'GET' && streamPaths.has(path),
 
     async handle(raw) {
       const seen: Seen = {

@@ -9,6 +9,7 @@ import type {
 } from '../domain/agent.ts';
 import type { AgentManifest } from '../domain/event.ts';
 import type { Env } from '../domain/ids.ts';
+import type { AgentApi, AgentVocabulary, SeenOn } from '../domain/vocabulary.ts';
 import type { Page } from './page.ts';
 
 /** Absent: stays as it is. */
@@ -33,12 +34,38 @@ export interface AgentStore {
    * Sets last env and last seen (never backwards) of a registration that lives.
    * @param newId the id of the registration that is made when there is none; a retired one comes back under its own.
    *   Null: neither happens
+   * @param on the API that it was seen on; absent: what is known of that stays
    */
-  seen(tenantId: string, agentId: string, env: Env, now: number, newId: string | null): Promise<SeenAgent>;
+  seen(
+    tenantId: string,
+    agentId: string,
+    env: Env,
+    now: number,
+    newId: string | null,
+    on?: SeenOn,
+  ): Promise<SeenAgent>;
   /** Retired ones, too. */
   get(tenantId: string, agentId: string): Promise<Registration | null>;
   /** Those that live, by agent id; `after`: those behind this one. */
   list(tenantId: string, page: AgentPageRequest): Promise<Page<Registration>>;
+  /**
+   * Those that live, were last seen in this environment on this API, and did not say that they load documents of either
+   * vocabulary, by agent id and without their manifests.
+   */
+  lastOn(
+    tenantId: string,
+    query: {
+      readonly env: Env;
+      readonly api: AgentApi;
+      readonly limit: number;
+      readonly after: string | null;
+    },
+  ): Promise<Page<RegistrationSummary>>;
+  /** What those of these agents speak that are registered. At most some thousand agents. */
+  vocabularies(
+    tenantId: string,
+    agentIds: readonly string[],
+  ): Promise<readonly (AgentVocabulary & { readonly agentId: string })[]>;
   /** Those that live, without their manifests. */
   find(tenantId: string, query: AgentQuery): Promise<Page<RegistrationSummary>>;
   update(tenantId: string, agentId: string, patch: RegistrationPatch): Promise<Registration | null>;

@@ -121,6 +121,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       resumes: false,
       audience: agentsOf(hub.tenantId, 'production'),
       skips: null,
+      loadsAny: false,
     };
     return { stream: new AgentStream(edge, { ...asked, ...own }), follows: null as string | null };
   });

@@ -62,6 +62,19 @@ it('registers no more agents of a tenant than may live, though they come at once
   expect(await agents.count('t1')).toBe(10);
 });
 
+it('looks again what other nodes registered before it lets in many', async () => {
+  const one = await aRegistrar({ maxLive: 300 });
+  const other = await aRegistrar({ maxLive: 300, agents: one.agents, clock: one.clock });
+  for (let i = 0; i < 100; i++) {
+    await one.bringAll(`a${i}-`, 2);
+    await other.bringAll(`b${i}-`, 2);
+  }
+  const count = await one.agents.count('t1');
+  expect(count).toBeGreaterThanOrEqual(300);
+  // A hundredth of the cap for each node.
+  expect(count).toBeLessThanOrEqual(306);
+});
+
 it('counts those that come back from retirement as new', async () => {
   const { agents, clock, bring, bringAll } = await aRegistrar({ newPerMinute: 3 });
   expect(await bringAll('a', 3)).toBe(3);

@@ -36,6 +36,8 @@ export function agentsContract(name: string, open: Open): void {
         lastSeenAt: t0,
         createdAt: t0,
         retiredAt: null,
+        lastApi: null,
+        loadsAny: false,
       });
       expect(ids).toContain(stored?.id);
       expect(made.every(({ registration }) => registration?.id === stored?.id)).toBe(true);

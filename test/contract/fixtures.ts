@@ -222,6 +222,7 @@ export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
     createdAt: t0,
     forced: false,
     reason: null,
+    documentKind: 'bundle',
     ...over,
   };
 };

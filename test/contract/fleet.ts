@@ -1,5 +1,7 @@
-// What every store promises of the sorted list of registrations (ports/agents: find).
+// What every store promises of the sorted list of registrations (ports/agents: find), and of what agents speak
+// (vocabularies, lastOn).
 import { describe, expect, it } from 'vitest';
+import type { SeenOn } from '../../src/domain/vocabulary.ts';
 import type { AgentQuery } from '../../src/ports/agents.ts';
 import { hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -57,6 +59,55 @@ export function fleetContract(name: string, open: Open): void {
         })
       ).items;
       expect(first).toMatchObject({ displayName: 'E %_ Mailer', tags: { team: 'x' }, lastEnv: 'production' });
+    });
+
+    it('keeps on which API an agent was last seen, and what it said that it loads', async () => {
+      const { agents } = shared.get();
+      const tenantId = uuid();
+      const spoken = async (agentId = 'a') => {
+        const [found] = await agents.vocabularies(tenantId, [agentId]);
+        return found && [found.lastApi, found.loadsAny];
+      };
+      const seen = (at: number, on?: SeenOn) => agents.seen(tenantId, 'a', 'production', t0 + at, uuid(), on);
+      await seen(1);
+      expect(await spoken()).toEqual([null, false]);
+      expect((await seen(2, { api: 'hosted', loadsAny: true })).registration).toMatchObject({
+        lastApi: 'hosted',
+        loadsAny: true,
+      });
+      await seen(3, { api: 'console' });
+      expect(await spoken()).toEqual(['console', true]);
+      await seen(4);
+      expect(await spoken()).toEqual(['console', true]);
+      await seen(1, { api: 'hosted', loadsAny: false });
+      expect(await spoken()).toEqual(['console', true]);
+      await seen(5, { api: 'console', loadsAny: false });
+      expect(await spoken()).toEqual(['console', false]);
+      await agents.seen(tenantId, 'b', 'production', t0, uuid(), { api: 'hosted', loadsAny: true });
+      expect(await agents.get(tenantId, 'b')).toMatchObject({ lastApi: 'hosted', loadsAny: true });
+      expect(await agents.vocabularies(uuid(), ['a'])).toEqual([]);
+      expect(await spoken('unknown')).toBeUndefined();
+    });
+
+    it('finds who was last seen in an environment on one API, by agent id', async () => {
+      const { agents } = shared.get();
+      const tenantId = uuid();
+      const on = { api: 'console' } as const;
+      for (const id of ['c', 'a', 'b']) await agents.seen(tenantId, id, 'production', t0, uuid(), on);
+      await agents.seen(tenantId, 'elsewhere', 'staging', t0, uuid(), on);
+      await agents.seen(tenantId, 'hosted', 'production', t0, uuid(), { api: 'hosted' });
+      await agents.seen(tenantId, 'any', 'production', t0, uuid(), { ...on, loadsAny: true });
+      await agents.seen(tenantId, 'unsaid', 'production', t0, uuid());
+      await agents.seen(uuid(), 'stranger', 'production', t0, uuid(), on);
+      const page = async (limit: number, after: string | null) => {
+        const query = { env: 'production', api: 'console', limit, after } as const;
+        const { items, more } = await agents.lastOn(tenantId, query);
+        return [items.map(({ agentId }) => agentId), more];
+      };
+      expect(await page(2, null)).toEqual([['a', 'b'], true]);
+      expect(await page(2, 'b')).toEqual([['c'], false]);
+      await agents.retire(t0 + 1, t0 + 2, 100_000);
+      expect(await page(9, null)).toEqual([[], false]);
     });
   });
 }

@@ -43,10 +43,10 @@ describe('an agent', () => {
     const table = page.getByRole('table', { name: 'streams of an agent' });
     const sse = table.getByRole('row').filter({ hasText: 'SSE' });
     await sse.getByText('shop (asked for)').waitFor();
-    await sse.getByText('/v1', { exact: true }).waitFor();
+    await sse.getByText('SSE, /v1', { exact: true }).waitFor();
     const other = table.getByRole('row').filter({ hasText: 'WebSocket' });
-    await other.getByText('all of its environment').waitFor();
-    await other.getByText('/api/v1', { exact: true }).waitFor();
+    await other.getByText('everything').waitFor();
+    await other.getByText('WebSocket, /api/v1', { exact: true }).waitFor();
     expect(await table.getByRole('columnheader', { name: 'Node' }).count()).toBe(1);
     await accessible(page);
     // The second stream of an agent that stays is not told of: the page looks by itself.

@@ -34,6 +34,26 @@ it('every page and panel fits 360 px', { timeout: 120_000 }, async () => {
   await seen.context.close();
 });
 
+it('has room for a finger on every button of the top bar, which stand beside each other', async () => {
+  const seen = await view(hub.url, { cookie, width: 360, height: 740 });
+  const { page } = seen;
+  await page.goto('/dashboard/');
+  const bar = page.getByRole('banner');
+  await bar.getByText('Live', { exact: true }).waitFor();
+  let end = 0;
+  for (const one of await bar.locator('select, .live, button:visible').all()) {
+    const { x = 0, width = 0, height = 0 } = (await one.boundingBox()) ?? {};
+    expect(x).toBeGreaterThanOrEqual(end);
+    end = x + width;
+    if ((await one.getAttribute('role')) === 'status') continue;
+    expect(width).toBeGreaterThanOrEqual(44);
+    expect(height).toBeGreaterThanOrEqual(44);
+  }
+  expect(end).toBeLessThanOrEqual(360);
+  noFaults(seen);
+  await seen.context.close();
+});
+
 it('shows rows as cards, which are ordered by a choice and opened anywhere', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740 });
   const { page } = seen;

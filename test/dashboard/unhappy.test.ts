@@ -150,6 +150,34 @@ describe('deploys', { timeout: 60_000 }, () => {
   });
 });
 
+describe('slow answers', { timeout: 60_000 }, () => {
+  it('leave the shape of what comes, and the other pages; what was asked for is shown when it is there', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await page.route(/\/api\/v1\/contracts\?/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('heading', { name: 'Contracts', level: 1 }).waitFor();
+    await page.locator('.skeleton').first().waitFor();
+    await accessible(page);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('table', { name: 'keys' }).waitFor();
+    await page.goBack();
+    await page.locator('.skeleton').first().waitFor();
+    letGo();
+    await page.getByRole('button', { name: 'no-secrets' }).waitFor();
+    expect(await page.locator('.skeleton').count()).toBe(0);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
 describe('a table of 10,000 rows', { timeout: 60_000 }, () => {
   it('draws only what is seen, to its end', async () => {
     const events = Array.from({ length: 10_000 }, (_, n) => ({

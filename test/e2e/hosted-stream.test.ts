@@ -299,3 +299,35 @@ it('takes the one document that an agent fetched for what it is to run, as its s
   await expect.poll(drift).toBe('current');
   again.close();
 });
+
+it('names an agent of the console API that a ruleset is given to, and says so in its status', async () => {
+  const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'other-words' };
+  const stream = await SseClient.open(`${hub.url}/api/v1/stream?env=production&bundle_name=words`, headers);
+  expect(stream.status).toBe(200);
+  const library = await SseClient.open(`${hub.url}/api/v1/stream?bundle_name=words&documents=any`, {
+    ...headers,
+    'X-Service-Agent-Id': 'either-words',
+  });
+  expect(library.status).toBe(200);
+  const response = await fetch(`${hub.url}/v1/rulesets/words`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/x-yaml' },
+    body: ruleset('words'),
+  });
+  const { warnings } = (await response.json()) as { warnings: { code: string; message: string }[] };
+  const [warning] = warnings.filter(({ code }) => code === 'other-vocabulary');
+  expect(warning?.message).toMatch(/last seen on \/api\/v1 .*: [^:]*other-words/);
+  expect(warning?.message).not.toContain('either-words');
+  // It is told of the document all the same, as it is: nothing is translated.
+  expect((await stream.next('contract_update')).data.bundle_name).toBe('words');
+  const listed = await hub.call('GET', '/api/v1/agents?search=-words', { cookie });
+  expect(listed.body).toMatchObject([
+    { agent_id: 'either-words', last_api: 'console', cannot_load: false },
+    { agent_id: 'other-words', last_api: 'console', cannot_load: true },
+  ]);
+  const as = { headers: { Authorization: `Bearer ${token}` } };
+  const shown = await hub.call('GET', '/v1/agents/other-words', as);
+  expect(shown.body.agent).toMatchObject({ last_api: 'console', cannot_load: true });
+  stream.close();
+  library.close();
+});

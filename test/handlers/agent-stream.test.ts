@@ -35,6 +35,7 @@ it('says until its environment has it that the agent is assigned anew, although 
       resumes: false,
       audience: agentsOf('t1', 'production'),
       skips: null,
+      loadsAny: false,
     },
   );
   await expect(stream.announce('old')).rejects.toThrow('away');

@@ -50,6 +50,8 @@ it('show an agent that runs what is deployed, and then an older version', async 
     policy_version: revisionHash,
     version: 1,
     status: 'current',
+    last_api: 'console',
+    cannot_load: false,
     connected: true,
     streams: 1,
     coverage: null,

@@ -9,6 +9,7 @@ import { auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
 import { eventMarks, eventUsage } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
+import { vocabulary } from './vocabulary.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -306,6 +307,7 @@ const migrations: readonly string[] = [
   idempotencyTable,
   approvalNames,
   documentKind,
+  vocabulary,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

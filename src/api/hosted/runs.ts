@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { healthStatuses } from '../../domain/agent-health.ts';
 import { runStatuses } from '../../domain/run.ts';
-import { driftStatus } from '../agents.ts';
+import { agentApi, driftStatus } from '../agents.ts';
 import { instant, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
@@ -97,6 +97,10 @@ export const hostedAgent = z.object({
   policy_version: name.nullable(),
   ...rulesetFields,
   drift: driftStatus,
+  /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
+  last_api: agentApi.nullable(),
+  /** It is given a document of the vocabulary that it does not load, and keeps the one in use. */
+  cannot_load: z.boolean(),
   tags: z.record(z.string(), z.string()),
   open_runs: count,
   pending_approvals: count,

@@ -22,6 +22,8 @@ export const hostedStreamRoutes = routes({
       env: z.string().max(255).optional(),
       bundle_name: z.string().max(255).optional(),
       policy_version: z.string().max(255).optional(),
+      /** `any` when the client loads bundles of contracts and rulesets alike; anything else is ignored. */
+      documents: z.string().max(255).optional(),
       /** Only decision events of this session. */
       session_id: z.string().max(255).optional(),
       /** JSON text of an object of at most 64 texts: names of 128 characters, values of 256. Anything else: 422. */

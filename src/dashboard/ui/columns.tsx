@@ -14,6 +14,15 @@ export const nameColumn: Made<string> = (key, label, of, width = 1) => ({
   cell: (row) => <Name text={of(row)} />,
 });
 
+/** What people wrote for people, and their own names. */
+export const proseColumn: Made<string> = (key, label, of, width = 1) => ({
+  key,
+  label,
+  width,
+  sort: of,
+  cell: (row) => <Name mono={false} text={of(row)} />,
+});
+
 export const verdictColumn: Made<string> = (key, label, of, width = 1) => ({
   key,
   label,

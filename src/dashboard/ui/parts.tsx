@@ -161,10 +161,17 @@ export function Data({
 }
 
 /** The same in one line, cut by its column; the whole text is in the title. */
-export const Name = ({ text }: { readonly text: string }): JSX.Element => {
+export const Name = ({
+  text,
+  mono = true,
+}: {
+  readonly text: string;
+  /** False for what people wrote for people, and for their own names. */
+  readonly mono?: boolean;
+}): JSX.Element => {
   const shown = visible(text);
   return (
-    <bdi className="data one-line" title={middleCut(shown, 500)}>
+    <bdi className={`data one-line ${mono ? '' : 'data-prose'}`} title={middleCut(shown, 500)}>
       {middleCut(shown, 120)}
     </bdi>
   );

@@ -23,6 +23,8 @@ export interface TableProps<R> extends ModelProps<R> {
   readonly nameOf?: (row: R) => string;
   /** More rows are wanted: the last ones came into view, or they are sorted. Called again until it brings no more. */
   readonly onEnd?: () => void;
+  /** What one row is, as it is counted; default `row`. */
+  readonly row?: string;
   /** Stands in the bar above, before the choice of columns; absent: how many rows there are. */
   readonly bar?: ReactNode;
 }
@@ -48,7 +50,7 @@ function leastWidth({ label, width = 1 }: { readonly label: string; readonly wid
 }
 
 export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
-  const { name, columns, onOpen, chosen, nameOf, onSelect, onEnd, bar } = props;
+  const { name, columns, onOpen, chosen, nameOf, onSelect, onEnd, row: noun = 'row', bar } = props;
   const { compact } = usePrefs();
   const model = useModel(props);
   const shown = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
@@ -103,7 +105,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   return (
     <div className={`data-table ${cards ? 'as-cards' : ''}`}>
       <div className="table-bar">
-        {bar ?? <span className="muted">{counted(rows.length, 'row')}</span>}
+        {bar ?? <span className="muted">{counted(rows.length, noun)}</span>}
         <span className="grow" />
         <span className="table-tools">
           {cards && rows.length > 1 && <CardOrder columns={shown} model={model} />}

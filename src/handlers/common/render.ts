@@ -1,4 +1,5 @@
 // What both APIs show alike: times as ISO 8601 UTC, and what was found in a document.
+import type { UnableAgents } from '../../app/vocabularies.ts';
 import type { Finding } from '../../domain/finding.ts';
 
 /** Epoch milliseconds as ISO 8601 UTC with milliseconds. */
@@ -7,3 +8,51 @@ export const iso = (ms: number): string => new Date(ms).toISOString();
 export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
 export const renderFindings = (findings: readonly Finding[]) => findings.map((finding) => ({ ...finding }));
+
+/** What a document is called on each API, and who does not load it. */
+const documentWords = {
+  console: {
+    bundle: 'This bundle holds contracts, and agents of /v1 load rulesets alone',
+    ruleset: 'This bundle is a ruleset, and agents of /api/v1 load contracts alone',
+  },
+  hosted: {
+    bundle: 'This document is a bundle of contracts, and agents of /v1 load rulesets alone',
+    ruleset: 'This is a ruleset, and agents of /api/v1 load bundles of contracts alone',
+  },
+} as const;
+
+type Words = keyof typeof documentWords;
+
+/** Says which agents are given a document that they cannot load, in the words of one API. */
+export function unableText({ kind, count, isPartial, agentIds }: UnableAgents, words: Words): string {
+  const api = kind === 'bundle' ? '/v1' : '/api/v1';
+  const names = agentIds.join(', ') + (count > agentIds.length ? ', …' : '');
+  const who =
+    count === 1 && !isPartial
+      ? `An agent that is given it was last seen on ${api} and keeps`
+      : `${isPartial ? 'At least ' : ''}${count} agents that are given it were last seen on ${api} and keep`;
+  return `${documentWords[words][kind]}. ${who} the document in use: ${names}.`;
+}
+
+/** The same as a finding in the document, after the others. */
+export const renderFindingsFor = (
+  findings: readonly Finding[],
+  unable: UnableAgents | null,
+  words: Words,
+) => [
+  ...renderFindings(findings),
+  ...(unable === null
+    ? []
+    : [
+        {
+          severity: 'warning' as const,
+          code: 'other-vocabulary',
+          contract: null,
+          path: 'kind',
+          line: 1,
+          column: 1,
+          message: unableText(unable, words),
+          suggestion: 'a document of their own vocabulary, under a name that they are assigned',
+        },
+      ]),
+];

@@ -1,10 +1,9 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
-import type { StatusEntry } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
 import { type Caller, List } from '../../api/call.ts';
 import type { CoverageCounts } from '../../app/coverage.ts';
 import type { AgentStreamList, FleetAgent } from '../../app/fleet.ts';
-import type { RegistrationView, StatusStart } from '../../app/registrations.ts';
+import type { RegistrationView, StatusStart, StatusView } from '../../app/registrations.ts';
 import type { AgentOrder } from '../../domain/agent.ts';
 import { dayMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
@@ -12,7 +11,7 @@ import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { AgentPlace } from '../../ports/agents.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
-import { iso, isoOrNull } from '../common/render.ts';
+import { iso, isoOrNull, unableText } from '../common/render.ts';
 import { renderCounts } from './coverage.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
@@ -99,13 +98,27 @@ export const agents: Handlers<typeof agentRoutes> = {
       tags: body.tags === null ? {} : body.tags,
       bundleName: body.bundle_name === undefined ? undefined : body.bundle_name || null,
     });
-    return render(await app.registrations.update(principalOf(caller), params.agent_id, patch));
+    const changed = render(await app.registrations.update(principalOf(caller), params.agent_id, patch));
+    return { ...changed, ...(await warningsOf(app, caller.tenantId, [params.agent_id], body.bundle_name)) };
   },
 
   bulkAssign: async ({ app }, { body }, caller) => ({
     updated: await app.registrations.assign(principalOf(caller), body.agent_ids, body.bundle_name || null),
+    ...(await warningsOf(app, caller.tenantId, body.agent_ids, body.bundle_name)),
   }),
 };
+
+/** Which of these agents cannot load what they were assigned just now. */
+async function warningsOf(
+  { vocabularies }: Pick<Hub['app'], 'vocabularies'>,
+  tenantId: string,
+  agentIds: readonly string[],
+  bundleName: string | null | undefined,
+): Promise<{ readonly warnings?: string[] }> {
+  if (!bundleName) return {};
+  const unable = await vocabularies.ofAgents(tenantId, agentIds, bundleName);
+  return unable.length === 0 ? {} : { warnings: unable.map((one) => unableText(one, 'console')) };
+}
 
 /** Takes an agent's report, over a route or a socket. */
 export async function reportVersion(
@@ -119,12 +132,13 @@ export async function reportVersion(
   return { agent_id: agentId, bundle_name: bundleName, policy_version: policyVersion };
 }
 
-const renderStatus = (entry: StatusEntry) => ({
+const renderStatus = (entry: StatusView) => ({
   agent_id: entry.agentId,
   env: entry.env,
   bundle_name: entry.bundleName,
   policy_version: entry.policyVersion,
   status: entry.status,
+  ...(entry.cannotLoad ? { cannot_load: true as const } : {}),
   connected_at: iso(entry.connectedAt),
 });
 
@@ -142,7 +156,7 @@ const renderStream = (stream: AgentStreamList['streams'][number], isAdmin: boole
 
 const renderCoverage = (counts: CoverageCounts | undefined) => (counts ? renderCounts(counts) : null);
 
-const renderFleetAgent = ({ registration, env, resolution, state, version }: FleetAgent) => ({
+const renderFleetAgent = ({ registration, env, resolution, state, cannotLoad, version }: FleetAgent) => ({
   agent_id: registration.agentId,
   display_name: registration.displayName,
   tags: { ...registration.tags },
@@ -154,6 +168,8 @@ const renderFleetAgent = ({ registration, env, resolution, state, version }: Fle
   policy_version: state?.policyVersion ?? null,
   version,
   status: state?.status ?? ('unknown' as const),
+  last_api: registration.lastApi,
+  cannot_load: cannotLoad,
   connected: (state?.streams ?? 0) > 0,
   streams: state?.streams ?? 0,
   connected_at: isoOrNull(state?.connectedAt ?? null),

@@ -6,7 +6,7 @@ import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
-import { iso, isoOrNull, renderFindings } from '../common/render.ts';
+import { iso, isoOrNull, renderFindings, renderFindingsFor } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
 
@@ -100,7 +100,8 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       params.version,
       { force: query.force, reason: body.reason || null },
     );
-    return { ...renderDeployment(deployment), warnings: renderFindings(warnings) };
+    const unable = await app.vocabularies.ofDeployment(deployment);
+    return { ...renderDeployment(deployment), warnings: renderFindingsFor(warnings, unable, 'console') };
   },
 
   async deleteBundle({ app }, { params }, caller) {

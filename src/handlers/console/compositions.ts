@@ -4,7 +4,7 @@ import type { CompositionView } from '../../app/compositions.ts';
 import { HubError } from '../../domain/error.ts';
 import type { CompositionSummary } from '../../ports/library.ts';
 import type { Handlers } from '../common/hub.ts';
-import { iso, renderFindings } from '../common/render.ts';
+import { iso, renderFindings, renderFindingsFor } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
 
@@ -111,13 +111,14 @@ export const compositions: Handlers<typeof compositionRoutes> = {
     );
     const [deployment] = deployments;
     if (!deployment) throw new HubError('internal', 'The deployment was not made.');
+    const unable = await app.vocabularies.ofDeployment(deployment);
     return {
       bundle_name: version.name,
       bundle_version: version.version,
       contracts_assembled: assembly.contracts.map(({ entries: _entries, ...contract }) => contract),
       deployment_id: deployment.id,
       forced: deployment.forced,
-      warnings: renderFindings(warnings),
+      warnings: renderFindingsFor(warnings, unable, 'console'),
     };
   },
 };

@@ -29,4 +29,5 @@ export const keyPrincipalOf = (caller: Extract<Caller, { kind: 'key' }>): KeyPri
   agentPattern: caller.agentPattern,
   keyId: caller.keyId,
   network: caller.network,
+  api: 'console',
 });

@@ -3,8 +3,8 @@ import type { ruleRoutes } from '../../api/rules.ts';
 import type { AssignmentRule } from '../../domain/agent.ts';
 import { isEnv } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
+import { iso, unableText } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
 
@@ -24,7 +24,7 @@ export const rules: Handlers<typeof ruleRoutes> = {
       bundleName: body.bundle_name,
       env: body.env,
     });
-    return render(rule);
+    return { ...render(rule), ...(await warningsOf(app, caller.tenantId, rule)) };
   },
 
   async updateRule({ app }, { params, body }, caller) {
@@ -35,7 +35,8 @@ export const rules: Handlers<typeof ruleRoutes> = {
       bundleName: body.bundle_name,
       env: body.env,
     });
-    return render(await app.assignmentRules.update(principalOf(caller), params.rule_id, patch));
+    const rule = await app.assignmentRules.update(principalOf(caller), params.rule_id, patch);
+    return { ...render(rule), ...(await warningsOf(app, caller.tenantId, rule)) };
   },
 
   async deleteRule({ app }, { params }, caller) {
@@ -55,6 +56,15 @@ export const rules: Handlers<typeof ruleRoutes> = {
     };
   },
 };
+
+async function warningsOf(
+  { vocabularies }: Pick<Hub['app'], 'vocabularies'>,
+  tenantId: string,
+  { env, bundleName }: AssignmentRule,
+): Promise<{ readonly warnings?: string[] }> {
+  const unable = await vocabularies.ofRule(tenantId, env, bundleName);
+  return unable === null ? {} : { warnings: [unableText(unable, 'console')] };
+}
 
 const render = (rule: AssignmentRule) => ({
   id: rule.id,

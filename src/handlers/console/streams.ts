@@ -135,6 +135,7 @@ function admitAgent(
     keyId,
     transport: query.transport ?? 'sse',
     api: hosted ? 'hosted' : 'console',
+    loadsAny: query.documents === 'any',
     requested,
     policyVersion,
     tags,

@@ -41,4 +41,5 @@ export const keyPrincipalOf = (caller: HostedKey, env: Env = 'production'): KeyP
   agentPattern: caller.agentPattern,
   keyId: caller.keyId,
   network: caller.network,
+  api: 'hosted',
 });

@@ -7,7 +7,7 @@ import type { RulesetVersion } from '../../app/rulesets.ts';
 import type { Deployment } from '../../domain/deployment.ts';
 import { HubError, notFound } from '../../domain/error.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
-import { renderFindings } from '../common/render.ts';
+import { renderFindingsFor } from '../common/render.ts';
 import { envChanged, envRead } from './environment.ts';
 import { pageOf } from './pages.ts';
 import { principalOf } from './principal.ts';
@@ -57,8 +57,10 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       match: tagsOf(request.header('if-match')),
       noneMatch: tagsOf(request.header('if-none-match')),
     });
+    const made = found.deployments.find(({ env }) => query.deploy === 'true' && env === query.env);
+    const unable = made ? await hub.app.vocabularies.ofDeployment(made) : null;
     return new Reply(
-      { ...record(hub, found), created, warnings: renderFindings(warnings) },
+      { ...record(hub, found), created, warnings: renderFindingsFor(warnings, unable, 'hosted') },
       { status: created ? 201 : 200, headers: { ETag: tagOf(found.bundle.revisionHash) } },
     );
   },
@@ -86,6 +88,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       params.version,
       { force: query.force, reason: query.reason || null },
     );
+    const unable = await app.vocabularies.ofDeployment(deployment);
     return {
       name: deployment.bundleName,
       version: deployment.version,
@@ -96,7 +99,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       deployed_by: deployment.deployedBy,
       forced: deployment.forced,
       reason: deployment.reason,
-      warnings: renderFindings(warnings),
+      warnings: renderFindingsFor(warnings, unable, 'hosted'),
     };
   },
 

@@ -164,7 +164,7 @@ export function renderRun({ run, status, ruleset }: RunView) {
   };
 }
 
-function renderAgent({ registration, env, state, ruleset, lastEventAt, health }: AgentView) {
+function renderAgent({ registration, env, state, cannotLoad, ruleset, lastEventAt, health }: AgentView) {
   return {
     id: registration.agentId,
     first_seen_at: micros(registration.createdAt),
@@ -176,6 +176,8 @@ function renderAgent({ registration, env, state, ruleset, lastEventAt, health }:
     ruleset_name: ruleset?.name ?? state?.bundleName ?? null,
     ruleset_version: ruleset?.version ?? state?.version ?? null,
     drift: state?.status ?? 'unknown',
+    last_api: registration.lastApi,
+    cannot_load: cannotLoad,
     tags: { ...registration.tags },
     open_runs: health.openRuns,
     pending_approvals: health.pendingApprovals,

@@ -9,7 +9,10 @@ export const maxWaitingBytes = 256 * 1024;
 const writeBytes = 64 * 1024;
 
 export class Backlog {
-  readonly #pieces = new Map<string | number, Piece>();
+  /** The piece when there is only one, as in nearly every stream that is opened; null: see the map. */
+  #only: Piece | null = null;
+  /** Made for the second piece. */
+  #several: Map<string | number, Piece> | null = null;
   #count = 0;
   #bytes = 0;
 
@@ -18,42 +21,61 @@ export class Backlog {
    * always fits.
    */
   add(piece: Piece, codec: Codec, max: number = maxWaitingBytes): boolean {
-    if (piece.key !== null) {
-      // Deleted first, so that it moves to the end: ids must rise.
-      this.#pieces.delete(piece.key);
-      this.#pieces.set(piece.key, piece);
+    const size = piece.key === null ? piece.size(codec) : 0;
+    if (size > 0 && this.#bytes > 0 && this.#bytes + size > max) return false;
+    this.#bytes += size;
+    if (this.empty) {
+      this.#only = piece;
       return true;
     }
-    const size = piece.size(codec);
-    if (this.#bytes > 0 && this.#bytes + size > max) return false;
-    this.#bytes += size;
-    this.#pieces.set(this.#count++, piece);
+    const pieces = this.#map();
+    // Deleted first, so that it moves to the end: ids must rise.
+    if (piece.key !== null) pieces.delete(piece.key);
+    pieces.set(piece.key ?? this.#count++, piece);
     return true;
   }
 
+  #map(): Map<string | number, Piece> {
+    this.#several ??= new Map();
+    if (this.#only) this.#several.set(this.#only.key ?? this.#count++, this.#only);
+    this.#only = null;
+    return this.#several;
+  }
+
   get empty(): boolean {
-    return this.#pieces.size === 0;
+    return this.#only === null && (this.#several === null || this.#several.size === 0);
   }
 
   /** Everything, oldest first. */
   pieces(): readonly Piece[] {
-    return [...this.#pieces.values()];
+    return this.#only ? [this.#only] : [...(this.#several?.values() ?? [])];
   }
 
   /** Takes out the bytes of the next write: one WebSocket message, or some SSE frames in one buffer. */
   next(codec: Codec): Uint8Array | string {
+    const only = this.#only;
+    if (only) {
+      this.#only = null;
+      const bytes = only.bytes(codec);
+      if (only.key === null) this.#bytes -= bytes.length;
+      return bytes;
+    }
+    return this.#nextOf(this.#map(), codec);
+  }
+
+  #nextOf(pieces: Map<string | number, Piece>, codec: Codec): Uint8Array | string {
     const taken: Uint8Array[] = [];
     let size = 0;
-    for (const [key, piece] of this.#pieces) {
+    for (const [key, piece] of pieces) {
       const bytes = piece.bytes(codec);
       if (size > 0 && size + bytes.length > writeBytes) break;
-      this.#pieces.delete(key);
+      pieces.delete(key);
       if (typeof key === 'number') this.#bytes -= bytes.length;
       if (codec !== 'sse' || typeof bytes === 'string') return bytes;
       taken.push(bytes);
       size += bytes.length;
     }
-    const [only] = taken;
-    return taken.length === 1 && only ? only : Buffer.concat(taken, size);
+    const [first] = taken;
+    return taken.length === 1 && first ? first : Buffer.concat(taken, size);
   }
 }

@@ -32,11 +32,45 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     return frames;
   }
 
-  return async (stream) => {
+  /** Nearly always one document, or nothing. */
+  function framesOf(catchUp: readonly Announcement[]): readonly EncodedFrame[] {
+    const [first] = catchUp;
+    return first && catchUp.length === 1 ? encoded(first) : catchUp.flatMap(encoded);
+  }
+
+  /** For a stream that missed nothing, and that nothing reaches meanwhile: nearly all of a fleet that comes back. */
+  async function first(stream: Stream): Promise<void> {
+    const { audience, head, place } = stream.feed;
+    const catchUp = await stream.admitted.catchUp();
+    if (stream.ended) return;
+    const frames = framesOf(catchUp);
+    if (frames.length > 1 || stream.backlog) {
+      await whole(stream, { head, place }, catchUp);
+      return;
+    }
+    const out = new Backlog();
+    const [frame] = frames;
+    if (frame?.frame.audience === audience && !stream.admitted.skips?.(frame.frame, stream.bundleName)) {
+      const piece = frame.placedAt(ownPosition(head, 1), place);
+      stream.follow(piece);
+      out.add(piece, stream.codec, Number.POSITIVE_INFINITY);
+    }
+    stream.joined(out, null);
+  }
+
+  /**
+   * @param at how far its feed was when it began to join
+   * @param told what it must get at once, where that is known; otherwise it is asked for
+   */
+  async function whole(
+    stream: Stream,
+    at: Pick<Stream['feed'], 'head' | 'place'>,
+    told: readonly Announcement[] | null,
+  ): Promise<void> {
     const { codec, feed } = stream;
-    let head = feed.head;
+    let head = at.head;
     // Events of before this are told by `stream.missed`, or not at all; later ones wait in the backlog.
-    const place = stream.missed?.place ?? feed.place;
+    const place = stream.missed?.place ?? at.place;
     const isEventPlaceUnknown = stream.lastEventId !== null && stream.missed === null && place !== null;
     const { replay, resync } = stream.lastEventId === null ? nothingMissed : await missed(stream, broadcast);
     if (stream.ended) return;
@@ -62,9 +96,9 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     for (const frame of replay) if (stream.concerns(frame)) add(place === null ? frame : frame.after(place));
     const lost = resync ?? (isEventPlaceUnknown ? 'position_unknown' : null);
     if (lost) add(own(new EncodedFrame(api.resync(feed.audience, lost))));
-    const catchUp = await stream.admitted.catchUp();
+    const catchUp = told ?? (await stream.admitted.catchUp());
     if (stream.ended) return;
-    for (const frame of catchUp.flatMap(encoded)) {
+    for (const frame of framesOf(catchUp)) {
       if (frame.frame.audience !== feed.audience) continue;
       if (stream.admitted.skips?.(frame.frame, stream.bundleName)) continue;
       const piece = own(frame);
@@ -82,7 +116,12 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     }
     if (stream.missed) stream.missed.position = k > 0 ? ownPosition(head, k) : head;
     stream.joined(out, newest?.position ?? null);
-  };
+  }
+
+  return (stream) =>
+    stream.lastEventId === null && stream.missed === null
+      ? first(stream)
+      : whole(stream, { head: stream.feed.head, place: stream.feed.place }, null);
 }
 
 /** Bytes that are written at once to a client that catches up. */

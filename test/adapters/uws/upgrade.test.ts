@@ -16,6 +16,7 @@ async function greeting(text: string) {
   const pipeline: Pipeline = {
     budgets: createBudgets(),
     networkOf: () => 'here',
+    isOpening: () => true,
     bodyLimit: () => 0,
     async handle(raw) {
       await new Promise((resolve) => setImmediate(resolve));

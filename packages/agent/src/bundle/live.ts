@@ -169,6 +169,8 @@ export class LiveBundle<T> {
     const name = bundleName === null ? null : (this.#current?.bundleName ?? bundleName);
     return {
       env: hub.env,
+      // Bundles of contracts and rulesets alike.
+      documents: 'any',
       ...(name === null ? {} : { bundle_name: name }),
       ...(this.#current ? { policy_version: this.#current.policyVersion } : {}),
       ...(Object.keys(tags).length === 0 ? {} : { tags: JSON.stringify(tags) }),

@@ -72,6 +72,7 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
               </p>
               <Table<Tool>
                 name="tools of an agent"
+                row="tool"
                 sortAs="tools_sort"
                 rows={tools}
                 keyOf={(tool) => tool.tool_name}

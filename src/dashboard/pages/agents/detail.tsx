@@ -33,7 +33,7 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
     <Answer of={found} rows={8}>
       {(agent) => (
         <>
-          <h3>
+          <h3 className="panel-name">
             <Data text={agent.agent_id} />
           </h3>
           <p className="muted">
@@ -90,6 +90,7 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
                       'not connected'
                     )}
                   </span>
+                  {one.cannot_load && <p>{unableSentence(one)}</p>}
                 </li>
               ))}
             </ul>
@@ -99,6 +100,12 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
     </section>
   );
 }
+
+/** Why an agent keeps a document that another has replaced. */
+const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string =>
+  api === 'hosted'
+    ? 'It cannot load what it is given: it was last seen on /v1, whose agents load rulesets, and this is a bundle of contracts. It keeps the document in use.'
+    : 'It cannot load what it is given: it was last seen on /api/v1, whose agents load contracts, and this is a ruleset. It keeps the document in use.';
 
 function Why({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('resolveRule', { params: { agent_id: id } });
@@ -136,7 +143,10 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       bundle_name: form.bundle || null,
     };
     save.mutate({ params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>, {
-      onSuccess: () => say('The agent is changed.', 'allow'),
+      onSuccess: ({ warnings: [warning] = [] }) =>
+        warning === undefined
+          ? say('The agent is changed.', 'allow')
+          : say(`The agent is changed. ${warning}`, 'deny'),
     });
   };
   const options = [

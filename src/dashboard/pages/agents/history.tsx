@@ -51,7 +51,7 @@ const changeColumns: readonly Column<Change>[] = [
     label: 'By',
     width: 1.5,
     sort: (event) => event.deployed_by ?? '',
-    cell: (event) => <Name text={event.deployed_by ?? '–'} />,
+    cell: (event) => <Name mono={false} text={event.deployed_by ?? '–'} />,
   },
   {
     key: 'drift',

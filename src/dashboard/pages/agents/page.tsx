@@ -224,6 +224,7 @@ function BulkAssign({
           body: { agent_ids: ids.slice(at, at + maxBulk), bundle_name: bundle || null },
         });
         updated += answer.updated;
+        for (const warning of answer.warnings ?? []) say(warning, 'deny');
       }
       say(`${counted(updated, 'agent')} ${words}.`, 'allow');
     } catch {

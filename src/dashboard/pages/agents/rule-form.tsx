@@ -6,7 +6,7 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Form } from '../../ui/form.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Field, FormFailed, Select } from '../../ui/parts.tsx';
 import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts';
 
@@ -77,8 +77,12 @@ function RuleFields({
       bundle_name: bundle,
       env: form.env as Environment,
     };
-    if (of === null) make.mutate({ body } as Input<'createRule'>, { onSuccess: onClose });
-    else update.mutate({ params: { rule_id: of.id }, body } as Input<'updateRule'>, { onSuccess: onClose });
+    const onSuccess = ({ warnings }: Reply<'createRule'>): void => {
+      for (const warning of warnings ?? []) say(warning, 'deny');
+      onClose();
+    };
+    if (of === null) make.mutate({ body } as Input<'createRule'>, { onSuccess });
+    else update.mutate({ params: { rule_id: of.id }, body } as Input<'updateRule'>, { onSuccess });
   };
   return (
     <Form onSubmit={submit}>

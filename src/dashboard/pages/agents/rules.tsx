@@ -42,6 +42,7 @@ export function Rules(): JSX.Element {
           ) : (
             <Table<Rule>
               name="assignment rules"
+              row="rule"
               rows={rows}
               keyOf={(rule) => rule.id}
               columns={[

@@ -17,11 +17,11 @@ const limit = 50;
 const transports = { sse: 'SSE', websocket: 'WebSocket' } as const;
 const apis = { console: '/api/v1', hosted: '/v1' } as const;
 
-const transportOf = ({ transport }: Stream): string =>
-  transport === null ? 'unknown' : transports[transport];
-const apiOf = ({ api }: Stream): string => (api === null ? 'unknown' : apis[api]);
+/** Both are unknown where an earlier version of the hub opened it. */
+const cameBy = ({ transport, api }: Stream): string =>
+  transport === null || api === null ? 'unknown' : `${transports[transport]}, ${apis[api]}`;
 const followsOf = ({ bundle_name: name, pinned }: Stream): string =>
-  name === null ? 'all of its environment' : `${name}${pinned ? ' (asked for)' : ''}`;
+  name === null ? 'everything' : `${name}${pinned ? ' (asked for)' : ''}`;
 
 export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
   const me = useSignedIn();
@@ -37,31 +37,29 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
       return known ? (known.label ?? known.prefix) : (key ?? 'unknown');
     };
     return [
-      timeColumn('since', 'Open since', (stream) => stream.connected_at, 1.3),
-      {
-        key: 'transport',
-        label: 'Transport',
-        width: 1.3,
-        sort: transportOf,
-        cell: transportOf,
-        inCard: 'plain',
-      },
-      { key: 'api', label: 'API', sort: apiOf, cell: (stream) => <Name text={apiOf(stream)} /> },
-      envColumn('env', 'Environment', (stream) => stream.env, 1.5),
+      timeColumn('since', 'Since', (stream) => stream.connected_at, 1),
+      { key: 'over', label: 'Over', width: 1.9, sort: cameBy, cell: cameBy },
+      envColumn('env', 'Environment', (stream) => stream.env, 1.4),
       {
         key: 'follows',
         label: 'Follows',
-        width: 1.7,
+        width: 1.4,
         sort: followsOf,
         cell: (stream) => <Name text={followsOf(stream)} />,
       },
-      { key: 'key', label: 'Key', width: 1.4, sort: keyOf, cell: (stream) => <Name text={keyOf(stream)} /> },
+      {
+        key: 'key',
+        label: 'Key',
+        width: 1,
+        sort: keyOf,
+        cell: (stream) => <Name mono={false} text={keyOf(stream)} />,
+      },
       ...(me.is_admin
         ? [
             {
               key: 'node',
               label: 'Node',
-              width: 1.4,
+              width: 1,
               sort: (stream: Stream) => stream.node ?? '',
               cell: (stream: Stream) => <Name text={stream.node ?? '–'} />,
             },

@@ -32,7 +32,8 @@ const columns: readonly Column<Decided>[] = [
     label: 'By',
     width: 2,
     sort: (one) => one.decided_by ?? '',
-    cell: (one) => (one.decided_by ? <Name text={one.decided_by} /> : <span className="muted">nobody</span>),
+    cell: (one) =>
+      one.decided_by ? <Name mono={false} text={one.decided_by} /> : <span className="muted">nobody</span>,
   },
   {
     key: 'through',

@@ -9,7 +9,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
-import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
@@ -20,7 +20,7 @@ type Entry = HostedReply<'hostedListAudit'>['entries'][number];
 
 const columns: readonly Column<Entry>[] = [
   timeColumn('when', 'When', (entry) => entry.occurred_at, 1.1),
-  nameColumn('who', 'Who', (entry) => entry.actor.display, 1.6),
+  proseColumn('who', 'Who', (entry) => entry.actor.display, 1.6),
   {
     key: 'as',
     label: 'As',
@@ -29,7 +29,7 @@ const columns: readonly Column<Entry>[] = [
     cell: (entry) => entry.actor.type,
   },
   nameColumn('action', 'Action', (entry) => entry.action_type, 1.6),
-  nameColumn('summary', 'What', (entry) => entry.summary, 3.4),
+  proseColumn('summary', 'What', (entry) => entry.summary, 3.4),
 ];
 
 const spans = [

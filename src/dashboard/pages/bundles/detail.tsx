@@ -187,7 +187,7 @@ const versionColumns = (deploy: (version: number) => void): readonly Column<Vers
     label: 'By',
     width: 1.6,
     sort: (one) => one.uploaded_by,
-    cell: (one) => <Name text={one.uploaded_by} />,
+    cell: (one) => <Name mono={false} text={one.uploaded_by} />,
   },
 ];
 

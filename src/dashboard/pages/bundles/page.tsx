@@ -77,6 +77,7 @@ export default function Bundles(): JSX.Element {
       <ListWithPanel
         of={found}
         name="bundles"
+        row="bundle"
         rows={rows}
         columns={columns}
         keyOf={(row) => row.name}

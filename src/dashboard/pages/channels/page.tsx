@@ -6,7 +6,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { nameColumn } from '../../ui/columns.tsx';
+import { proseColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Empty, Failed, PageHead, Time, Verdict } from '../../ui/parts.tsx';
@@ -16,7 +16,7 @@ import { ChannelForm } from './form.tsx';
 import { type Channel, filterWords, kinds } from './kinds.ts';
 
 const columns: readonly Column<Channel>[] = [
-  nameColumn('name', 'Name', (channel) => channel.name, 2),
+  proseColumn('name', 'Name', (channel) => channel.name, 2),
   {
     key: 'type',
     label: 'Type',
@@ -31,7 +31,7 @@ const columns: readonly Column<Channel>[] = [
     sort: (channel) => (channel.enabled ? 'yes' : 'no'),
     cell: (channel) => (channel.enabled ? 'yes' : <span className="muted">no</span>),
   },
-  nameColumn('filters', 'Hears of', (channel) => filterWords(channel.filters), 2),
+  proseColumn('filters', 'Hears of', (channel) => filterWords(channel.filters), 2),
   {
     key: 'tested',
     label: 'Last test',
@@ -86,6 +86,7 @@ export default function Channels(): JSX.Element {
           ) : (
             <Table
               name="channels"
+              row="channel"
               rows={rows}
               columns={columns}
               keyOf={(channel) => channel.id}
@@ -140,7 +141,7 @@ function One({
   return (
     <>
       <section className="form">
-        <h3>
+        <h3 className="panel-name">
           <Data text={channel.name} mono={false} max={120} />
         </h3>
         <p className="muted">

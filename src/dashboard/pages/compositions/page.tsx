@@ -5,7 +5,7 @@ import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
@@ -22,7 +22,7 @@ const columns: readonly Column<Row>[] = [
     label: 'Description',
     width: 2.4,
     sort: (row) => (typeof row.description === 'string' ? row.description : ''),
-    cell: (row) => <Name text={typeof row.description === 'string' ? row.description : '–'} />,
+    cell: (row) => <Name mono={false} text={typeof row.description === 'string' ? row.description : '–'} />,
   },
   {
     key: 'contracts',
@@ -37,7 +37,7 @@ const columns: readonly Column<Row>[] = [
     sort: (row) => row.defaults_mode,
     cell: (row) => <span className="tag">{row.defaults_mode}</span>,
   },
-  nameColumn('by', 'Made by', (row) => row.created_by, 1.6),
+  proseColumn('by', 'Made by', (row) => row.created_by, 1.6),
   timeColumn('at', 'Changed', (row) => row.updated_at, 1.1),
 ];
 
@@ -55,6 +55,7 @@ export default function Compositions(): JSX.Element {
       <ListWithPanel
         of={found}
         name="compositions"
+        row="composition"
         rows={found.data ?? []}
         columns={columns}
         keyOf={(row) => row.name}

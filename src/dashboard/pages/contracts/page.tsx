@@ -25,7 +25,13 @@ const tagsOf = ({ tags }: Row): readonly string[] => (Array.isArray(tags) ? tags
 
 const columns: readonly Column<Row>[] = [
   nameColumn('id', 'Contract', (row) => row.contract_id, 2),
-  { key: 'name', label: 'Name', width: 2, sort: (row) => row.name, cell: (row) => <Name text={row.name} /> },
+  {
+    key: 'name',
+    label: 'Name',
+    width: 2,
+    sort: (row) => row.name,
+    cell: (row) => <Name mono={false} text={row.name} />,
+  },
   {
     key: 'type',
     label: 'Type',
@@ -119,6 +125,7 @@ export default function Contracts(): JSX.Element {
         of={found}
         isOld={isOld}
         name="contracts"
+        row="contract"
         rows={found.data ?? []}
         columns={columns}
         keyOf={(row) => row.contract_id}

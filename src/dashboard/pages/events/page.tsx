@@ -66,7 +66,7 @@ const columns: readonly Column<EventRow>[] = [
     label: 'Reason',
     width: 2,
     sort: (row) => payloadText(row, 'reason'),
-    cell: (row) => <Name text={payloadText(row, 'reason') || '–'} />,
+    cell: (row) => <Name mono={false} text={payloadText(row, 'reason') || '–'} />,
   },
   envColumn('env', 'Environment', (row) => row.env, 1.5),
   timeColumn('time', 'When', (row) => row.timestamp, 1.4),

@@ -58,7 +58,8 @@ const columns: readonly Column<TailRow>[] = [
     label: 'Reason',
     width: 2,
     sort: (row) => text(row, (event) => event.reason),
-    cell: (row) => row.kind === 'event' && <Name text={text(row, (event) => event.reason) || '–'} />,
+    cell: (row) =>
+      row.kind === 'event' && <Name mono={false} text={text(row, (event) => event.reason) || '–'} />,
   },
   {
     key: 'env',

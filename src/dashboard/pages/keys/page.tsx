@@ -53,7 +53,7 @@ export default function Keys(): JSX.Element {
       label: 'Label',
       width: 2,
       sort: (key) => key.label ?? '',
-      cell: (key) => <Name text={key.label ?? '(none)'} />,
+      cell: (key) => <Name mono={false} text={key.label ?? '(none)'} />,
     },
     {
       key: 'prefix',
@@ -150,7 +150,7 @@ export default function Keys(): JSX.Element {
               <p>Make a key and give it to an agent. It is shown once.</p>
             </Empty>
           ) : (
-            <Table name="keys" rows={rows} columns={columns} keyOf={(key) => key.id} />
+            <Table name="keys" row="key" rows={rows} columns={columns} keyOf={(key) => key.id} />
           )
         }
       </Answer>

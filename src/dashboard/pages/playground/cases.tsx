@@ -164,6 +164,7 @@ export function Cases({
       {cases.length > 0 && (
         <Table
           name="kept cases"
+          row="case"
           rows={rows}
           columns={columns}
           keyOf={({ kept }) => kept.name}

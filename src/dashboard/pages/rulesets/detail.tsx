@@ -32,7 +32,7 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
         if (!chosen) return <p>There is no version of it.</p>;
         return (
           <>
-            <h3>
+            <h3 className="panel-name">
               <Data text={name} max={200} />
             </h3>
             <Runs versions={versions} name={name} />
@@ -114,7 +114,7 @@ const versionColumns = (shown: number, show: (version: number) => void): readonl
     label: 'By',
     width: 1.5,
     sort: (one) => one.uploaded_by,
-    cell: (one) => <Name text={one.uploaded_by} />,
+    cell: (one) => <Name mono={false} text={one.uploaded_by} />,
   },
   countColumn('bytes', 'Bytes', (one) => one.size_bytes),
 ];

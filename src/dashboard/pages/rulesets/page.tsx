@@ -89,6 +89,7 @@ export default function Rulesets(): JSX.Element {
           ) : (
             <Table
               name="rulesets"
+              row="ruleset"
               rows={rows}
               columns={columns}
               keyOf={(one) => one.name}

@@ -56,7 +56,7 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
   ];
   return (
     <section className="form">
-      <h3>
+      <h3 className="panel-name">
         <Data text={run.session_id} max={200} />
       </h3>
       <p>

@@ -34,6 +34,7 @@ export function Users(): JSX.Element {
         {(list) => (
           <Table
             name="people"
+            row="user"
             sortAs="people_sort"
             rows={list}
             keyOf={(user) => user.user_id}

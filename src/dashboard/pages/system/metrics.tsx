@@ -81,6 +81,7 @@ export function Metrics(): JSX.Element {
           </dl>
           <Table
             name="routes"
+            row="route"
             sortAs="routes_sort"
             rows={data.routes}
             columns={columnsOf(data.buckets_ms)}

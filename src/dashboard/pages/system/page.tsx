@@ -98,6 +98,7 @@ function Cluster(): JSX.Element {
           </p>
           <Table
             name="nodes"
+            row="node"
             sortAs="nodes_sort"
             rows={data.nodes}
             columns={nodeColumns(data)}

@@ -63,12 +63,14 @@ export interface AgentStatusReply {
     readonly bundle_name: string | null;
     readonly policy_version: string | null;
     readonly status: DriftStatus;
+    readonly cannot_load?: true | undefined;
     readonly connected_at: Instant;
   })[];
 }
 
 export interface BulkAssignReply {
   readonly updated: number;
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface BulkAssignRequest {
@@ -98,6 +100,8 @@ export interface FleetAgent {
   readonly policy_version: string | null;
   readonly version: number | null;
   readonly status: DriftStatus;
+  readonly last_api: "console" | "hosted" | null;
+  readonly cannot_load: boolean;
   readonly connected: boolean;
   readonly streams: number;
   readonly coverage: CoverageCounts | null;
@@ -180,6 +184,18 @@ export interface TimeWindow {
   readonly until: Instant;
 }
 
+export interface UpdateRegistrationReply {
+  readonly id: Uuid;
+  readonly agent_id: string;
+  readonly display_name: string | null;
+  readonly tags: { readonly [name: string]: string };
+  readonly bundle_name: string | null;
+  readonly resolved_bundle: string | null;
+  readonly last_seen_at: Instant | null;
+  readonly created_at: Instant;
+  readonly warnings?: readonly string[] | undefined;
+}
+
 export interface UpdateRegistrationRequest {
   readonly display_name?: string | null | undefined;
   readonly tags?: AgentTags | null | undefined;
@@ -236,7 +252,7 @@ export interface AgentsOperations {
       readonly params: { readonly agent_id: string | number; };
       readonly body: UpdateRegistrationRequest;
     };
-    readonly reply: AgentRegistration;
+    readonly reply: UpdateRegistrationReply;
   };
   /** Assign a bundle to up to 100 registered agents; others are skipped. A signed-in user. */
   readonly bulkAssign: {

@@ -134,7 +134,7 @@ export interface StreamsOperations {
   /** An agent follows contract updates, decisions on its approvals and its assignment. An API key. Events: contract_update, approval_decided, assignment_changed, resync. Every frame has an id; send the last one as Last-Event-ID to get what was missed. Also a WebSocket, subprotocols reeve.v1.json and reeve.v1.msgpack: each message is the event's data with its id. */
   readonly agentStream: {
     readonly input: {
-      readonly query?: { readonly env?: string | undefined; readonly bundle_name?: string | undefined; readonly policy_version?: string | undefined; readonly tags?: string | undefined; } | undefined;
+      readonly query?: { readonly env?: string | undefined; readonly bundle_name?: string | undefined; readonly policy_version?: string | undefined; readonly documents?: string | undefined; readonly tags?: string | undefined; } | undefined;
     };
     readonly event: ContractUpdateEvent | ApprovalDecidedEvent | AgentAssignmentChangedEvent | ResyncEvent;
   };
