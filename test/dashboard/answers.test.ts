@@ -29,7 +29,7 @@ async function deployed(version: number, env = 'production'): Promise<string> {
   return (await hub.call('GET', `/api/v1/bundles/shop/${version}`, { cookie })).body.revision_hash;
 }
 
-describe('an agent', () => {
+describe('an agent', { timeout: 120_000 }, () => {
   it('has its open streams listed, with how each came and what it follows, as they come and go', async () => {
     const agents = new AgentStreams(hub, key);
     await agents.open('watched', '&bundle_name=shop', '/v1/stream');

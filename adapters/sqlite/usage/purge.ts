@@ -1,8 +1,8 @@
 // Keeps the summaries of events true when events are removed. Runs on the writer, in the transaction that removes them.
 import { minuteMs } from '../../../src/domain/duration.ts';
 import { contractMarks } from '../../../src/domain/event.ts';
-import { type Database, givenText } from '../database.ts';
-import { countedIn, outcomesOf, runOf, segmentSpanMs } from '../events/segment.ts';
+import type { Database } from '../database.ts';
+import { type Counted, countedIn, outcomesOf, runOf, segmentSpanMs } from '../events/segment.ts';
 import {
   addPlaced,
   allEvents,
@@ -23,6 +23,20 @@ export interface RemovedFrom {
   readonly events: Removed[];
 }
 
+/** Versions and tools of an agent's hour whose times a removed event may have held. */
+interface Sought {
+  readonly firstOf: Set<string>;
+  readonly lastOf: Set<string>;
+  readonly lastOfTool: Set<string>;
+}
+
+/** The times in their place. */
+interface Found {
+  readonly firstOf: Map<string, number>;
+  readonly lastOf: Map<string, number>;
+  readonly lastOfTool: Map<string, number>;
+}
+
 export function usageRemover(db: Database, usage: UsageWriter) {
   /** Corrects when an agent used a tool last, after an hour of it went. */
   function correctLast({ tenant, agent, env }: Place, tool: string): void {
@@ -33,39 +47,96 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     else db.run(`DELETE FROM agent_tools ${where}`, key);
   }
 
-  /** Counts what is left of an agent's hour. */
-  function recount(place: Place): void {
-    const { tenant, agent, hour, env } = place;
+  /**
+   * Takes removed events from what is counted of an agent's hour. Counting what is left would read the whole hour for
+   * every slice of a removal, so only a time that a removed event held is looked for, from its end of the hour.
+   */
+  function subtractPlaced(place: Place, removed: readonly Removed[]): void {
     const tools = new Map<string, ToolRow>();
     const versions = new Map<string, VersionRow>();
-    const left = db.all(
-      `SELECT id, tallies FROM segments INDEXED BY segments_agent
-         WHERE tenant = ? AND agent = ? AND max_ts >= ? AND max_ts < ? AND env = ? AND sample = 0`,
-      [tenant, agent, hour * segmentSpanMs, (hour + 1) * segmentSpanMs, env],
-    );
-    for (const [id, tallies] of left) {
-      for (const event of countedIn(db, { id: Number(id), tallies: String(tallies) })) {
-        if (event) addPlaced(tools, versions, place, runOf(event));
-      }
-    }
+    for (const { event } of removed) addPlaced(tools, versions, place, runOf(event));
+    const { tenant, agent, hour, env } = place;
     const key = [tenant, agent, hour, env];
     const where = 'WHERE tenant = ? AND agent = ? AND hour = ? AND env = ?';
-    const before = db.all(`SELECT tool FROM tool_hours ${where}`, key);
-    db.run(`DELETE FROM tool_hours ${where}`, key);
-    db.run(`DELETE FROM agent_hours ${where}`, key);
-    usage.writePlaced(tools, versions);
-    for (const [tool] of before) correctLast(place, givenText(String(tool)));
+    const sought: Sought = { firstOf: new Set(), lastOf: new Set(), lastOfTool: new Set() };
+    for (const { tool, events, allowed, denied, observed, last } of tools.values()) {
+      const of = [...key, tool];
+      db.run(
+        `UPDATE tool_hours SET events = events - ?, allowed = allowed - ?, denied = denied - ?, observed = observed - ?
+           ${where} AND tool = ?`,
+        [events, allowed, denied, observed, ...of],
+      );
+      db.run(`DELETE FROM tool_hours ${where} AND tool = ? AND events <= 0`, of);
+      const [stays] = db.get(`SELECT last_ts FROM tool_hours ${where} AND tool = ?`, of) ?? [];
+      if (typeof stays !== 'number') correctLast(place, tool);
+      else if (stays <= last) sought.lastOfTool.add(tool);
+    }
+    for (const { version, events, first, last } of versions.values()) {
+      const of = [...key, version];
+      db.run(`UPDATE agent_hours SET events = events - ? ${where} AND version = ?`, [events, ...of]);
+      db.run(`DELETE FROM agent_hours ${where} AND version = ? AND events <= 0`, of);
+      const stays = db.get(`SELECT first_ts, last_ts FROM agent_hours ${where} AND version = ?`, of);
+      if (stays && Number(stays[0]) >= first) sought.firstOf.add(version);
+      if (stays && Number(stays[1]) <= last) sought.lastOf.add(version);
+    }
+    const found = timesOf(place, sought);
+    for (const [version, ts] of found.firstOf)
+      db.run(`UPDATE agent_hours SET first_ts = ? ${where} AND version = ?`, [ts, ...key, version]);
+    for (const [version, ts] of found.lastOf)
+      db.run(`UPDATE agent_hours SET last_ts = ? ${where} AND version = ?`, [ts, ...key, version]);
+    for (const [tool, ts] of found.lastOfTool)
+      db.run(`UPDATE tool_hours SET last_ts = ? ${where} AND tool = ?`, [ts, ...key, tool]);
+  }
+
+  /** The first or last times of versions and tools in an agent's hour; reads no more segments than tell them. */
+  function timesOf({ tenant, agent, hour, env }: Place, sought: Sought): Found {
+    const found: Found = { firstOf: new Map(), lastOf: new Map(), lastOfTool: new Map() };
+    if (sought.firstOf.size + sought.lastOf.size + sought.lastOfTool.size === 0) return found;
+    const spans = db
+      .all(
+        `SELECT id, min_ts, max_ts FROM segments INDEXED BY segments_agent
+           WHERE tenant = ? AND agent = ? AND max_ts >= ? AND max_ts < ? AND env = ? AND sample = 0`,
+        [tenant, agent, hour * segmentSpanMs, (hour + 1) * segmentSpanMs, env],
+      )
+      .map(([id, min, max]) => ({ id: Number(id), min: Number(min), max: Number(max) }));
+    const eventsOf = (id: number): (Counted | null)[] => {
+      const [tallies] = db.get('SELECT tallies FROM segments WHERE id = ?', [id]) ?? [];
+      return tallies === undefined ? [] : countedIn(db, { id, tallies: String(tallies) });
+    };
+    for (const { id, min } of spans.sort((a, b) => a.min - b.min)) {
+      if ([...sought.firstOf].every((version) => (found.firstOf.get(version) ?? Infinity) <= min)) break;
+      for (const event of eventsOf(id)) {
+        if (!event || !sought.firstOf.has(event.version)) continue;
+        found.firstOf.set(event.version, Math.min(found.firstOf.get(event.version) ?? Infinity, event.ts));
+      }
+    }
+    for (const { id, max } of spans.sort((a, b) => b.max - a.max)) {
+      const known = (of: ReadonlySet<string>, times: ReadonlyMap<string, number>): boolean =>
+        [...of].every((name) => (times.get(name) ?? -Infinity) >= max);
+      if (known(sought.lastOf, found.lastOf) && known(sought.lastOfTool, found.lastOfTool)) break;
+      for (const event of eventsOf(id)) {
+        if (!event) continue;
+        for (const [name, of, times] of [
+          [event.version, sought.lastOf, found.lastOf],
+          [event.tool, sought.lastOfTool, found.lastOfTool],
+        ] as const)
+          if (of.has(name)) times.set(name, Math.max(times.get(name) ?? -Infinity, event.ts));
+      }
+    }
+    return found;
   }
 
   /** When the last event was that a row of contracts counts. */
   function newestOf(tenant: number, env: string, name: string, from: number, to: number): number {
     let newest = from;
     const rows = db.all(
-      `SELECT id, tallies, outcomes FROM segments INDEXED BY segments_time
-         WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND env = ? AND sample = 0`,
+      `SELECT id, tallies, outcomes, max_ts FROM segments INDEXED BY segments_time
+         WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND env = ? AND sample = 0
+         ORDER BY max_ts DESC`,
       [tenant, from, (hourOf(from) + 1) * segmentSpanMs, to, env],
     );
-    for (const [id, tallies, outcomes] of rows) {
+    for (const [id, tallies, outcomes, max] of rows) {
+      if (newest >= Number(max)) break;
       const said = Number(outcomes) > 0 ? outcomesOf(db, Number(id)) : null;
       const counted = countedIn(db, { id: Number(id), tallies: String(tallies) });
       for (const [position, event] of counted.entries()) {
@@ -110,7 +181,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     usage.flush();
     const contracts = new Map<string, ContractUsageRow>();
     for (const { place, events } of removed) {
-      recount(place);
+      subtractPlaced(place, events);
       for (const { event, outcomes } of events) {
         for (const change of contractChanges(place, runOf(event), outcomes, -1))
           usage.gather(contracts, change);

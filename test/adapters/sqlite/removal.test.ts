@@ -1,0 +1,44 @@
+// What a slice of a removal reads: the segments it removes, not the whole hour that they belong to, because the writer
+// stores nothing else meanwhile.
+import { expect, it } from 'vitest';
+import { Database } from '../../../adapters/sqlite/database.ts';
+import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
+import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
+import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
+import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
+import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
+import { aBatch } from '../../contract/events.ts';
+import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+
+it('grows with what it removes, and not with the hour', () => {
+  expect(readsOfSlice(400)).toBeLessThan(1.5 * readsOfSlice(50));
+});
+
+/** Statements that remove the first events of one agent's hour of so many segments. */
+function readsOfSlice(segments: number): number {
+  const db = new Database(':memory:');
+  configure(db, { cacheBytes: 1 << 20, checkpointPages: 1000 });
+  migrate(db);
+  const calls = new CallIndex(db, { calls: 100_000, bytes: 1 << 30 });
+  calls.load();
+  const usage = new UsageWriter(db);
+  const writer = eventWriter(db, calls, usage);
+  const tenantId = uuid();
+  db.atomically(() => {
+    for (let i = 0; i < segments; i++) {
+      const events = Array.from({ length: 5 }, (_, n) => anEvent({ timestamp: t0 + i * 5 + n }));
+      writer.ingest(encodeBatch(aBatch(tenantId, events, { receivedAt: t0 + i })));
+    }
+    usage.flush();
+  });
+  let reads = 0;
+  const get = db.get.bind(db);
+  db.get = (...args: Parameters<typeof get>) => {
+    reads++;
+    return get(...args);
+  };
+  const removed = db.atomically(() => writer.purge(tenantId, t0 + 86_400_000, 50));
+  expect(removed).toBe(50);
+  db.close();
+  return reads;
+}
