@@ -338,10 +338,7 @@ export function Waiting({
   );
 }
 
-/**
- * An answer in its four states. `children` gets it once it is there, also while it is renewed or could not be.
- * @param isOld what is there answers what was asked before
- */
+/** An answer in its four states, `isOld` while it is of another question. `children` gets it once it is there. */
 export function Answer<T>({
   of,
   rows,
@@ -368,8 +365,8 @@ export function Answer<T>({
             </p>
           </Late>
         )}
-        {of.error && of.error.status !== 0 && of.error.status !== 401 && (
-          // The frame says for the whole page that the hub is away, or that nobody is signed in.
+        {/* The frame says for the whole page that the hub is away, or that nobody is signed in. */}
+        {of.error && ![0, 401].includes(of.error.status) && (
           <Failed error={of.error} onRetry={() => void of.refetch()} />
         )}
         {children(of.data)}
