@@ -338,7 +338,7 @@ export function Waiting({
   );
 }
 
-/** An answer in its four states, `isOld` while it is of another question. `children` gets it once it is there. */
+/** An answer in its four states, `isOld` while it is of another question. That the hub is away says the frame. */
 export function Answer<T>({
   of,
   rows,
@@ -365,7 +365,6 @@ export function Answer<T>({
             </p>
           </Late>
         )}
-        {/* The frame says for the whole page that the hub is away, or that nobody is signed in. */}
         {of.error && ![0, 401].includes(of.error.status) && (
           <Failed error={of.error} onRetry={() => void of.refetch()} />
         )}
