@@ -174,7 +174,7 @@ export async function countWork(page: Page): Promise<() => Promise<number>> {
   await session.send('Performance.enable');
   const read = async (): Promise<number> => {
     const { metrics } = await session.send('Performance.getMetrics');
-    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000;
+    return (metrics.find(({ name }) => name === 'ThreadTime')?.value ?? 0) * 1000;
   };
   const before = await read();
   return async () => (await read()) - before;

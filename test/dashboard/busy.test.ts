@@ -98,6 +98,45 @@ describe.each(Object.entries(listed))('the list of %s', { timeout: 60_000 }, (_,
   });
 });
 
+it('an answer that takes long is awaited while events go on coming', { timeout: 60_000 }, async () => {
+  const seen = await opened();
+  const { page } = seen;
+  const { key } = await hub.key(cookie);
+  await go(page, 'Runs');
+  await page
+    .getByText(/sample-session/)
+    .first()
+    .waitFor();
+  let held: (() => void) | null = null;
+  let asked = 0;
+  let givenUp = 0;
+  page.on('requestfailed', (request) => {
+    if (request.url().includes('/v1/runs?')) givenUp += 1;
+  });
+  await page.route(/\/v1\/runs\?/, async (route) => {
+    asked += 1;
+    if (asked === 1) await new Promise<void>((resolve) => (held = resolve));
+    await route.continue().catch(() => undefined);
+  });
+  const agent = 'slow-agent';
+  const post = async (n: number): Promise<void> => {
+    const event = { call_id: `slow-${n}`, agent_id: agent, tool_name: 'refund', verdict: 'call_allowed' };
+    const events = [{ ...event, payload: { run_id: 'slow-run' } }];
+    expect((await hub.call('POST', '/api/v1/events', { key, agent, body: { events } })).status).toBe(200);
+  };
+  // Twice as long as the time between two looks at what events made old.
+  let n = 0;
+  for (let began = 0; began === 0 || performance.now() - began < 2_500; n += 1) {
+    await post(n);
+    if (held !== null && began === 0) began = performance.now();
+  }
+  expect([asked, givenUp]).toEqual([1, 0]);
+  (held as (() => void) | null)?.();
+  await page.getByText('slow-run').first().waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
 /**
  * Asks so often that the hub's limit of a minute strikes, and goes on so that it stays.
  * @returns how to end it

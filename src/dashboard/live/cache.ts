@@ -111,7 +111,20 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
   }
 }
 
-function ask(operation: Any): void {
+/** How often it is looked whether an answer is there that is awaited, and how long at most. */
+const awaited = { lookMs: 50, atMostMs: 10_000 };
+
+/**
+ * An answer that is under way is awaited first: were it given up for a newer one each time, a slow hub that hears of
+ * events all the time would never be shown.
+ */
+function ask(operation: Any, since = now()): void {
+  const isSlow = !counts.has(operation) && queries.isFetching({ queryKey: [operation] }) > 0;
+  if (isSlow && now() - since < awaited.atMostMs) {
+    waiting.add(operation);
+    after(awaited.lookMs, () => ask(operation, since));
+    return;
+  }
   waiting.delete(operation);
   askedAt.set(operation, now());
   refresh([operation], !counts.has(operation));
