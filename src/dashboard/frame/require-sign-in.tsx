@@ -35,7 +35,14 @@ export function RequireSignIn({ link }: { readonly link: string | null }): JSX.E
     );
   }
   if (!me.error || !health.data)
-    return <Late>{<p className="sign-in-page muted">Asking the hub who you are…</p>}</Late>;
+    return (
+      <Late>
+        <main className="sign-in-page">
+          <h1 className="heard">Reeve</h1>
+          <p className="muted">Asking the hub who you are…</p>
+        </main>
+      </Late>
+    );
   return health.data.bootstrap_complete ? <SignIn /> : <SetUp />;
 }
 

@@ -7,6 +7,7 @@ import {
   useMutation,
   useQuery,
 } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
 import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
@@ -65,6 +66,16 @@ export function useCall<N extends Operation>(
     ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
   });
   return found;
+}
+
+/**
+ * Whether what is shown, kept by `keep`, answers another question than the one that is asked now.
+ * @param question the same for inputs that differ only by how far the time has moved on
+ */
+export function useIsOld(of: { readonly isPlaceholderData: boolean }, question: string): boolean {
+  const answered = useRef(question);
+  if (!of.isPlaceholderData) answered.current = question;
+  return of.isPlaceholderData && answered.current !== question;
 }
 
 /** Asks before anything shows it: who shows it next finds the answer, or waits for the same one. */

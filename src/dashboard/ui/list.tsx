@@ -12,6 +12,8 @@ import { Table, type TableProps } from './table.tsx';
 
 export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen'> {
   readonly of: { readonly data: unknown; readonly error: ApiError | null; refetch(): unknown };
+  /** What is there answers what was asked before. */
+  readonly isOld?: boolean;
   /** Stands where there is no row. */
   readonly empty: ReactNode;
   /** The panel's name, for what the address names. */
@@ -21,12 +23,12 @@ export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'o
 
 /** A list whose chosen row, `id` of the address, stands open in a panel: a link shows the same to somebody else. */
 export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): JSX.Element {
-  const { of, empty, title, panel, ...table } = props;
+  const { of, isOld, empty, title, panel, ...table } = props;
   const { rows, keyOf } = table;
   const [{ id }, change] = useFilters();
   return (
     <>
-      <Answer of={of} rows={10}>
+      <Answer of={of} rows={10} isOld={isOld ?? false}>
         {() =>
           rows.length === 0 ? (
             empty

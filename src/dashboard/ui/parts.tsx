@@ -338,10 +338,11 @@ export function Waiting({
   );
 }
 
-/** An answer in its four states. `children` gets it once it is there, also while it is renewed. */
+/** An answer in its four states, `isOld` while it is of another question. That the hub is away says the frame. */
 export function Answer<T>({
   of,
   rows,
+  isOld = false,
   children,
 }: {
   readonly of: {
@@ -351,9 +352,26 @@ export function Answer<T>({
     refetch(): unknown;
   };
   readonly rows?: number;
+  readonly isOld?: boolean;
   readonly children: (data: T) => ReactNode;
 }): ReactNode {
-  if (of.data !== undefined) return children(of.data);
+  if (of.data !== undefined) {
+    return (
+      <>
+        {isOld && (
+          <Late>
+            <p className="notice notice-ask" role="status">
+              The hub is still looking. This is what you asked for before.
+            </p>
+          </Late>
+        )}
+        {of.error && ![0, 401].includes(of.error.status) && (
+          <Failed error={of.error} onRetry={() => void of.refetch()} />
+        )}
+        {children(of.data)}
+      </>
+    );
+  }
   if (of.error) return <Failed error={of.error} onRetry={() => void of.refetch()} />;
   return <Waiting of={of} {...(rows === undefined ? {} : { rows })} />;
 }

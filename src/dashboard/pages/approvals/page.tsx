@@ -4,7 +4,7 @@ import { type JSX, useEffect, useRef, useState } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
 import type { Input } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useCall } from '../../lib/query.ts';
+import { useCall, useIsOld } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { counted } from '../../lib/text.ts';
@@ -30,7 +30,8 @@ export default function Approvals(): JSX.Element {
       ? waitingInput(env)
       : { query: { status: 'pending', limit: max, search, ...(env ? { env } : {}) } };
   const pending = useCall('listApprovals', input, { keep: true });
-  const says = pending.data ? saysOf(pending.data, search !== '') : null;
+  const isOld = useIsOld(pending, `${env} ${search}`);
+  const says = pending.data && !isOld ? saysOf(pending.data, search !== '') : null;
   return (
     <div className="page approvals-page">
       <PageHead title="Approvals" says={says}>
@@ -49,7 +50,9 @@ export default function Approvals(): JSX.Element {
       {view === 'history' ? (
         <History />
       ) : (
-        <Answer of={pending}>{(list) => <Queue list={list} narrowed={search !== ''} />}</Answer>
+        <Answer of={pending} isOld={isOld}>
+          {(list) => <Queue list={list} narrowed={search !== ''} />}
+        </Answer>
       )}
     </div>
   );

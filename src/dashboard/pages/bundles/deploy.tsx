@@ -1,10 +1,11 @@
 // Deploying, from a composition or a version: first the difference to what the environment runs and who is touched,
 // then how many run it.
-import { type JSX, useState } from 'react';
+import { type JSX, useRef, useState } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { useRefused } from '../../lib/refused.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
@@ -139,7 +140,11 @@ function Plan(props: {
   const cannot = useCannotAct();
   const next = useNext(source);
   const current = useCall('currentBundle', { params: { name: source.name }, query: { env } });
-  const none = current.error?.status === 404;
+  // Asking again, and a question that failed, take nothing back of what is known.
+  const runsNone = useRef<Environment | null>(null);
+  if (current.error?.status === 404) runsNone.current = env;
+  if (current.data) runsNone.current = null;
+  const none = runsNone.current === env;
   const before = current.data ? decode(current.data.yaml_bytes) : none ? '' : undefined;
   const impact = useCall(
     'bundleImpact',
@@ -150,6 +155,7 @@ function Plan(props: {
   );
   const { run, busy, error } = useDeploy(source, env, none ? null : (current.data?.version ?? null), onDone);
   // What was read stays when it cannot be read again: the outcome of a press is said under it.
+  const isRefused = useRefused(error?.code === 'unprocessable', env);
   const failed = (next.text === undefined && next.error) || (before === undefined && current.error);
   if (failed) return <Failed error={failed} onRetry={() => void current.refetch()} />;
   const rolledBack = source.env !== undefined;
@@ -192,7 +198,7 @@ function Plan(props: {
           )}
         </>
       )}
-      {error?.code === 'unprocessable' && <Force env={env} busy={busy} onForce={run} />}
+      {isRefused && <Force env={env} busy={busy} onForce={run} />}
       <div className="decide-buttons">
         <Button
           kind="primary"

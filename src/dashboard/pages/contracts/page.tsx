@@ -3,7 +3,7 @@
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useCall } from '../../lib/query.ts';
+import { useCall, useIsOld } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
@@ -81,6 +81,7 @@ export default function Contracts(): JSX.Element {
     },
     { keep: true },
   );
+  const isOld = useIsOld(found, `${search} ${type} ${tag}`);
   const tags = [...new Set((found.data ?? []).flatMap(tagsOf))].sort();
   const narrowed = search !== '' || type !== '' || tag !== '';
   return (
@@ -89,6 +90,7 @@ export default function Contracts(): JSX.Element {
         title="Contracts"
         says={
           found.data &&
+          !isOld &&
           `${found.data.length === max ? `${count(max)}+ contracts` : counted(found.data.length, 'contract')} ${narrowed ? 'fit' : 'in the library'}.`
         }
       >
@@ -121,6 +123,7 @@ export default function Contracts(): JSX.Element {
       </div>
       <ListWithPanel
         of={found}
+        isOld={isOld}
         name="contracts"
         row="contract"
         rows={found.data ?? []}

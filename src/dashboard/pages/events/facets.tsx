@@ -1,6 +1,6 @@
 // The values that the events have, with counts: a press narrows the list to one, or takes that back.
 import { type JSX, useState } from 'react';
-import { useCall } from '../../lib/query.ts';
+import { useCall, useIsOld } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { count } from '../../lib/text.ts';
 import { Answer, Name, Verdict } from '../../ui/parts.tsx';
@@ -10,17 +10,21 @@ const few = 6;
 
 export function Facets({
   filter,
+  question,
   enabled,
 }: {
   readonly filter: ReturnType<typeof filterOf>;
+  /** What the filter asks, from minute to minute. */
+  readonly question: string;
   readonly enabled: boolean;
 }): JSX.Element {
   const [search, change] = useFilters();
   const [open, setOpen] = useState<readonly string[]>([]);
   const found = useCall('eventFacets', { query: filter }, { enabled, keep: true, moves: true });
+  const isOld = useIsOld(found, question);
   return (
     <aside className="facets" aria-label="Filters">
-      <Answer of={found} rows={12}>
+      <Answer of={found} rows={12} isOld={isOld}>
         {({ total, facets }) => (
           <>
             <p className="facets-total">

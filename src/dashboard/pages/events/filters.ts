@@ -73,6 +73,12 @@ export function filterOf(search: Search, span: Span): Filters {
   return filters;
 }
 
+/** What a filter asks, without how far the time has moved on. */
+export function questionOf(filter: Filters, { range }: Span): string {
+  const { since, ...still } = filter;
+  return JSON.stringify([range, range === null ? filter : still]);
+}
+
 /** Bars of a round length, at most about a hundred of them. */
 export function bucketMsOf({ from, until }: Span): number {
   const round = [1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720, 1_440];

@@ -6,7 +6,7 @@ import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'rea
 import { addressOf, type Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { pagesKey, queries, useCall, usePages } from '../../lib/query.ts';
+import { pagesKey, queries, useCall, useIsOld, usePages } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count } from '../../lib/text.ts';
@@ -27,6 +27,7 @@ import {
   facetNames,
   filterOf,
   instantsOf,
+  questionOf,
   ranges,
   type Span,
   spanOf,
@@ -153,7 +154,7 @@ function Searched(): JSX.Element {
       <SearchBar />
       <Histogram filter={filter} span={span} enabled={hasRows} />
       <div className="events-columns">
-        <Facets filter={filter} enabled={hasRows} />
+        <Facets filter={filter} question={questionOf(filter, span)} enabled={hasRows} />
         <List of={list} span={span} follow={follow && span.open} />
       </div>
     </>
@@ -240,16 +241,16 @@ function Histogram({
     {
       query: {
         ...filter,
-        since: new Date(from).toISOString(),
-        until: new Date(until).toISOString(),
+        ...instantsOf({ from, until }),
         bucket_seconds: bucketMs / 1000,
       },
     },
     { enabled, keep: true, moves: true },
   );
+  const isOld = useIsOld(found, questionOf(filter, span));
   return (
     <section className="card" aria-label="Calls over time">
-      <Answer of={found} rows={4}>
+      <Answer of={found} rows={4} isOld={isOld}>
         {(list) => (
           <VerdictChart
             title="Calls over time"
@@ -292,9 +293,8 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
 }
 
 /** The list that these filters name stays the same one while its start moves with the time. */
-function useList(filter: Filter, { range }: Span) {
-  const { since, ...still } = filter;
-  const key = JSON.stringify([range, range === null ? filter : still]);
+function useList(filter: Filter, span: Span) {
+  const key = questionOf(filter, span);
   const [input, options] = useMemo(() => {
     const [name, query] = JSON.parse(key) as [string | null, Filter];
     const moving = name === null ? null : { name, query: () => ({ since: startOf(name) }) };

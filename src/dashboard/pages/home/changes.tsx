@@ -6,7 +6,7 @@ import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall, whenAnswered } from '../../lib/query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
 import { followFrames } from '../../live/live.ts';
-import { Data, Empty, Env, Time, Verdict } from '../../ui/parts.tsx';
+import { Data, Empty, Env, Failed, Time, Verdict, Waiting } from '../../ui/parts.tsx';
 
 interface Change {
   readonly id: string;
@@ -140,10 +140,20 @@ export function Changes(): JSX.Element {
         ),
       })),
   ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const missing = [deployments, contracts, recent, noted].filter(({ data }) => data === undefined);
+  const failed = missing.find(({ error }) => error !== null)?.error;
+  // The audit feed is asked last, and what is there without it is shown before.
+  const isWaiting = missing.some((one) => one !== noted) || (missing.length > 0 && all.length === 0);
   return (
     <section className="card" aria-labelledby="changes">
       <h2 id="changes">Activity</h2>
-      {all.length === 0 ? (
+      {failed && (
+        <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />
+      )}
+      {isWaiting && !failed ? (
+        // What came first would look like all there is.
+        <Waiting of={missing[0] ?? {}} rows={5} />
+      ) : failed && all.length === 0 ? null : all.length === 0 ? (
         <Empty title="Nothing has changed yet">
           <p>Deploys, keys, contracts, assignment rules and decisions are listed here.</p>
         </Empty>

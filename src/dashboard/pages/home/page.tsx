@@ -5,7 +5,7 @@ import './home.css';
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
-import { useCall } from '../../lib/query.ts';
+import { useCall, useIsOld } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { useStore } from '../../lib/store.ts';
@@ -215,10 +215,11 @@ function Rate(): JSX.Element {
     },
     { keep: true, moves: true },
   );
+  const isOld = useIsOld(found, env ?? '');
   return (
     <section className="card" aria-labelledby="rate">
       <h2 id="rate">Calls in the last 24 hours</h2>
-      <Answer of={found} rows={4}>
+      <Answer of={found} rows={4} isOld={isOld}>
         {(list) => {
           const chart = {
             from,

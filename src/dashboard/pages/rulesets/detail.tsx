@@ -3,6 +3,7 @@ import { type JSX, useState } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
+import { useRefused } from '../../lib/refused.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { countColumn, timeColumn } from '../../ui/columns.tsx';
@@ -185,6 +186,7 @@ function Deploy({
   const deploy = useHostedAction('hostedDeployRuleset', ['hostedListRulesets', 'hostedRulesetVersions']);
   const [open, setOpen] = useState(false);
   const [env, setEnv] = useState<Environment>('production');
+  const isRefused = useRefused(deploy.error?.status === 422, env);
   const before = runsIn(versions, env);
   const isBack = before !== null && before > version.version;
   const go = (forcedFor: string | null): void =>
@@ -238,9 +240,7 @@ function Deploy({
           </Button>
           <Button onClick={() => setOpen(false)}>Cancel</Button>
         </div>
-        {deploy.error?.status === 422 && (
-          <ForceForm action="Deploy it all the same" busy={deploy.isPending} onForce={go} />
-        )}
+        {isRefused && <ForceForm action="Deploy it all the same" busy={deploy.isPending} onForce={go} />}
       </Dialog>
     </>
   );

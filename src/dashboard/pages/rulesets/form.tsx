@@ -3,6 +3,7 @@ import { type JSX, useMemo, useState } from 'react';
 import { useDraft } from '../../lib/drafts.ts';
 import { definitionOf, problemsOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
+import { useRefused } from '../../lib/refused.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
@@ -56,6 +57,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
   const problems = useMemo(() => (text === '' ? [] : problemsOf(text)), [text]);
   // A document is sent to its own name.
   const called = useMemo(() => nameIn(text), [text]);
+  const isRefused = useRefused(save.error?.status === 422, '');
   const submit = (forcedFor: string | null): void =>
     save.mutate(
       {
@@ -110,9 +112,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         </Button>
         {draft && <Button onClick={() => setDraft(null)}>Begin again</Button>}
       </div>
-      {save.error?.status === 422 && (
-        <ForceForm action="Save it all the same" busy={save.isPending} onForce={submit} />
-      )}
+      {isRefused && <ForceForm action="Save it all the same" busy={save.isPending} onForce={submit} />}
     </Form>
   );
 }

@@ -2,7 +2,7 @@
 import { type JSX, useMemo, useState } from 'react';
 import { dayMs } from '../../../domain/duration.ts';
 import type { Reply } from '../../lib/api.ts';
-import { useCall } from '../../lib/query.ts';
+import { useCall, useIsOld } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import type { Slot, Track } from '../../ui/chart.ts';
 import { Answer } from '../../ui/parts.tsx';
@@ -27,13 +27,14 @@ export function AiUsage(): JSX.Element {
   const [period, setPeriod] = useState<(typeof periods)[number]>('30d');
   const days = Number.parseInt(period, 10);
   const found = useCall('aiUsage', { query: { days } }, { keep: true });
+  const isOld = useIsOld(found, period);
   return (
     <section className="form" aria-label="Usage of the assistant">
       <div className="card-head">
         <h3>What it was asked</h3>
         <PeriodSelect label="Usage of the last" value={period} periods={periods} onValue={setPeriod} />
       </div>
-      <Answer of={found} rows={3}>
+      <Answer of={found} rows={3} isOld={isOld}>
         {(usage) => (
           <>
             <p>

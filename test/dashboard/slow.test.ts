@@ -1,0 +1,207 @@
+// A hub whose answers take long, behind a real proxy: pages say that they wait, show nothing old as if it were new, and
+// can be used meanwhile; what is pressed is shown as done only once it is.
+import type { Locator, Page } from 'playwright-core';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { pages } from '../../src/dashboard/pages/registry.ts';
+import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+import { proxyOf } from './proxy.ts';
+import { seed } from './seed.ts';
+
+const { hub, cookie, key } = await hubWithKey({ RATE_LIMIT_MAX_ATTEMPTS: '1000' });
+const proxy = await proxyOf(hub);
+
+beforeAll(async () => {
+  await seed(hub, cookie);
+  await ask(hub, key, { tool_name: 'waits_long', timeout: 3_600 }, 'patient-agent');
+});
+afterEach(() => {
+  proxy.rule = null;
+});
+
+/** Who is there is known: what a page asks for is what is late. */
+const ofPage = (_method: string, path: string): boolean => !/\/auth\/|\/health$|\/stream/.test(path);
+const late = 3_000;
+
+const opened = async () => {
+  const seen = await view(proxy.url, { cookie });
+  return { seen, page: seen.page };
+};
+
+/** What stands on each page only once the hub has answered. The playground needs no answer to be used. */
+const answered: { readonly [path: string]: (main: Locator) => Locator } = {
+  '/': (main) => main.getByText('shop v1').first(),
+  '/approvals': (main) => main.getByText('waits_long').first(),
+  '/events': (main) => main.getByText('search_docs').first(),
+  '/contracts': (main) => main.getByRole('table').getByText('no-secrets'),
+  '/compositions': (main) => main.getByRole('table').getByText('shop', { exact: true }),
+  '/bundles': (main) => main.getByRole('table').getByText('shop', { exact: true }),
+  '/agents': (main) => main.getByRole('table').getByText('shop-agent-0'),
+  '/runs': (main) => main.getByRole('table').getByText('sample-session'),
+  '/rulesets': (main) => main.getByRole('table').getByText('sample-guardrails'),
+  '/audit': (main) => main.getByRole('table').getByText('ruleset.deployed').first(),
+  '/keys': (main) => main.getByRole('table').getByText('test').first(),
+  '/channels': (main) => main.getByRole('table').getByText('On call'),
+  '/settings': (main) => main.getByRole('table').getByText('admin@example.com'),
+  '/system': (main) => main.getByText(/256 of 256 shards owned/),
+};
+
+describe('while answers are late', () => {
+  it('every page has an entry here', () => {
+    expect(Object.keys(answered)).toEqual(
+      pages.map(({ path }) => path).filter((path) => path !== '/playground'),
+    );
+  });
+
+  it.each(Object.entries(answered))(
+    '%s says that it waits, leads elsewhere, and shows them then',
+    async (path, text) => {
+      const release = proxy.hold(ofPage);
+      const { seen, page } = await opened();
+      const main = page.getByRole('main');
+      await page.goto(`/dashboard${path}`);
+      await main.locator('.skeleton[aria-busy=true]').first().waitFor();
+      expect(await text(main).count()).toBe(0);
+      expect(await main.locator('.empty').count()).toBe(0);
+      // Home asks for more at once than a browser has connections to a hub: other code waits with its answers.
+      if (path !== '/') {
+        // Nothing keeps anybody here.
+        await page.keyboard.press('Control+k');
+        await page.getByRole('combobox', { name: /^Search for a page/ }).fill('playg');
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { name: 'Playground', level: 1 }).waitFor();
+        await page.goBack();
+        await main.locator('.skeleton[aria-busy=true]').first().waitFor();
+        expect(await text(main).count()).toBe(0);
+      }
+      release();
+      await text(main).waitFor();
+      await main.locator('.skeleton').first().waitFor({ state: 'detached' });
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
+
+  it('the console says whom it asks, and opens after three seconds', async () => {
+    proxy.rule = () => ({ ms: late });
+    const { seen, page } = await opened();
+    await page.goto('/dashboard/');
+    await page.getByText('Asking the hub who you are…').waitFor();
+    await accessible(page);
+    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+    await page.locator('main .skeleton').first().waitFor();
+    await accessible(page);
+    await page.getByRole('main').getByText('shop v1').first().waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+const old = (page: Page) => page.getByText('The hub is still looking. This is what you asked for before.');
+
+describe('an answer to what was asked before', () => {
+  it('is named as such beside events that another filter names', async () => {
+    const { seen, page } = await opened();
+    await page.goto('/dashboard/events');
+    const total = page.getByRole('complementary', { name: 'Filters' }).locator('.facets-total strong');
+    await page.getByRole('table').getByRole('row').nth(3).waitFor();
+    await expect.poll(() => total.textContent()).toBe('600');
+    expect(await old(page).count()).toBe(0);
+    proxy.rule = (method, path) => (ofPage(method, path) ? { ms: late } : null);
+    await page
+      .getByRole('complementary', { name: 'Filters' })
+      .getByRole('button', { name: /^refund/ })
+      .click();
+    // Beside the figures and above the chart; the list has none of the rows that were asked for before.
+    await expect.poll(() => old(page).count()).toBe(2);
+    expect(await page.getByRole('table').getByRole('row').count()).toBe(0);
+    await accessible(page);
+    await expect.poll(() => total.textContent()).toBe('120');
+    await expect.poll(() => old(page).count()).toBe(0);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it.each([
+    ['/contracts', 'contracts', 'no-secrets', '1 contract fit'],
+    ['/approvals', 'approvals', 'waits_long', '1 call of those that wait fits.'],
+  ])('is named as such in %s, whose count is not that of the new question', async (path, of, text, says) => {
+    const { seen, page } = await opened();
+    await page.goto(`/dashboard${path}`);
+    await page.getByText(text).first().waitFor();
+    const release = proxy.hold(ofPage);
+    await page.getByRole('searchbox', { name: `Search in ${of}` }).fill(text);
+    await old(page).waitFor();
+    expect(await page.locator('.page-head .page-says').count()).toBe(0);
+    release();
+    await page.getByText(says).waitFor();
+    await old(page).waitFor({ state: 'detached' });
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('stays with the reason when the hub does not give it anew, and is asked for again by a press', async () => {
+    const { seen, page } = await opened();
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('table').getByText('no-secrets').waitFor();
+    await page.locator('.live-live').waitFor();
+    proxy.rule = (_, path) => (path.includes('/contracts') ? { status: 500 } : null);
+    const { status } = await hub.call('PUT', '/api/v1/contracts/no-secrets', {
+      cookie,
+      body: {
+        name: 'renamed meanwhile',
+        definition: {
+          tool: 'refund',
+          when: { 'args.amount': { gt: 1 } },
+          then: { effect: 'deny', message: 'no' },
+        },
+      },
+    });
+    expect(status).toBe(200);
+    const alert = page.getByRole('main').getByRole('alert');
+    await alert.getByText('The hub cannot take this now.').waitFor();
+    await page.getByRole('table').getByText('no-secrets').waitFor();
+    await accessible(page);
+    proxy.rule = null;
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('table').getByText('renamed meanwhile').waitFor();
+    await alert.waitFor({ state: 'detached' });
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('a decision that takes long', () => {
+  it('is shown as sent, once, and as made only when it is; refused, it is there to be made again', async () => {
+    const id = await ask(hub, key, { tool_name: 'slow_one', timeout: 700 }, 'slow-agent');
+    const { seen, page } = await opened();
+    await page.goto(`/dashboard/approvals?id=${id}`);
+    const card = page.getByRole('article', { name: /^Approval of slow_one/ });
+    await card.waitFor();
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') sent += 1;
+    });
+    const decided = card.getByText('Approved by admin@example.com');
+    const approve = card.getByRole('button', { name: /^Approve/ });
+    await card.getByRole('textbox', { name: 'Reason' }).fill('after a while');
+    // Once refused by what is in between: nothing looks decided any more, and the reason is still there.
+    proxy.rule = (method) => (method === 'PUT' ? { status: 503, retryAfter: 2 } : null);
+    await approve.click();
+    await card.getByText(/^Try again/).waitFor();
+    await expect.poll(() => approve.isEnabled()).toBe(true);
+    expect(await decided.count()).toBe(0);
+    expect(await card.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('after a while');
+    const release = proxy.hold((method) => method === 'PUT');
+    await approve.click();
+    await card.locator('button[aria-busy=true]').filter({ hasText: 'Approve' }).waitFor();
+    expect(await card.getByRole('button', { name: /^Deny/ }).isDisabled()).toBe(true);
+    await page.keyboard.press('a');
+    expect(await decided.count()).toBe(0);
+    release();
+    await decided.waitFor();
+    expect(sent).toBe(2);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
