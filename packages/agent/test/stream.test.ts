@@ -144,6 +144,7 @@ describe('a live bundle', () => {
     expect(runs()).toBe('one');
     expect(Object.fromEntries(stream.request.query)).toEqual({
       env: 'production',
+      documents: 'any',
       bundle_name: 'guardrails',
       policy_version: sha256(Buffer.from('one')),
       tags: '{"team":"blue"}',
@@ -216,7 +217,7 @@ describe('a live bundle', () => {
     const { bundle, runs } = live({ bundleName: null });
     const started = bundle.start();
     const stream = await hub.stream();
-    expect(Object.fromEntries(stream.request.query)).toEqual({ env: 'production' });
+    expect(Object.fromEntries(stream.request.query)).toEqual({ env: 'production', documents: 'any' });
     stream.send('contract_update', update('assigned', { bundle_name: 'strict' }));
     await started;
     expect(runs()).toBe('assigned');
