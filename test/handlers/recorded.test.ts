@@ -40,9 +40,9 @@ it('records changes of the library, of rules and of settings, and no refusal', a
     'composition.created all',
     'composition.deleted all',
     'contract.deleted limit',
-    'assignment_rule.created null',
-    'assignment_rule.updated null',
-    'assignment_rule.deleted null',
+    'assignment_rule.created mail-*',
+    'assignment_rule.updated mail-*',
+    'assignment_rule.deleted mail-*',
   ]);
   await t.close();
 });
