@@ -83,7 +83,9 @@ describe('approvals', { timeout: 60_000 }, () => {
     await page.getByText(/The hub did not answer/).waitFor();
     await hub.start();
     // It may have come back by itself meanwhile.
-    await page.getByRole('button', { name: 'Try now' }).evaluateAll(([button]) => button?.click());
+    await page
+      .getByRole('button', { name: 'Try now' })
+      .evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
     await live(page).waitFor();
     await page.getByRole('button', { name: /^Deny/ }).click();
     await page.getByText('Denied by admin@example.com').waitFor();
