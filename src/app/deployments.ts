@@ -108,16 +108,19 @@ export function createDeployments({
   inspector,
 }: Ports): Deployments {
   const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
+
+  /**
+   * Null also for what cannot be read, as what was forced may be, and while the evaluator has too much to do: warnings
+   * alone need it, and no deploy or rollback is refused for want of them.
+   */
   async function kindOf(tenantId: string, name: string, version: number): Promise<DocumentKind | null> {
     const yaml = await store.bundles.yaml(tenantId, name, version);
     if (!yaml) return null;
-    try {
-      return documentKindOf((await evaluator.outline(tenantId, textOf(yaml))).kind, settings.wire);
-    } catch (error) {
-      // What was deployed by force may not be readable at all.
-      if (error instanceof HubError && error.code === 'unprocessable') return null;
+    const outline = await evaluator.outline(tenantId, textOf(yaml)).catch((error: unknown) => {
+      if (error instanceof HubError) return null;
       throw error;
-    }
+    });
+    return outline && documentKindOf(outline.kind, settings.wire);
   }
 
   const deployTo: Deployments['deployTo'] = async (tenantId, env, order) => {
@@ -128,6 +131,7 @@ export function createDeployments({
       ...order,
     });
   };
+
   return {
     deployTo,
     async deploy(principal, env, bundleName, version, { force, reason }) {
