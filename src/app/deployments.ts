@@ -49,7 +49,10 @@ export interface DeployChoice {
   readonly reason: string | null;
 }
 
-export type DeployOrder = Pick<Deployment, 'bundleName' | 'version' | 'deployedBy' | 'forced' | 'reason'> & {
+export type DeployOrder = Pick<
+  Deployment,
+  'bundleName' | 'version' | 'documentKind' | 'deployedBy' | 'forced' | 'reason'
+> & {
   readonly actor?: AuditActor;
 };
 
@@ -66,6 +69,12 @@ export interface Deployments {
     version: number,
     how: DeployChoice,
   ): Promise<Deployed>;
+  /**
+   * The vocabulary of a document. Null when agents of both load it, but also for what cannot be read, as what was forced
+   * may be, and while the evaluator has too much to do: warnings alone need it, and no deploy or rollback is refused for
+   * want of them.
+   */
+  kindOf(tenantId: string, yaml: string): Promise<DocumentKind | null>;
   /**
    * Deploys what its caller has inspected: no rights are asked for, and nothing is looked at.
    * @throws HubError not_found
@@ -109,37 +118,27 @@ export function createDeployments({
 }: Ports): Deployments {
   const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
 
-  /**
-   * Null also for what cannot be read, as what was forced may be, and while the evaluator has too much to do: warnings
-   * alone need it, and no deploy or rollback is refused for want of them.
-   */
-  async function kindOf(tenantId: string, name: string, version: number): Promise<DocumentKind | null> {
-    const yaml = await store.bundles.yaml(tenantId, name, version);
-    if (!yaml) return null;
-    const outline = await evaluator.outline(tenantId, textOf(yaml)).catch((error: unknown) => {
+  const kindOf: Deployments['kindOf'] = async (tenantId, yaml) => {
+    const outline = await evaluator.outline(tenantId, yaml).catch((error: unknown) => {
       if (error instanceof HubError) return null;
       throw error;
     });
     return outline && documentKindOf(outline.kind, settings.wire);
-  }
-
-  const deployTo: Deployments['deployTo'] = async (tenantId, env, order) => {
-    const documentKind = await kindOf(tenantId, order.bundleName, order.version);
-    return actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
-      id: secrets.uuid(),
-      documentKind,
-      ...order,
-    });
   };
 
+  const deployTo: Deployments['deployTo'] = (tenantId, env, order) =>
+    actors.ask('environment', environmentKey(tenantId, env), 'deploy', { id: secrets.uuid(), ...order });
+
   return {
+    kindOf,
     deployTo,
     async deploy(principal, env, bundleName, version, { force, reason }) {
       requireRole(principal, force ? 'admin' : 'operator');
       const { tenantId } = principal;
       const yaml = await store.bundles.yaml(tenantId, bundleName, version);
       if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
-      const warnings = await inspector.inspect(tenantId, textOf(yaml));
+      const text = textOf(yaml);
+      const warnings = await inspector.inspect(tenantId, text);
       const isBad = warnings.some(isError);
       const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
       if (!force && !isRollback) requireDeployable(warnings);
@@ -149,6 +148,7 @@ export function createDeployments({
         deployment: await deployTo(tenantId, env, {
           bundleName,
           version,
+          documentKind: await kindOf(tenantId, text),
           deployedBy,
           forced,
           reason,

@@ -6,7 +6,7 @@ import type { Resolution } from '../domain/assignment.ts';
 import { notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
-import { canLoad } from '../domain/vocabulary.ts';
+import { isUnable } from '../domain/vocabulary.ts';
 import type { AgentPlace } from '../ports/agents.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
@@ -220,15 +220,6 @@ function placeOf(
   const isConnected = (env: Env) => (stateIn(env)?.streams ?? 0) > 0;
   if (lastEnv !== null && isConnected(lastEnv)) return lastEnv;
   return environments.find(isConnected) ?? lastEnv;
-}
-
-function isUnable(
-  registration: RegistrationSummary,
-  { bundleName, documentKind = null }: AgentState,
-): boolean {
-  // Nobody of the hosted API is sent documents without a name.
-  if (bundleName === null && registration.lastApi === 'hosted') return false;
-  return !canLoad(registration, documentKind);
 }
 
 function fits(

@@ -48,11 +48,9 @@ import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createRecentToolSettings, createToolSettings, type ToolSettings } from './tool-settings.ts';
 
-/** The use cases, a name per noun. */ import {
-  createVocabularies,
-  type Vocabularies,
-} from './vocabularies.ts';
+import { createVocabularies, type Vocabularies } from './vocabularies.ts';
 
+/** The use cases, a name per noun. */
 export interface App {
   readonly accounts: Accounts;
   readonly assignmentRules: AssignmentRules;

@@ -8,7 +8,7 @@ import { notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { KeyPrincipal, Principal } from '../domain/principal.ts';
-import { canLoad } from '../domain/vocabulary.ts';
+import { isUnable } from '../domain/vocabulary.ts';
 import type { RegistrationPatch } from '../ports/agents.ts';
 import { requireRole } from './access.ts';
 import { actingAgent } from './acting-agent.ts';
@@ -102,11 +102,7 @@ export function createRegistrations(ports: Ports): Registrations {
     const spoken = new Map(known.map((one) => [one.agentId, one]));
     return entries.map((entry) => {
       const agent = spoken.get(entry.agentId);
-      const isGiven = entry.bundleName !== null || agent?.lastApi === 'console';
-      return {
-        ...entry,
-        cannotLoad: agent !== undefined && isGiven && !canLoad(agent, entry.documentKind ?? null),
-      };
+      return { ...entry, cannotLoad: agent !== undefined && isUnable(agent, entry) };
     });
   }
 

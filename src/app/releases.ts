@@ -35,7 +35,7 @@ export interface Releases {
 }
 
 type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
-  readonly deployments: Pick<Deployments, 'deployTo'>;
+  readonly deployments: Pick<Deployments, 'kindOf' | 'deployTo'>;
   readonly inspector: Inspector;
 };
 
@@ -69,11 +69,10 @@ export function createReleases(ports: Ports): Releases {
         snapshot: assembly.contracts,
         yaml,
       });
+      const documentKind = await deployments.kindOf(tenantId, assembly.yaml);
+      const order = { bundleName: name, version: version.version, documentKind, deployedBy, forced, reason };
       const made: Deployment[] = [];
-      for (const env of envs) {
-        const order = { bundleName: name, version: version.version, deployedBy, forced, reason };
-        made.push(await deployments.deployTo(tenantId, env, order));
-      }
+      for (const env of envs) made.push(await deployments.deployTo(tenantId, env, order));
       await compositionChanged(tenantId, name, version.version);
       return { version, deployments: made, warnings };
     },

@@ -6,6 +6,7 @@ import { HubError, notFound, refused } from '../domain/error.ts';
 import { type Finding, findingText, isError } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
+import { documentKindOf } from '../domain/vocabulary.ts';
 import type { BundleOutline } from '../ports/evaluator.ts';
 import { requireRole } from './access.ts';
 import { noted, uploaded } from './audit.ts';
@@ -208,6 +209,7 @@ export function createRulesets(ports: Ports): Rulesets {
           await deployments.deployTo(tenantId, env, {
             bundleName: name,
             version: bundle.version,
+            documentKind: documentKindOf(outline.kind, settings.wire),
             deployedBy: actorName(principal.actor),
             forced: warnings.some(isError),
             reason: wanted.reason,

@@ -30,6 +30,21 @@ export const otherApi = (kind: DocumentKind): AgentApi => (kind === 'bundle' ? '
 export const canLoad = ({ lastApi, loadsAny }: AgentVocabulary, kind: DocumentKind | null): boolean =>
   lastApi === null || loadsAny || kind === null || loads[lastApi] === kind;
 
+/** What an agent is given: the document of a name, or, without one, all that its environment deploys. */
+export interface GivenDocument {
+  readonly bundleName: string | null;
+  /** Null or absent: nothing that it is still to load, or that of both vocabularies. */
+  readonly documentKind?: DocumentKind | null;
+}
+
+/** Whether an agent is given a document of the vocabulary that it does not speak. */
+export const isUnable = (
+  agent: AgentVocabulary,
+  { bundleName, documentKind = null }: GivenDocument,
+): boolean =>
+  // Nobody of the hosted API is sent documents without a name.
+  !(bundleName === null && agent.lastApi === 'hosted') && !canLoad(agent, documentKind);
+
 /**
  * What a document is by its `kind`; null when agents of both vocabularies load it, or neither do.
  * @param kinds those that this installation takes for each

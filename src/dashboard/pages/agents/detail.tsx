@@ -102,10 +102,13 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
 }
 
 /** Why an agent keeps a document that another has replaced. */
-const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string =>
-  api === 'hosted'
-    ? 'It cannot load what it is given: it was last seen on /v1, whose agents load rulesets, and this is a bundle of contracts. It keeps the document in use.'
-    : 'It cannot load what it is given: it was last seen on /api/v1, whose agents load contracts, and this is a ruleset. It keeps the document in use.';
+const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string => {
+  const why =
+    api === 'hosted'
+      ? '/v1, whose agents load rulesets, and this is a bundle of contracts'
+      : '/api/v1, whose agents load contracts, and this is a ruleset';
+  return `It cannot load what it is given: it was last seen on ${why}. It keeps the document in use.`;
+};
 
 function Why({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('resolveRule', { params: { agent_id: id } });
