@@ -8,7 +8,7 @@ import { type Game, Player } from './player.ts';
 import { type Memory, openProbe, type Probe, type Stall } from './probe.ts';
 import { isStream, operations } from './requests.ts';
 import { noIds } from './seen.ts';
-import { makeTenants, operatorToken } from './world.ts';
+import { makeTenants, operatorToken, type Tenant } from './world.ts';
 
 export interface Options {
   readonly seed: string;
@@ -118,6 +118,7 @@ export async function fuzz(options: Options): Promise<Report> {
   async function run(): Promise<Report> {
     await hub.start();
     const tenants = await makeTenants(hub, options.seed, tenantNames);
+    const node = await nodeOf(hub, tenants);
     watch(hub, findings, () => isPlaying);
     isPlaying = true;
     const statuses: { [status: string]: number } = {};
@@ -128,7 +129,7 @@ export async function fuzz(options: Options): Promise<Report> {
       seed: options.seed,
       port: hub.port,
       tenants,
-      leaks: new Leaks(new Map(tenantNames.map((name) => [name, markerOf(options.seed, name)]))),
+      leaks: new Leaks(new Map(tenantNames.map((name) => [name, markerOf(options.seed, name)])), [node]),
       findings,
       sockets: new OpenSockets(),
       ids: noIds(),
@@ -283,3 +284,13 @@ const unreached = (reached: ReadonlySet<string>): string[] =>
     .filter((operation) => !isStream(operation) && operation.name !== 'setup')
     .map(({ name }) => name)
     .filter((name) => !reached.has(name));
+
+/** The id of the hub's node, which admins of every tenant see. */
+async function nodeOf(hub: HubProcess, tenants: readonly Tenant[]): Promise<string> {
+  const admin = tenants[0]?.credentials.find(({ role }) => role === 'admin');
+  const { status, body } = await hub.call('GET', '/api/v1/health/cluster', {
+    headers: Object.fromEntries(admin?.headers ?? []),
+  });
+  if (status !== 200) throw new Error(`the cluster's health was answered with ${status}`);
+  return body.node;
+}

@@ -110,6 +110,14 @@ describe('leaks', () => {
     expect(leaks.foreignId('acme', answer, Buffer.from('GET /'))).toContain('bolt');
     expect(leaks.foreignId('acme', answer, Buffer.from(`GET /${id.toUpperCase()}`))).toBeNull();
   });
+
+  it("sees nothing wrong in everybody's ids", () => {
+    const node = '0a3c1a52-6b0e-4b6e-9c0f-3f6f5c1d2e3f';
+    const all = new Leaks(markers, [node]);
+    const answer = Buffer.from(`{"node":"${node}"}`);
+    expect(all.foreignId('bolt', answer, Buffer.from('GET /'))).toBeNull();
+    expect(all.foreignId('acme', answer, Buffer.from('GET /'))).toBeNull();
+  });
 });
 
 async function serving<T>(listener: RequestListener, use: (port: number) => Promise<T>): Promise<T> {

@@ -46,9 +46,14 @@ export class Leaks {
   /** By tenant and environment. */
   readonly #envForms: ReadonlyMap<string, readonly Buffer[]>;
   readonly #owners = new Map<string, string>();
+  readonly #everybodys: ReadonlySet<string>;
 
-  /** @param markers tenant → its marker */
-  constructor(markers: ReadonlyMap<string, string>) {
+  /**
+   * @param markers tenant → its marker
+   * @param everybodys ids that all tenants may see, as those of nodes
+   */
+  constructor(markers: ReadonlyMap<string, string>, everybodys: readonly string[] = []) {
+    this.#everybodys = new Set(everybodys);
     this.#forms = new Map([...markers].map(([tenant, marker]) => [tenant, formsOf(marker)]));
     this.#envForms = new Map(
       [...markers].flatMap(([tenant, marker]) =>
@@ -86,7 +91,7 @@ export class Leaks {
     let question: string | null = null;
     for (const [id] of bytes.toString('latin1').matchAll(uuidText)) {
       const owner = this.#owners.get(id);
-      if (owner === reader && reader !== null) continue;
+      if ((owner === reader && reader !== null) || this.#everybodys.has(id)) continue;
       question ??= Buffer.from(sent).toString('latin1').toLowerCase();
       if (question.includes(id)) continue;
       if (owner !== undefined) return `the id ${id} of ${owner}`;
