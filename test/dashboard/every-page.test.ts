@@ -69,8 +69,16 @@ async function refusedAtFirst(row: Row): Promise<void> {
     .waitFor();
   expect(await row.shows(page).count()).toBe(0);
   proxy.rule = null;
-  await again.evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
-  await row.shows(page).waitFor();
+  // The press may meet a try that began before the hub answered.
+  await expect
+    .poll(
+      async () => {
+        await again.evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
+        return row.shows(page).isVisible();
+      },
+      { interval: 250 },
+    )
+    .toBe(true);
 }
 
 /** The notices are the same everywhere: a page, a panel and a part of a page are enough for who listens. */

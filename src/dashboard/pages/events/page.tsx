@@ -113,8 +113,7 @@ function EventViews(): JSX.Element {
 
 function Searched(): JSX.Element {
   const [search, change] = useFilters();
-  const now = useNow(minuteMs);
-  const span = spanOf(search, now);
+  const span = spanOf(search, useNow(minuteMs));
   const filter = filterOf(search, span);
   const [follow, setFollow] = useState(true);
   const list = useList(filter, span);
