@@ -4,7 +4,6 @@
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Link } from './link.ts';
-import { isList } from './log.ts';
 
 export interface ClusterClock extends Clock {
   /**
@@ -34,7 +33,7 @@ export function clusterClock(own: Clock, log: Log): ClusterClock {
     const before = own.monotonic();
     const answer = await link.send(['TIME']);
     const after = own.monotonic();
-    const [seconds, micros] = isList(answer) ? answer.map(Number) : [];
+    const [seconds, micros] = Array.isArray(answer) ? answer.map(Number) : [];
     const at = (seconds ?? Number.NaN) * 1000 + (micros ?? Number.NaN) / 1000;
     if (!Number.isFinite(at)) return;
     const [lowest, highest] = [at - after, at - before];

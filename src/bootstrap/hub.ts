@@ -26,7 +26,6 @@ import { startHousekeeping } from '../jobs/housekeeping.ts';
 import { workNotifications } from '../jobs/notifications.ts';
 import { version } from '../version.ts';
 import { createAppPorts } from './app-ports.ts';
-import { openCluster } from './cluster.ts';
 import { createEdge } from './edge.ts';
 import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, setupTokenOf } from './first-admin.ts';
@@ -59,6 +58,10 @@ export const openApiFor = ({ baseUrl, wire }: Config): string =>
 
 /** A sweep that has not turned for so long is crashed: it turns every second. Milliseconds. */
 const sweepMs = 8_000;
+
+/** Loaded where it is called for: the clients of MongoDB and Redis are half of all modules. */
+const openCluster: typeof import('./cluster.ts').openCluster = async (...given) =>
+  (await import('./cluster.ts')).openCluster(...given);
 
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
