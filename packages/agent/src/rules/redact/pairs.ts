@@ -1,6 +1,6 @@
 // Secrets some way behind their name: a value beside a name in JSON, YAML and XML, a text that a call, a declaration
-// or an operator takes, a block below a key, the answer to a prompt. Looks at a bounded stretch behind each name, and so
-// is linear in the text's length.
+// or an operator takes, a block below a key, the answer to a prompt. Looks at a bounded stretch behind each name, and
+// so is linear in the text's length.
 import { looksChosen } from './chosen.ts';
 import type { NameTest } from './key.ts';
 import { redacted } from './secret.ts';
