@@ -1,6 +1,5 @@
 // E-mail by SMTP with nodemailer: STARTTLS, or TLS from the start on port 465. The server is called at an address that
 // was judged.
-import { createTransport } from 'nodemailer';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
 import type { ConfigOf } from '../../src/domain/channel.ts';
 import type { AttemptOutcome } from '../../src/domain/delivery.ts';
@@ -93,6 +92,8 @@ export async function sendEmail(
   }
   if (!address) return { kind: 'failed', status: null, failure: 'unresolved', mayRetry: true };
   const card = cardOf(notice);
+  // Few hubs send e-mail: loaded with the first.
+  const { createTransport } = await import('nodemailer');
   const transport = createTransport({
     host: address.address,
     port: smtpPort,

@@ -11,6 +11,7 @@ import type { Membership } from '../../src/ports/membership.ts';
 import type { MessageBus } from '../../src/ports/message-bus.ts';
 import type { ValueStore } from '../../src/ports/values.ts';
 import { openBroadcast } from './broadcast.ts';
+import type { ClusterClock } from './clock.ts';
 import { redisLeases } from './leases.ts';
 import { redisLimits } from './limits.ts';
 import { type Link, openLink } from './link.ts';
@@ -27,6 +28,8 @@ export interface RedisOptions {
   readonly url: string;
   readonly log: Log;
   readonly clock: Clock;
+  /** Goes by this server's time from then on; without it no clock does. */
+  readonly clusterClock?: Pick<ClusterClock, 'follow'>;
   /** Before every key; `reeve:` without it. Nodes of one cluster share it. */
   readonly prefix?: string;
   /** This process's name among the nodes; a random one without it. */
@@ -79,8 +82,10 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
     return one;
   };
   let reader: Reader | null = null;
+  let followed: { stop(): void } | undefined;
   try {
     const link = await opened('commands');
+    followed = await options.clusterClock?.follow(link);
     const blocking = await opened('reader');
     const replays = await opened('replay');
     const envelopes = await opened('bus');
@@ -114,6 +119,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
         return clock.monotonic() - begun;
       },
       async close() {
+        followed?.stop();
         await broadcast.close();
         await bus.close();
         await replays.close();
@@ -121,6 +127,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
       },
     };
   } catch (error) {
+    followed?.stop();
     await reader?.close();
     await Promise.all(links.map((one) => one.close()));
     throw error;

@@ -6,6 +6,7 @@ import { createRemoteActors, shardOfKey } from '../../actors/runtime/remote.ts';
 import { openBullJobs } from '../../adapters/bullmq/index.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
+import type { ClusterClock } from '../../adapters/redis/clock.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
 import { hourMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
@@ -37,12 +38,11 @@ const unreachable = (what: string) => (): never => {
 
 /** @throws HubError in plain words when MongoDB or Redis does not answer within about 2 s */
 export async function openCluster(
-  materials: Materials,
+  materials: Materials & { readonly clock: ClusterClock },
   { mongoUrl, redisUrl, name }: NonNullable<Materials['config']['cluster']>,
 ): Promise<NodeParts> {
   const { clock, log, secrets, workers, agents } = materials;
   const node = secrets.uuid();
-  const startedAt = clock.now();
   const documents = await openMongo({ url: mongoUrl, node, log, clock }).catch(
     unreachable('MongoDB (MONGODB_URL)'),
   );
@@ -50,6 +50,7 @@ export async function openCluster(
     url: redisUrl,
     log,
     clock,
+    clusterClock: clock,
     prefix: `${name}:`,
     nodeId: node,
     busTurned: workers.add('consumer', loopMs),
@@ -63,6 +64,7 @@ export async function openCluster(
     await documents.close();
     return unreachable('Redis (REDIS_URL)')();
   });
+  const startedAt = clock.now();
   const store: Store = { ...documents, values: redis.values };
   const announcer = createAnnouncer(redis.broadcast, materials.streamApis);
   /** When each node was last heard of, in this node's monotonic time. */

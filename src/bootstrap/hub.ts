@@ -9,6 +9,7 @@ import { keepLoginLink } from '../../adapters/node/login-links.ts';
 import { watchLoopDelay } from '../../adapters/node/loop-delay.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
+import { clusterClock } from '../../adapters/redis/clock.ts';
 import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
 import { loginLinkMs, loginLinkUrl } from '../app/login-links.ts';
@@ -25,7 +26,6 @@ import { startHousekeeping } from '../jobs/housekeeping.ts';
 import { workNotifications } from '../jobs/notifications.ts';
 import { version } from '../version.ts';
 import { createAppPorts } from './app-ports.ts';
-import { openCluster } from './cluster.ts';
 import { createEdge } from './edge.ts';
 import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, setupTokenOf } from './first-admin.ts';
@@ -59,10 +59,15 @@ export const openApiFor = ({ baseUrl, wire }: Config): string =>
 /** A sweep that has not turned for so long is crashed: it turns every second. Milliseconds. */
 const sweepMs = 8_000;
 
+/** Loaded where it is called for: the clients of MongoDB and Redis are half of all modules. */
+const openCluster: typeof import('./cluster.ts').openCluster = async (...given) =>
+  (await import('./cluster.ts')).openCluster(...given);
+
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
-  const clock = systemClock;
   const log = createLog({ level: config.logLevel });
+  const shared = config.cluster ? { ...config.cluster, clock: clusterClock(systemClock, log) } : null;
+  const clock = shared?.clock ?? systemClock;
   // Before anything is opened: what does not load here is said at once.
   const chosen = await chooseServer(config.httpServer);
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
@@ -73,7 +78,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const ruleSets = new RuleSets();
   const agents = (): number => live.connectedAgents();
   const materials = { config, clock, log, secrets, workers, ruleSets, streamApis, agents };
-  const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
+  const parts = await (shared
+    ? openCluster({ ...materials, clock: shared.clock }, shared)
+    : openEmbedded(materials));
   const { store, broadcast, actors, jobs } = parts;
   const setupToken = await checkMaster(store, secrets, config)
     .then(() => setupTokenOf(config, store, secrets))

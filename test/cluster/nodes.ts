@@ -15,7 +15,15 @@ export interface ClusterWishes {
   readonly redisUrl?: string;
   /** Settings of every node, on top of those of the cluster. */
   readonly env?: { readonly [name: string]: string };
+  /** By how many milliseconds the clock of each node's machine is wrong; not at all by default. */
+  readonly clockErrors?: readonly number[];
 }
+
+/** Sets the clock of a process wrong, as the system would: its monotonic clock and its timers stay as they are. */
+const withClockError = (ms: number): { readonly NODE_OPTIONS: string } => {
+  const code = `const R=Date,now=()=>R.now()+${ms};globalThis.Date=class extends R{constructor(...a){a.length?super(...a):super(now())}static now(){return now()}}`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
+};
 
 /** `base` with another database in its path. */
 function databaseIn(base: string, database: string): string {
@@ -46,7 +54,10 @@ export class Nodes {
       RATE_LIMIT_MAX_ATTEMPTS: '1000',
       ...wishes.env,
     };
-    this.nodes = Array.from({ length: wishes.count ?? 3 }, () => new HubProcess(env));
+    this.nodes = Array.from({ length: wishes.count ?? 3 }, (_, i) => {
+      const error = wishes.clockErrors?.[i] ?? 0;
+      return new HubProcess(error === 0 ? env : { ...env, ...withClockError(error) });
+    });
   }
 
   /** The node of this number. */

@@ -118,6 +118,25 @@ describe('import directions', () => {
     expect(circles).toEqual([]);
   });
 
+  it('starts a hub on its own without the clients of services that it does not use', () => {
+    const seen = new Set<string>();
+    const packages = new Set<string>();
+    const walk = (file: string): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      for (const [, name = ''] of sourceOf(file).matchAll(
+        /^(?:import|export) (?!type)[^;]*?from\s+'([^']+)'/gm,
+      )) {
+        const path = relative(root, join(root, dirname(file), name));
+        if (!name.startsWith('.')) packages.add(name);
+        else if (files.includes(path)) walk(path);
+      }
+    };
+    walk('src/commands/serve.ts');
+    expect([...packages]).toContain('zod');
+    expect([...packages].filter((name) => /^(mongodb|redis|bullmq|nodemailer)/.test(name))).toEqual([]);
+  });
+
   it('gives browsers types of the API alone, and of the agent package what needs no Node', () => {
     const shipped = files
       .filter((file) => file.startsWith('src/dashboard/'))
