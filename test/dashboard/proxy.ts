@@ -16,23 +16,37 @@ export interface Proxy {
   readonly url: string;
   /** For answers of the console API from now on; null passes all on at once. */
   rule: ((method: string, path: string) => Rule | null) | null;
+  /** Lets nobody through, as a hub that is not there. */
+  isShut: boolean;
   /** Holds what fits until the returned function is called. */
   hold(fits: (method: string, path: string) => boolean): () => void;
 }
 
-/** Answers of this proxy carry no word of the hub. */
-const own = { detail: 'The hub cannot take this now.', code: 'unavailable' };
+/** What the answers of this proxy say: the hub's own words of the status, or else those of a busy one. */
+const own = (status: number): object => words[status] ?? busy;
+const busy = { detail: 'The hub cannot take this now.', code: 'unavailable' };
+const words: { readonly [status: number]: object } = {
+  403: { detail: 'This needs the role admin.', code: 'forbidden' },
+  409: { detail: 'It was changed meanwhile.', code: 'conflict' },
+  429: { detail: 'Too many requests. Wait a little.', code: 'rate_limited' },
+};
 
 export async function proxyOf(hub: HubProcess): Promise<Proxy> {
   const sockets = new Set<Socket>();
   const server = createServer((asked, answer) => void pass(asked, answer));
   const pass = async (asked: IncomingMessage, answer: ServerResponse): Promise<void> => {
     const { method = 'GET', url: path = '/' } = asked;
+    if (proxy.isShut) {
+      asked.destroy();
+      return;
+    }
     const rule = /^\/(api\/)?v1\//.test(path) ? (proxy.rule?.(method, path) ?? null) : null;
     if (rule && 'status' in rule) {
       const wait = rule.retryAfter === undefined ? {} : { 'Retry-After': String(rule.retryAfter) };
       asked.resume();
-      answer.writeHead(rule.status, { 'Content-Type': 'application/json', ...wait }).end(JSON.stringify(own));
+      answer
+        .writeHead(rule.status, { 'Content-Type': 'application/json', ...wait })
+        .end(JSON.stringify(own(rule.status)));
       return;
     }
     // Before the hub hears of it: no frame tells what the answer does not tell yet.
@@ -54,6 +68,10 @@ export async function proxyOf(hub: HubProcess): Promise<Proxy> {
     socket.on('close', () => sockets.delete(socket));
   });
   server.on('upgrade', (asked: IncomingMessage, socket: Socket) => {
+    if (proxy.isShut) {
+      socket.destroy();
+      return;
+    }
     const hubSide = connect(hub.port, '127.0.0.1');
     const lines = [`${asked.method} ${asked.url} HTTP/1.1`];
     for (let at = 0; at < asked.rawHeaders.length; at += 2) {
@@ -74,6 +92,7 @@ export async function proxyOf(hub: HubProcess): Promise<Proxy> {
   const proxy: Proxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     rule: null,
+    isShut: false,
     hold(fits) {
       let release = (): void => undefined;
       const until = new Promise<void>((done) => {

@@ -5,10 +5,11 @@ import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } fr
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
+import { Failed, FormFailed } from '../ui/answer.tsx';
 import { Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Messages, say } from '../ui/overlay.tsx';
-import { Button, Empty, Failed, Field, FormFailed, Late } from '../ui/parts.tsx';
+import { Button, Empty, Field, Late } from '../ui/parts.tsx';
 import { Shell } from './shell.tsx';
 import { Mark, SignInForm, useSending } from './sign-in.tsx';
 

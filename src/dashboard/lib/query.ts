@@ -17,7 +17,7 @@ export const maxWaitMs = 30_000;
 
 /** Only what may be better in a moment is asked again. */
 const mayRepeat = (error: unknown): error is ApiError =>
-  error instanceof ApiError && (error.status === 503 || error.code === 'rate_limited');
+  error instanceof ApiError && (error.status === 503 || (error.status === 429 && error.code !== 'too_busy'));
 
 export const queries = new QueryClient({
   defaultOptions: {

@@ -1,8 +1,9 @@
 // The question before something is taken away: what will happen, in numbers, the button that does it, and the way out.
 import type { JSX, ReactNode } from 'react';
 import type { ApiError } from '../lib/api.ts';
+import { Failed } from './answer.tsx';
 import { Dialog } from './overlay.tsx';
-import { Button, Failed } from './parts.tsx';
+import { Button } from './parts.tsx';
 
 export interface ConfirmProps {
   readonly title: string;

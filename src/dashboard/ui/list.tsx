@@ -5,9 +5,9 @@ import { type JSX, type ReactNode, type RefObject, useEffect, useState } from 'r
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
 import { useFilters } from '../lib/search.ts';
+import { Answer } from './answer.tsx';
 import { Icon } from './icons.tsx';
 import { Dialog } from './overlay.tsx';
-import { Answer } from './parts.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen'> {

@@ -1,10 +1,7 @@
-// The small parts that every page is made of: buttons, fields, times, texts of strangers, verdicts, empty and failed
-// states.
+// The small parts that every page is made of: buttons, fields, times, texts of strangers, verdicts, empty states.
 import { type ComponentProps, type JSX, type ReactNode, useEffect, useId, useState } from 'react';
-import type { ApiError } from '../lib/api.ts';
-import { after, now } from '../lib/browser.ts';
+import { after } from '../lib/browser.ts';
 import { usePrefs } from '../lib/prefs.ts';
-import { maxWaitMs } from '../lib/query.ts';
 import { absolute, middleCut, relative, visible } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { Icon, type IconName } from './icons.tsx';
@@ -278,103 +275,6 @@ export const Empty = ({
     {children}
   </div>
 );
-
-/** At the end of a form: an error that no field shows. */
-export const FormFailed = ({ error }: { readonly error: ApiError | null }): JSX.Element | null =>
-  error && Object.keys(error.fields).length === 0 ? <Failed error={error} /> : null;
-
-/** Counts down: a number that stood still would be a lie a second later. Heard once, with the notice around it. */
-function TryAgain({ at }: { readonly at: number }): JSX.Element {
-  useNow(1_000);
-  const seconds = Math.ceil((at - now()) / 1000);
-  return <p aria-live="off">{seconds > 0 ? `Try again in ${seconds} s.` : 'Try again now.'}</p>;
-}
-
-/** What went wrong, and what to do: the hub's own sentence. */
-export function Failed({
-  error,
-  onRetry,
-}: {
-  readonly error: ApiError;
-  readonly onRetry?: () => void;
-}): JSX.Element {
-  const forbidden = error.status === 403;
-  return (
-    <div className="notice notice-deny" role="alert">
-      <Icon name={forbidden ? 'slash' : 'triangle'} />
-      <div>
-        <p>
-          <strong>{forbidden ? 'You may not do this. ' : ''}</strong>
-          <Data text={error.message} mono={false} />
-        </p>
-        {forbidden && <p>Ask an admin of this hub to do it, or to make you one.</p>}
-        {error.retryAt !== null && <TryAgain at={error.retryAt} />}
-      </div>
-      {onRetry && !forbidden && <Button onClick={onRetry}>Try again</Button>}
-    </div>
-  );
-}
-
-/** While an answer is awaited: its shape, and why it takes long when the hub asked to wait. */
-export function Waiting({
-  of: { failureReason: why = null },
-  rows,
-}: {
-  readonly of: { readonly failureReason?: ApiError | null };
-  readonly rows?: number;
-}): JSX.Element {
-  return (
-    <>
-      {why && (
-        <p className="notice notice-ask" role="status">
-          <span>
-            <Data text={why.message} mono={false} /> It is asked again by itself
-            {why.retryAfter !== null && `, in ${Math.min(maxWaitMs / 1000, why.retryAfter)} s`}.
-          </span>
-        </p>
-      )}
-      <Skeleton {...(rows === undefined ? {} : { rows })} />
-    </>
-  );
-}
-
-/** An answer in its four states, `isOld` while it is of another question. That the hub is away says the frame. */
-export function Answer<T>({
-  of,
-  rows,
-  isOld = false,
-  children,
-}: {
-  readonly of: {
-    readonly data: T | undefined;
-    readonly error: ApiError | null;
-    readonly failureReason?: ApiError | null;
-    refetch(): unknown;
-  };
-  readonly rows?: number;
-  readonly isOld?: boolean;
-  readonly children: (data: T) => ReactNode;
-}): ReactNode {
-  if (of.data !== undefined) {
-    return (
-      <>
-        {isOld && (
-          <Late>
-            <p className="notice notice-ask" role="status">
-              The hub is still looking. This is what you asked for before.
-            </p>
-          </Late>
-        )}
-        {of.error && ![0, 401].includes(of.error.status) && (
-          <Failed error={of.error} onRetry={() => void of.refetch()} />
-        )}
-        {children(of.data)}
-      </>
-    );
-  }
-  if (of.error) return <Failed error={of.error} onRetry={() => void of.refetch()} />;
-  return <Waiting of={of} {...(rows === undefined ? {} : { rows })} />;
-}
 
 export function PageHead({
   title,

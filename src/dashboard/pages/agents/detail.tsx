@@ -4,20 +4,10 @@ import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { Answer, FormFailed, Lacking } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
-import {
-  Answer,
-  Button,
-  Data,
-  Env,
-  Field,
-  FormFailed,
-  Name,
-  Select,
-  Time,
-  Verdict,
-} from '../../ui/parts.tsx';
+import { Button, Data, Env, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
 import { Because } from './because.tsx';
 import { AgentCoverage } from './coverage.tsx';
 import { useFleetChanges } from './fleet.ts';
@@ -181,6 +171,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
         options={[['', 'Leave it to the rules'], ...options.map((one) => [one, one] as const)]}
         onValue={(bundle) => setForm({ ...form, bundle })}
       />
+      <Lacking of={bundles} />
       <FormFailed error={save.error} />
       <div>
         <Button kind="primary" submit busy={save.isPending} disabled={tagsProblem(form.tags) !== null}>

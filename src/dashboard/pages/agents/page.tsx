@@ -6,10 +6,11 @@ import { after } from '../../lib/browser.ts';
 import { useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
+import { Failed, Lacking } from '../../ui/answer.tsx';
 import { nameColumn, verdictColumn } from '../../ui/columns.tsx';
 import { ListWithPanel, SearchInput, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, Failed, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Button, Empty, Env, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CoverageBar, coverageWords } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
@@ -253,6 +254,7 @@ function BulkAssign({
       <Button kind="quiet" disabled={done !== null} onClick={() => onLeft([])}>
         Clear
       </Button>
+      <Lacking of={bundles} />
       {assign.error && <Failed error={assign.error} />}
     </section>
   );

@@ -5,9 +5,10 @@ import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { FormFailed, Lacking } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Data, Field, FormFailed, Select } from '../../ui/parts.tsx';
+import { Button, Data, Field, Select } from '../../ui/parts.tsx';
 import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 export type Rule = Reply<'listRules'>[number];
@@ -118,6 +119,7 @@ function RuleFields({
         options={[...names].map((one) => [one, one] as const)}
         onValue={(next) => setForm({ ...form, bundle: next })}
       />
+      <Lacking of={bundles} />
       <Select
         label="Environment of the rule"
         value={form.env}

@@ -4,8 +4,9 @@ import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
+import { Answer } from '../../ui/answer.tsx';
 import { envColumn, timeColumn } from '../../ui/columns.tsx';
-import { Answer, Name } from '../../ui/parts.tsx';
+import { Name } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 type Stream = Reply<'listAgentStreams'>['streams'][number];

@@ -3,8 +3,9 @@ import { type JSX, useEffect, useRef, useState } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
 import type { ApiError } from '../../lib/api.ts';
 import { counted } from '../../lib/text.ts';
+import { Failed } from '../../ui/answer.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Failed } from '../../ui/parts.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { decideAll } from './model.ts';
 
 export function Bulk({

@@ -8,8 +8,9 @@ import { useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { duration, plainJson, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
+import { Answer, Failed } from '../../ui/answer.tsx';
 import { CallArguments } from '../../ui/arguments.tsx';
-import { Answer, Button, Data, Env, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { type Approval, deadlineOf, decide, decisions, isOfSample, outcomeOf } from './model.ts';
 
 const urgentMs = 60_000;

@@ -4,8 +4,9 @@ import type { Reply } from '../../lib/api.ts';
 import { usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, visible } from '../../lib/text.ts';
+import { Answer } from '../../ui/answer.tsx';
 import { envColumn, nameColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Answer, Data, Empty, Name, Select, Skeleton, Time } from '../../ui/parts.tsx';
+import { Data, Empty, Name, Select, Skeleton, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 const pageSize = 100;

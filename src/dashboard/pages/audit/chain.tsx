@@ -5,10 +5,11 @@ import { ApiError } from '../../lib/api.ts';
 import { type ChainVerdict, verifyChain } from '../../lib/evidence.ts';
 import { callHostedPage } from '../../lib/hosted.ts';
 import { count } from '../../lib/text.ts';
+import { Failed } from '../../ui/answer.tsx';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Button, Data, Failed } from '../../ui/parts.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
 import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
 
 type Part = Awaited<ReturnType<typeof callHostedPage<'hostedExportAudit'>>>;

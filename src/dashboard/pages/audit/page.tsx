@@ -9,10 +9,11 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
+import { Answer } from '../../ui/answer.tsx';
 import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Chain } from './chain.tsx';
 

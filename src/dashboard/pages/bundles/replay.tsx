@@ -5,7 +5,8 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Button, Failed } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/answer.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { ReplayCaveats, ReplayChanges } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 

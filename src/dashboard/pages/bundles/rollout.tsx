@@ -5,8 +5,9 @@ import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted, severities } from '../../lib/text.ts';
+import { Answer, Failed } from '../../ui/answer.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Answer, Button, Data, Failed } from '../../ui/parts.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
 
 /**
  * The stream tells when the fleet's numbers change, and the answer is read again then. One agent that comes while

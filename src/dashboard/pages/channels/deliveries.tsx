@@ -7,9 +7,10 @@ import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
+import { Answer, Failed } from '../../ui/answer.tsx';
 import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Answer, Button, Failed, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { Button, Select, Time, Verdict } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import type { Channel } from './kinds.ts';
 

@@ -3,8 +3,9 @@ import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import { envs } from '../../lib/search.ts';
+import { Failed } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Button, Failed, Field, Select } from '../../ui/parts.tsx';
+import { Button, Field, Select } from '../../ui/parts.tsx';
 import {
   type Channel,
   type ChannelType,

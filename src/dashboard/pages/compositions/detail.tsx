@@ -6,11 +6,12 @@ import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
+import { Answer, Failed, Lacking } from '../../ui/answer.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
+import { Button, Data, Select, Time } from '../../ui/parts.tsx';
 import { DeployDialog, type DeploySource } from '../bundles/deploy.tsx';
 import { bodyOf, type CompositionDraft, storedOf, textOf } from './draft.ts';
 import { Environments } from './environments.tsx';
@@ -109,6 +110,7 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
         ]}
         onValue={(mode) => change({ mode: mode as CompositionDraft['mode'] })}
       />
+      <Lacking of={library} />
       <Items
         items={shown.items}
         pinned={composition.contracts}
@@ -187,6 +189,7 @@ function Delete({
   const [, change] = useFilters();
   const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
   const runs = bundles.data?.find((one) => one.name === name)?.deployed_envs ?? [];
+  const stays = 'Where a bundle that was made from it runs, it stays deployed: agents notice nothing.';
   const done = (): void => {
     say(`${name} was deleted. Bundles made from it stay.`, 'allow');
     change({ id: undefined }, true);
@@ -204,9 +207,11 @@ function Delete({
         <Data text={name} max={120} /> is deleted.{' '}
         {contracts.length === 1 ? 'Its contract stays' : `Its ${contracts.length} contracts stay`} in the
         library.{' '}
-        {runs.length === 0
-          ? 'No environment runs a bundle that was made from it.'
-          : `What was made from it stays deployed to ${runs.join(', ')}: agents notice nothing.`}
+        {bundles.data === undefined
+          ? stays
+          : runs.length === 0
+            ? 'No environment runs a bundle that was made from it.'
+            : `What was made from it stays deployed to ${runs.join(', ')}: agents notice nothing.`}
       </p>
     </Confirm>
   );

@@ -4,7 +4,8 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Button, Env } from '../../ui/parts.tsx';
+import { Answer } from '../../ui/answer.tsx';
+import { Button, Env } from '../../ui/parts.tsx';
 
 const kinds = ['added', 'removed', 'tightened', 'loosened', 'changed'] as const;
 

@@ -5,11 +5,12 @@ import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { FormFailed } from '../../ui/answer.tsx';
 import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Field, FormFailed, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Button, Empty, Field, Name, PageHead, Select } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CompositionDetail } from './detail.tsx';
 

@@ -5,8 +5,9 @@ import { ApiError, addressOf, errorOf, type Input, type Reply, unreachable } fro
 import { useAction, useCall } from '../../lib/query.ts';
 import { count } from '../../lib/text.ts';
 import { SseReader } from '../../live/sse.ts';
+import { Failed } from '../../ui/answer.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
-import { Button, Data, Failed, Field } from '../../ui/parts.tsx';
+import { Button, Data, Field } from '../../ui/parts.tsx';
 
 export interface AssistanceProps {
   readonly name: string;

@@ -6,7 +6,8 @@ import { bundleOfContract } from '../../lib/engine.ts';
 import { useAction } from '../../lib/query.ts';
 import { type Env, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Button, Failed, Select } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/answer.tsx';
+import { Button, Select } from '../../ui/parts.tsx';
 import { ReplayCaveats } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 

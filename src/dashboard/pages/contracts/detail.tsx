@@ -6,12 +6,13 @@ import { definitionText } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { Answer, Failed } from '../../ui/answer.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
+import { Button, Data, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ContractForm } from './form.tsx';
 

@@ -4,9 +4,10 @@ import type { Reply } from '../../lib/api.ts';
 import { problemsOf } from '../../lib/engine.ts';
 import { useAction } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
+import { Failed } from '../../ui/answer.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Failed } from '../../ui/parts.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { Problems } from './form.tsx';
 import { starterBundle } from './starters.ts';
 

@@ -4,10 +4,11 @@ import { type JSX, type ReactNode, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall, usePages } from '../../lib/query.ts';
 import { count, duration, plainJson } from '../../lib/text.ts';
+import { Answer } from '../../ui/answer.tsx';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Env, Failed, Name, Time, Verdict, Waiting } from '../../ui/parts.tsx';
+import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { MakeContract } from './make.tsx';
 
 type Whole = Reply<'getEvent'>;
@@ -261,8 +262,9 @@ function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Elem
           Show it in the list
         </Link>
       </p>
-      {found.error && <Failed error={found.error} onRetry={() => void found.refetch()} />}
-      {found.data === undefined && !found.error && <Waiting of={found} rows={4} />}
+      <Answer of={found} rows={4}>
+        {() => null}
+      </Answer>
       {found.hasNextPage && (
         <p>
           <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>

@@ -3,7 +3,8 @@ import { type JSX, useState } from 'react';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { count } from '../../lib/text.ts';
-import { Answer, Name, Verdict } from '../../ui/parts.tsx';
+import { Answer } from '../../ui/answer.tsx';
+import { Name, Verdict } from '../../ui/parts.tsx';
 import { facetLabels, facetNames, type filterOf } from './filters.ts';
 
 const few = 6;

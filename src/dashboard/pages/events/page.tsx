@@ -12,10 +12,11 @@ import { serverNow } from '../../lib/server-time.ts';
 import { count } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
+import { Answer } from '../../ui/answer.tsx';
 import { envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { SearchInput, Views } from '../../ui/list.tsx';
-import { Answer, Button, Empty, Name, PageHead, Select, Verdict } from '../../ui/parts.tsx';
+import { Button, Empty, Name, PageHead, Select, Verdict } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import { EventPanel } from './detail.tsx';
@@ -112,8 +113,7 @@ function EventViews(): JSX.Element {
 
 function Searched(): JSX.Element {
   const [search, change] = useFilters();
-  const now = useNow(minuteMs);
-  const span = spanOf(search, now);
+  const span = spanOf(search, useNow(minuteMs));
   const filter = filterOf(search, span);
   const [follow, setFollow] = useState(true);
   const list = useList(filter, span);

@@ -6,7 +6,8 @@ import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall, whenAnswered } from '../../lib/query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
 import { followFrames } from '../../live/live.ts';
-import { Data, Empty, Env, Failed, Time, Verdict, Waiting } from '../../ui/parts.tsx';
+import { Failed, NotAnew, Waiting } from '../../ui/answer.tsx';
+import { Data, Empty, Env, Time, Verdict } from '../../ui/parts.tsx';
 
 interface Change {
   readonly id: string;
@@ -140,8 +141,11 @@ export function Changes(): JSX.Element {
         ),
       })),
   ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  const missing = [deployments, contracts, recent, noted].filter(({ data }) => data === undefined);
+  const asked = [deployments, contracts, recent, noted];
+  const missing = asked.filter(({ data }) => data === undefined);
   const failed = missing.find(({ error }) => error !== null)?.error;
+  // One that is there, and could not be read anew.
+  const old = asked.find(({ data, failureReason }) => data !== undefined && failureReason !== null);
   // The audit feed is asked last, and what is there without it is shown before.
   const isWaiting = missing.some((one) => one !== noted) || (missing.length > 0 && all.length === 0);
   return (
@@ -150,6 +154,7 @@ export function Changes(): JSX.Element {
       {failed && (
         <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />
       )}
+      {!failed && old && <NotAnew of={old} />}
       {isWaiting && !failed ? (
         // What came first would look like all there is.
         <Waiting of={missing[0] ?? {}} rows={5} />

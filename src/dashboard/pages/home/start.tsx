@@ -8,10 +8,11 @@ import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { refreshAll } from '../../live/cache.ts';
 import { followFrames } from '../../live/live.ts';
+import { Failed } from '../../ui/answer.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
+import { Button, Data, Select, Time } from '../../ui/parts.tsx';
 import { starterBundle } from '../contracts/starters.ts';
 import { snippets } from './snippets.ts';
 

@@ -9,24 +9,13 @@ import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
+import { Answer, FormFailed } from '../../ui/answer.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import {
-  Answer,
-  Button,
-  Data,
-  Empty,
-  Env,
-  Field,
-  FormFailed,
-  Name,
-  PageHead,
-  Select,
-  Time,
-} from '../../ui/parts.tsx';
+import { Button, Data, Empty, Env, Field, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 type Key = Reply<'listKeys'>[number];

@@ -5,8 +5,9 @@ import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playg
 import type { Input, Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useAction } from '../../lib/query.ts';
+import { Failed } from '../../ui/answer.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Button, Data, Failed } from '../../ui/parts.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
 import type { ReadCall } from './call.ts';
 
 type Answer = Reply<'evaluateBundle'>;

@@ -6,7 +6,8 @@ import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { relative } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import { Button, Failed, Select } from '../../ui/parts.tsx';
+import { Failed, Lacking } from '../../ui/answer.tsx';
+import { Button, Select } from '../../ui/parts.tsx';
 import { type Call, firstCall, jsonText } from './call.ts';
 
 /** Calls to choose from. */
@@ -44,9 +45,12 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
     taken.current = key;
     onText(yaml.data, key);
   }, [bundle, yaml.data, key, onText]);
-  if (!bundles.data || bundles.data.length === 0) return null;
+  if (bundles.data?.length === 0) return null;
+  // Nobody waits for it: the starter is there.
+  if (!bundles.data) return <Lacking of={bundles} />;
   return (
     <>
+      <Lacking of={bundles} />
       <div className="filter-bar">
         <Select
           label="Load a bundle"
@@ -82,6 +86,7 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
           </Button>
         )}
       </div>
+      {bundle !== '' && <Lacking of={versions} />}
       {yaml.error && <Failed error={yaml.error} onRetry={() => void yaml.refetch()} />}
     </>
   );
@@ -132,7 +137,7 @@ export function LoadCall({
           label="Load a call that an agent made"
           value={event}
           options={[
-            ['', all.length === 0 ? 'No call was reported yet' : 'A call of my own'],
+            ['', list.data && all.length === 0 ? 'No call was reported yet' : 'A call of my own'],
             ...all.map(
               (one) =>
                 [
@@ -148,7 +153,7 @@ export function LoadCall({
         </Link>
       </div>
       {found.error && <Failed error={found.error} onRetry={() => void found.refetch()} />}
-      {list.error && <Failed error={list.error} onRetry={() => void list.refetch()} />}
+      <Lacking of={list} />
     </>
   );
 }

@@ -5,7 +5,8 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Button, Failed } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/answer.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { ReplayChanges } from '../../ui/replay-changes.tsx';
 import { type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 

@@ -6,8 +6,9 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted, duration, plainJson } from '../../lib/text.ts';
+import { Answer, Lacking } from '../../ui/answer.tsx';
 import { CallArguments } from '../../ui/arguments.tsx';
-import { Answer, Button, Data, Env, Failed, Name, Time, Verdict, Waiting } from '../../ui/parts.tsx';
+import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { Evidence } from './evidence.tsx';
 import type { Run } from './run.ts';
 import { SessionValues } from './values.tsx';
@@ -159,10 +160,9 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
   return (
     <section className="form" aria-label="Timeline">
       <h3>What happened</h3>
-      {found.error && events.length === 0 && (
-        <Failed error={found.error} onRetry={() => void found.refetch()} />
-      )}
-      {found.data === undefined && !found.error && <Waiting of={found} rows={6} />}
+      <Answer of={found} rows={6}>
+        {() => null}
+      </Answer>
       {found.hasNextPage && (
         <div>
           <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
@@ -228,7 +228,7 @@ function Children({ session }: { readonly session: string }): JSX.Element | null
       .filter(({ session_id: id }) => id !== null)
       .map((event) => [`${event.agent_id} ${event.session_id}`, event]),
   );
-  if (runs.size === 0) return null;
+  if (runs.size === 0) return found.error ? <Lacking of={found} /> : null;
   return (
     <section className="form">
       <h3>Runs that it began</h3>

@@ -5,10 +5,11 @@ import { type Checked, isKey, verifyBundle } from '../../lib/evidence.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { counted } from '../../lib/text.ts';
+import { Failed } from '../../ui/answer.tsx';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Button, Data, Failed } from '../../ui/parts.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
 import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
 
 type Bundle = HostedReply<'hostedRunBundle'>;

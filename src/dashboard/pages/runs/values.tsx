@@ -3,8 +3,9 @@ import { type JSX, useMemo, useState } from 'react';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { sessionKeys } from '../../lib/session-keys.ts';
+import { Answer } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Answer, Button, Data, Field } from '../../ui/parts.tsx';
+import { Button, Data, Field } from '../../ui/parts.tsx';
 
 export function SessionValues({
   agent,

@@ -4,8 +4,8 @@ import { dayMs } from '../../../domain/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
+import { Answer } from '../../ui/answer.tsx';
 import type { Slot, Track } from '../../ui/chart.ts';
-import { Answer } from '../../ui/parts.tsx';
 import { PeriodSelect } from '../../ui/period.tsx';
 import { TimeChart } from '../../ui/time-chart.tsx';
 

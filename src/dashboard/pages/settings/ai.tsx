@@ -2,10 +2,11 @@
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { Answer, Failed, FormFailed } from '../../ui/answer.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Field, FormFailed, Select, Time } from '../../ui/parts.tsx';
+import { Button, Data, Field, Select, Time } from '../../ui/parts.tsx';
 import { AiUsage } from './ai-usage.tsx';
 
 type Ai = Reply<'aiSettings'>;

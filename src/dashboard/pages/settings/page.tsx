@@ -8,9 +8,10 @@ import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../
 import { useAction, useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { counted } from '../../lib/text.ts';
+import { Failed, FormFailed } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Data, Failed, Field, FormFailed, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Button, Data, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { AiSettings } from './ai.tsx';
 import { Users } from './users.tsx';
 

@@ -5,10 +5,11 @@ import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
+import { Answer, Failed, FormFailed } from '../../ui/answer.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Field, FormFailed, Time } from '../../ui/parts.tsx';
+import { Button, Data, Field, Time } from '../../ui/parts.tsx';
 import { Table } from '../../ui/table.tsx';
 
 type User = Reply<'listUsers'>[number];

@@ -4,8 +4,9 @@ import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
+import { Answer } from '../../ui/answer.tsx';
 import { countColumn, nameColumn } from '../../ui/columns.tsx';
-import { Answer, Data, Time } from '../../ui/parts.tsx';
+import { Data, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { bytes, quantile, refetchMs } from './figures.ts';
 

@@ -1,0 +1,124 @@
+// Bad days on every page: the hub refuses what fills it, asks to wait, or is busy. Each says so in words, keeps what it
+// showed, and goes on by itself or by a press. A proxy before a real hub answers in its place.
+import type { Locator, Page, WebSocketRoute } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pages } from '../../src/dashboard/pages/registry.ts';
+import { accessible, ask, noFaults, type View, view } from './browser.ts';
+import { type Row, rowsOf } from './every-page.ts';
+import { hubWithKey } from './file-hub.ts';
+import { proxyOf } from './proxy.ts';
+import { seed } from './seed.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+const proxy = await proxyOf(hub);
+const made = { approval: '', event: '', channel: '' };
+
+let seen: View;
+let page: Page;
+let stream: WebSocketRoute | null = null;
+
+beforeAll(async () => {
+  await seed(hub, cookie);
+  await ask(hub, key, { tool_name: 'waits_long', timeout: 3_600 }, 'patient-agent');
+  const get = async (path: string) => (await hub.call('GET', path, { cookie })).body;
+  made.approval = (await get('/api/v1/approvals?status=denied'))[0].id;
+  made.event = (await get('/api/v1/events?tool_name=deploy&limit=1'))[0].id;
+  made.channel = (await get('/api/v1/notifications/channels'))[0].id;
+  const rule = { pattern: 'ruled-*', priority: 10, bundle_name: 'shop', env: 'production' };
+  const { status } = await hub.call('POST', '/api/v1/assignment-rules', { cookie, body: rule });
+  expect(status).toBe(201);
+  seen = await view(proxy.url, { cookie });
+  ({ page } = seen);
+  // The page's own socket, so that it can be told that frames were missed.
+  await page.addInitScript('delete globalThis.SharedWorker');
+  await page.routeWebSocket(/stream\/dashboard/, (socket) => {
+    stream = socket;
+    socket.connectToServer();
+  });
+  await page.goto('/dashboard/');
+  await page.locator('.live-live').waitFor();
+});
+afterAll(async () => {
+  noFaults(seen);
+  await seen.context.close();
+});
+
+const missedFrames = (): void => stream?.send('{"type":"resync"}');
+
+const placeOf = ({ in: within }: Row): Locator =>
+  within ? page.getByRole(within[0], { name: within[1] }) : page.getByRole('main');
+const refuse = ({ api }: Row, status: number, retryAfter?: number): void => {
+  proxy.rule = (_, path) =>
+    api.test(path) ? { status, ...(retryAfter === undefined ? {} : { retryAfter }) } : null;
+};
+
+it('no page is without a row', () => {
+  const paths = Object.values(rowsOf(made)).map(({ path }) => path.replace(/\?.*/, ''));
+  expect([...new Set(paths)]).toEqual(pages.map(({ path }) => path));
+});
+
+/** Nothing is there yet: it is asked for again by itself, or by a press. */
+async function refusedAtFirst(row: Row): Promise<void> {
+  const place = placeOf(row);
+  await place.getByText('The hub cannot take this now.').first().waitFor();
+  const again = place.getByRole('button', { name: 'Try again' });
+  await place
+    .getByText(/It is asked again by itself/)
+    .or(again)
+    .first()
+    .waitFor();
+  expect(await row.shows(page).count()).toBe(0);
+  proxy.rule = null;
+  // The press may meet a try that began before the hub answered.
+  await expect
+    .poll(
+      async () => {
+        await again.evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
+        return row.shows(page).isVisible();
+      },
+      { interval: 250 },
+    )
+    .toBe(true);
+}
+
+/** The notices are the same everywhere: a page, a panel and a part of a page are enough for who listens. */
+const lookedAt: ReadonlySet<string> = new Set(['Home', 'one agent', 'System: figures']);
+
+describe('what a page shows', { timeout: 30_000 }, () => {
+  it.each(Object.keys(rowsOf(made)))('%s', async (name) => {
+    const row = rowsOf(made)[name] as Row;
+    const place = placeOf(row);
+    // A page goes on by itself after a moment; of its parts it is the press that is tried.
+    refuse(row, row.in ? 502 : 503);
+    await page.goto(`/dashboard${row.path}`);
+    await refusedAtFirst(row);
+    await page.locator('.live-live').waitFor();
+    const says = async (text: string | RegExp): Promise<void> => {
+      await place.getByText(text).first().waitFor();
+      expect(await row.shows(page).isVisible()).toBe(true);
+    };
+    // It is asked for anew, and the hub asks to wait: what is there stays, and says from when it is.
+    refuse(row, 429, 20);
+    missedFrames();
+    await says('Too many requests. Wait a little.');
+    await says(/It is asked again by itself, in \d+ s\. What you see is from \d\d:\d\d\./);
+    if (lookedAt.has(name)) await accessible(page);
+    // The right to see it is gone.
+    refuse(row, 403);
+    missedFrames();
+    await says('You may not do this.');
+    await says(/Ask an admin of this hub/);
+    // What stands between fails: a press asks again.
+    refuse(row, 502);
+    missedFrames();
+    await says('The hub cannot take this now.');
+    if (lookedAt.has(name)) await accessible(page);
+    proxy.rule = null;
+    await place.getByRole('button', { name: 'Try again' }).first().click();
+    await place
+      .getByText(/What you see is from/)
+      .first()
+      .waitFor({ state: 'detached' });
+    expect(await row.shows(page).isVisible()).toBe(true);
+  });
+});

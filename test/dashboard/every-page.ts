@@ -1,0 +1,150 @@
+// Every page of the console and every part that opens on one, with the call that fills it: what the tests of bad days
+// go through, row by row.
+import type { Locator, Page } from 'playwright-core';
+
+/** What the rows name by id, made before the tests. */
+export interface Made {
+  readonly approval: string;
+  readonly event: string;
+  readonly channel: string;
+}
+
+export interface Row {
+  /** Below /dashboard. */
+  readonly path: string;
+  /** The call that fills it. */
+  readonly api: RegExp;
+  /** What stands on it only once that call was answered. */
+  readonly shows: (page: Page) => Locator;
+  /** The part that it is: the words of its failures stand there. */
+  readonly in?: readonly ['dialog' | 'region', string | RegExp];
+}
+
+const main = (page: Page): Locator => page.getByRole('main');
+const cell = (name: string) => (page: Page) => main(page).getByRole('table').getByText(name).first();
+const panel = (name: string | RegExp, text: string | RegExp) => (page: Page) =>
+  page.getByRole('dialog', { name }).getByText(text).first();
+
+export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: string]: Row } => ({
+  Home: { path: '/', api: /\/stats\/overview/, shows: (page) => main(page).getByText('Waiting approvals') },
+  'Home: its activity': {
+    path: '/',
+    api: /\/api\/v1\/deployments\?limit=10/,
+    shows: (page) => main(page).getByText('shop v1').first(),
+    in: ['region', 'Activity'],
+  },
+  Approvals: {
+    path: '/approvals',
+    api: /\/api\/v1\/approvals\?/,
+    shows: (page) => main(page).getByText('waits_long').first(),
+  },
+  'Approvals: history': {
+    path: '/approvals?view=history',
+    api: /\/api\/v1\/approvals\?/,
+    shows: (page) => main(page).getByText('refund').first(),
+  },
+  'one approval of long ago': {
+    path: `/approvals?id=${approval}`,
+    api: new RegExp(`/approvals/${approval}$`),
+    shows: (page) => main(page).getByText('Ask the customer for the receipt first'),
+  },
+  Events: { path: '/events', api: /\/api\/v1\/events\?/, shows: cell('search_docs') },
+  'Events: their counts': {
+    path: '/events',
+    api: /\/events\/histogram/,
+    shows: (page) => main(page).getByRole('figure', { name: /^Calls over time/ }),
+    in: ['region', 'Calls over time'],
+  },
+  'one event': {
+    path: `/events?id=${event}`,
+    api: new RegExp(`/api/v1/events/${event}$`),
+    shows: panel('Event', 'Arguments'),
+    in: ['dialog', 'Event'],
+  },
+  Contracts: { path: '/contracts', api: /\/api\/v1\/contracts\?limit=1000$/, shows: cell('no-secrets') },
+  'one contract': {
+    path: '/contracts?id=no-secrets',
+    api: /\/contracts\/no-secrets$/,
+    shows: panel('Contract no-secrets', 'Edit contract'),
+    in: ['dialog', 'Contract no-secrets'],
+  },
+  Compositions: { path: '/compositions', api: /\/api\/v1\/compositions\?/, shows: cell('shop') },
+  'one composition': {
+    path: '/compositions?id=shop',
+    api: /\/compositions\/shop$/,
+    shows: panel('Composition shop', 'Deploy shop'),
+    in: ['dialog', 'Composition shop'],
+  },
+  Bundles: { path: '/bundles', api: /\/api\/v1\/bundles\?/, shows: cell('shop') },
+  'one bundle': {
+    path: '/bundles?id=shop',
+    api: /\/bundles\/shop\?/,
+    shows: panel('Bundle shop', /^Version/),
+    in: ['dialog', 'Bundle shop'],
+  },
+  Agents: { path: '/agents', api: /\/api\/v1\/agents\?limit=500/, shows: cell('shop-agent-0') },
+  'one agent': {
+    path: '/agents?id=shop-agent-1',
+    api: /-registrations\/shop-agent-1$/,
+    shows: panel('Agent', /^Known since/),
+    in: ['dialog', 'Agent'],
+  },
+  'Assignment rules': { path: '/agents?view=rules', api: /rules\?/, shows: cell('ruled-*') },
+  Playground: {
+    path: '/playground',
+    api: /\/api\/v1\/bundles\?/,
+    shows: (page) => page.getByLabel('Load a bundle'),
+    in: ['region', 'Document'],
+  },
+  'Playground: calls to load': {
+    path: '/playground',
+    api: /\/api\/v1\/events\?limit=30/,
+    shows: (page) => page.getByLabel('Load a call that an agent made').filter({ hasText: 'shop-agent' }),
+    in: ['region', 'Call'],
+  },
+  Runs: { path: '/runs', api: /\/v1\/runs\?limit=100/, shows: cell('sample-session') },
+  'one run': {
+    path: '/runs?agent=sample-agent&session=sample-session',
+    api: /\/v1\/events\?/,
+    shows: (page) => page.getByRole('region', { name: 'Timeline' }).getByRole('listitem').first(),
+    in: ['region', 'Timeline'],
+  },
+  Rulesets: { path: '/rulesets', api: /\/v1\/rulesets\?/, shows: cell('sample-guardrails') },
+  'one ruleset': {
+    path: '/rulesets?id=sample-guardrails',
+    api: /\/sample-guardrails\/versions\?/,
+    shows: panel('Ruleset', 'v1'),
+    in: ['dialog', 'Ruleset'],
+  },
+  Audit: { path: '/audit', api: /\/v1\/audit\?limit=100/, shows: cell('ruleset.deployed') },
+  Keys: { path: '/keys', api: /\/api\/v1\/keys\?limit=1000/, shows: cell('test') },
+  Channels: { path: '/channels', api: /\/channels\?/, shows: cell('On call') },
+  'one channel': {
+    path: `/channels?id=${channel}`,
+    api: /\/deliveries\?/,
+    shows: panel('Channel', /^Nothing was sent/),
+    in: ['dialog', 'Channel'],
+  },
+  'Settings: users': { path: '/settings', api: /\/api\/v1\/users/, shows: cell('admin@example.com') },
+  'Settings: assistant': {
+    path: '/settings',
+    api: /\/settings\/ai$/,
+    shows: (page) => page.getByRole('button', { name: 'Save assistant' }),
+    in: ['region', 'Assistant'],
+  },
+  System: {
+    path: '/system',
+    api: /\/health\/details/,
+    shows: (page) => main(page).getByText('Key-value store', { exact: true }),
+  },
+  'System: nodes': {
+    path: '/system',
+    api: /\/health\/cluster/,
+    shows: (page) => main(page).getByText(/256 of 256 shards owned/),
+  },
+  'System: figures': {
+    path: '/system',
+    api: /\/health\/metrics/,
+    shows: (page) => main(page).getByText('Since its start'),
+  },
+});
