@@ -39,6 +39,20 @@ describe('JSON bodies', () => {
     expect(readJson(bytes(JSON.stringify('["\\"['.repeat(100))))).toBe('["\\"['.repeat(100));
   });
 
+  it('knows where long texts end, whatever is escaped in them', () => {
+    const deep = `${'['.repeat(65)}${']'.repeat(65)}`;
+    const letters = fc.array(fc.constantFrom('"', '\\', '[', ',', 'a', 'ä'), { maxLength: 200 });
+    fc.assert(
+      fc.property(letters, letters, (first, second) => {
+        const value = [first.join(''), second.join('')];
+        const text = JSON.stringify(value);
+        expect(readJson(bytes(text))).toEqual(value);
+        expect(() => readJson(bytes(`[${text},${deep}]`))).toThrowError(/nested deeper/);
+      }),
+    );
+    expect(() => readJson(bytes(`["${'a'.repeat(100)}`))).toThrowError(refused);
+  });
+
   it('bounds the number of values before parsing, and commas in texts do not count', () => {
     const full = `[${'0,'.repeat(maxValues - 1)}0]`;
     expect(readJson(bytes(full))).toHaveLength(maxValues);
