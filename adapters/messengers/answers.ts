@@ -33,9 +33,11 @@ export function retryAfterMs(header: string | undefined, now: number): number {
 /** Whether a later attempt may end otherwise. */
 export const mayRetryStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
 /** What the status alone says. */
 export function outcomeOfStatus({ status, headers }: OutboundHead, now: number): AttemptOutcome {
-  if (status >= 200 && status < 300) return { kind: 'delivered', status, messageId: null };
+  if (isSuccess(status)) return { kind: 'delivered', status, messageId: null };
   if (status === 410) return { kind: 'failed', status, failure: 'channel_gone', mayRetry: false };
   return {
     kind: 'failed',

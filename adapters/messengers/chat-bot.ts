@@ -3,6 +3,7 @@ import type { ConfigOf } from '../../src/domain/channel.ts';
 import type { AttemptOutcome } from '../../src/domain/delivery.ts';
 import type { ButtonAnswer, Sending } from '../../src/ports/messengers.ts';
 import type { OutboundHead } from '../../src/ports/outbound.ts';
+import { isSuccess } from './answers.ts';
 import { type ApiParts, callApi, idOf, limited, rejected } from './api.ts';
 import { type Card, cardOf } from './card.ts';
 
@@ -40,6 +41,7 @@ function keyboardOf({ decides }: Card): object {
 function read(answer: Answer, { status }: OutboundHead): AttemptOutcome | null {
   const { ok, result, parameters, description } = answer;
   if (ok === true) {
+    if (!isSuccess(status)) return null;
     const message = typeof result === 'object' && result !== null ? (result as Answer).message_id : null;
     return { kind: 'delivered', status, messageId: idOf(message) };
   }

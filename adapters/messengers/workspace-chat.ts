@@ -4,7 +4,7 @@ import type { AttemptOutcome } from '../../src/domain/delivery.ts';
 import type { Notice } from '../../src/domain/notice.ts';
 import type { Sending } from '../../src/ports/messengers.ts';
 import type { OutboundHead } from '../../src/ports/outbound.ts';
-import { mayRetryStatus } from './answers.ts';
+import { isSuccess, mayRetryStatus } from './answers.ts';
 import { type ApiParts, callApi, idOf, limited, rejected } from './api.ts';
 import { type Card, cardOf } from './card.ts';
 
@@ -81,6 +81,7 @@ const settled = new Set(['message_not_found', 'cant_update_message', 'edit_windo
 function read(isEdit: boolean) {
   return ({ ok, error, channel, ts }: Answer, { status, headers }: OutboundHead): AttemptOutcome | null => {
     if (ok === true) {
+      if (!isSuccess(status)) return null;
       const [place, time] = [idOf(channel), idOf(ts)];
       return { kind: 'delivered', status, messageId: place && time ? `${place}:${time}` : null };
     }

@@ -48,6 +48,11 @@ export function mongoIdempotency(rows: Collection<KeyedRequestRow>): Idempotency
         return { kind: 'answered', newId: known.newId, answer: known.answer };
       }
     },
+    async find(request, now) {
+      const { bodyHash } = request;
+      const known = await rows.findOne({ _id: idOf(request), bodyHash, expiresAt: { $gt: now } });
+      return known?.answer ?? null;
+    },
     async answered(request, newId, answer) {
       await rows.updateOne({ _id: idOf(request), newId }, { $set: { answer } });
     },

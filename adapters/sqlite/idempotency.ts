@@ -40,6 +40,13 @@ export function idempotencyStore(db: Database): Sync<IdempotencyStore> {
         answer: JSON.parse(String(known[2])) as StoredAnswer,
       };
     },
+    find({ tenantId, id, bodyHash }, now) {
+      const known = db.get(
+        'SELECT answer FROM idempotency WHERE tenant_id = ? AND id = ? AND body_hash = ? AND expires_at > ?',
+        [tenantId, id, bodyHash, now],
+      );
+      return known?.[0] ? (JSON.parse(String(known[0])) as StoredAnswer) : null;
+    },
     answered({ tenantId, id }, newId, answer) {
       db.run('UPDATE idempotency SET answer = ? WHERE tenant_id = ? AND id = ? AND new_id = ?', [
         JSON.stringify(answer),

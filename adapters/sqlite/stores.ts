@@ -226,7 +226,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
   settings: { get: 'read', put: 'write', remove: 'write' },
   aiUsage: { add: 'write', days: 'read', forget: 'write' },
-  idempotency: { claim: 'write', answered: 'write', release: 'write', sweep: 'write' },
+  idempotency: { claim: 'write', find: 'read', answered: 'write', release: 'write', sweep: 'write' },
   channels: {
     insert: 'write',
     list: 'read',

@@ -38,6 +38,8 @@ export interface RouteLimits {
    *   up nothing of other agents
    */
   before(input: Input): Promise<void>;
+  /** Takes back what `before` counted: the request was a repeat, or refused as one. */
+  giveBack(): Promise<void>;
   /** For the handler. */
   readonly own: OwnLimits;
   /** What is left of each, whether or not this request counted; of the class's when it did. */
@@ -102,6 +104,13 @@ export function createRouteLimits(
         channelId: textOf(fieldsOf(params).channel_id),
       };
       for (const limit of declared) if (!limit.byHandler) await count(limit, withEnv(subject));
+    },
+
+    async giveBack() {
+      const whom = withEnv(subject);
+      for (const limit of declared) {
+        if (!limit.byHandler && counted.delete(limit)) await rateLimits.takeBack(limit, whom);
+      }
     },
 
     own,

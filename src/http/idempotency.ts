@@ -47,6 +47,8 @@ export interface Idempotency {
    *   what the handler throws: the next request like it is then carried out
    */
   run(sent: RoutedCall, key: string | null, input: unknown, handle: Handle): Promise<unknown>;
+  /** The answer to a repeat, which makes nothing new; null for a request that would be carried out or refused. */
+  answered(sent: RoutedCall, key: string | null, input: unknown): Promise<unknown>;
 }
 
 export function createIdempotency({ store, secrets, clock, log }: IdempotencyOptions): Idempotency {
@@ -117,6 +119,12 @@ export function createIdempotency({ store, secrets, clock, log }: IdempotencyOpt
       const isKept = declaration.idempotent === 'answer' && Buffer.byteLength(json) <= maxKept;
       await keep(store.answered(request, newId, { status, headers, json: isKept ? json : null }));
       return result;
+    },
+
+    async answered(sent, key, input) {
+      if (key === null || sent.declaration.idempotent === 'once') return null;
+      const answer = await store.find(requestOf(sent, key, input), clock.now());
+      return answer && answer.json !== null ? replyOf(answer, answer.json) : null;
     },
   };
 }

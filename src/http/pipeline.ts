@@ -199,7 +199,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     checkOwnEnvironment(declaration, caller, input.query);
     const sent = { operation: name, declaration, caller, headers: raw.headers };
     const key = options.idempotency.keyOf(sent);
-    await limits.before(input);
+    try {
+      await limits.before(input);
+    } catch (error) {
+      const isFull = error instanceof HubError && error.code === 'rate_limited';
+      const repeat = isFull ? await options.idempotency.answered(sent, key, input) : null;
+      if (repeat === null) throw error;
+      return encode(declaration, repeat, cookie, raw);
+    }
     const request = {
       id,
       network,
@@ -209,9 +216,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
-      const result = await options.idempotency.run(sent, key, input, (newId) =>
-        handler(input, caller, { ...request, newId }),
-      );
+      let isCarriedOut = false;
+      const result = await options.idempotency
+        .run(sent, key, input, (newId) => {
+          isCarriedOut = true;
+          return handler(input, caller, { ...request, newId });
+        })
+        .finally(() => (isCarriedOut ? undefined : limits.giveBack()));
       if (result instanceof Streamed)
         return download(declaration, result, cookie, raw, nameOf(caller, network));
       const body: unknown = result instanceof Reply ? result.body : result;

@@ -43,6 +43,8 @@ export interface IdempotencyStore {
    * @param newId the id for a request that is not known
    */
   claim(request: KeyedRequest, newId: string, times: ClaimTimes): Promise<Claim>;
+  /** What a request with this body was answered; null when none was, or it expired. Changes nothing. */
+  find(request: KeyedRequest, now: number): Promise<StoredAnswer | null>;
   /** Keeps the answer of a claimed request until it expires. Safe to repeat. */
   answered(request: KeyedRequest, newId: string, answer: StoredAnswer): Promise<void>;
   /** The request had no answer to keep: the next one like it is carried out at once. Safe to repeat. */

@@ -37,7 +37,11 @@ export function idempotencyContract(name: string, open: Open): void {
         expect(await idempotency.claim(one, uuid(), at(now))).toEqual({ kind: 'answered', newId, answer });
         expect(await idempotency.claim(other, uuid(), at(now))).toEqual({ kind: 'reused' });
       }
+      expect(await idempotency.find(one, t0 + 999)).toEqual(answer);
+      expect(await idempotency.find(one, t0 + 1000)).toBeNull();
+      expect(await idempotency.find(other, t0)).toBeNull();
       const elsewhere = { ...one, tenantId: uuid() };
+      expect(await idempotency.find(elsewhere, t0)).toBeNull();
       expect(await idempotency.claim(elsewhere, uuid(), at(t0))).toMatchObject({ kind: 'claimed' });
     });
 
@@ -46,6 +50,7 @@ export function idempotencyContract(name: string, open: Open): void {
       const one = request();
       const newId = uuid();
       await idempotency.claim(one, newId, at(t0));
+      expect(await idempotency.find(one, t0)).toBeNull();
       expect(await idempotency.claim(one, uuid(), at(t0 + 9))).toEqual({ kind: 'running' });
       expect(await idempotency.claim(one, uuid(), at(t0 + 10))).toEqual({ kind: 'claimed', newId });
       expect(await idempotency.claim(one, uuid(), at(t0 + 19))).toEqual({ kind: 'running' });

@@ -122,3 +122,32 @@ describe('what a page shows', { timeout: 30_000 }, () => {
     expect(await row.shows(page).isVisible()).toBe(true);
   });
 });
+
+it('the next page of a list that is refused is asked for again by a press, and not for ever by itself', async () => {
+  let asked = 0;
+  proxy.rule = (_, path) => {
+    if (!/\/api\/v1\/events\?.*cursor=/.test(path)) return null;
+    asked += 1;
+    return { status: 502 };
+  };
+  await page.goto('/dashboard/events');
+  const box = page.getByRole('region', { name: 'events' });
+  const toEnd = () =>
+    box.evaluate((node) => {
+      node.scrollTop = node.scrollHeight;
+    });
+  await page.getByText('100 newest shown; scroll for more').waitFor();
+  await toEnd();
+  const main = page.getByRole('main');
+  await main.getByText('The hub cannot take this now.').waitFor();
+  // Time enough for some more tries, were there any.
+  await page.evaluate(`(async () => {
+    for (let frame = 0; frame < 30; frame += 1) await new Promise((done) => requestAnimationFrame(done));
+  })()`);
+  expect(asked).toBe(1);
+  proxy.rule = null;
+  await main.getByRole('button', { name: 'Try again' }).click();
+  await main.getByText('The hub cannot take this now.').waitFor({ state: 'detached' });
+  await toEnd();
+  await page.getByText('200 newest shown; scroll for more').waitFor();
+});

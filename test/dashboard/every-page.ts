@@ -41,7 +41,7 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
   'Approvals: history': {
     path: '/approvals?view=history',
     api: /\/api\/v1\/approvals\?/,
-    shows: (page) => main(page).getByText('refund').first(),
+    shows: cell('refund'),
   },
   'one approval of long ago': {
     path: `/approvals?id=${approval}`,

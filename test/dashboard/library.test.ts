@@ -46,6 +46,32 @@ describe('the form of a contract', () => {
     await seen.context.close();
   });
 
+  it('offers tools that the hub tells of only after one was begun', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/api/v1/events/facets*', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('button', { name: 'New contract' }).click();
+    const form = page.getByRole('dialog', { name: 'New contract' });
+    await form.getByRole('textbox', { name: 'Definition as YAML' }).focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.press('Delete');
+    await page.keyboard.type('tool: wi');
+    await form.locator('.cm-line').filter({ hasText: 'tool: wi' }).waitFor();
+    release();
+    await form.getByRole('option', { name: /wire_transfer/ }).click();
+    await form.locator('.cm-line').filter({ hasText: 'tool: wire_transfer' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('keeps everything that was typed while the session ends, in each field, and saves it then', async () => {
     const own = await hub.login();
     const seen = await view(hub.url, { cookie: own });

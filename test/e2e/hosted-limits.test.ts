@@ -199,6 +199,39 @@ it('answers a repeated approval as the first, also after a restart', async () =>
   expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused']);
 });
 
+it('counts a repeated approval once, and answers it also when no further one is taken', async () => {
+  const ask = (message: string, idempotencyKey: string) =>
+    hub.call('POST', '/v1/approvals', {
+      headers: bearer(key, { 'Idempotency-Key': idempotencyKey }),
+      body: { agent_id: 'counted', tool_name: 't', message },
+    });
+  const seen = async (message: string, idempotencyKey = message) => {
+    const { status, headers, body } = await ask(message, idempotencyKey);
+    return [status, headers.get('ratelimit-remaining'), headers.get('idempotency-replayed') ?? body.code];
+  };
+  expect(await seen('a')).toEqual([201, '2', undefined]);
+  for (let i = 0; i < 5; i++) expect(await seen('a')).toEqual([201, '2', 'true']);
+  expect(await seen('other', 'a')).toEqual([422, '2', 'idempotency_key_reused']);
+  expect(await seen('b')).toEqual([201, '1', undefined]);
+  expect(await seen('c')).toEqual([201, '0', undefined]);
+  expect(await seen('d')).toEqual([429, '0', 'rate_limited']);
+  expect(await seen('a')).toEqual([201, '0', 'true']);
+  expect(await seen('other', 'a')).toEqual([429, '0', 'rate_limited']);
+});
+
+it('knows no key and no channel of an id that it never gave', async () => {
+  const path = '/v1/notifications/channels/nope';
+  const body = { name: 'n', channel_type: 'webhook', config: { url: 'https://example.com/x' } };
+  for (const answer of [
+    await hub.call('DELETE', '/v1/keys/nope', { headers: bearer(admin) }),
+    await hub.call('PUT', path, { headers: bearer(admin), body }),
+    await hub.call('DELETE', path, { headers: bearer(admin) }),
+    await hub.call('POST', `${path}/test`, { headers: bearer(admin) }),
+  ]) {
+    expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+  }
+});
+
 it('says that the sample run is the one that was made', async () => {
   const make = () =>
     hub.call('POST', '/v1/sample-run', { headers: bearer(admin, { 'Idempotency-Key': 'sample' }) });

@@ -228,6 +228,16 @@ describe.each(types)('%s', (type) => {
     expect((await log())?.log.map(({ error }) => error)).toEqual(['rate_limited', 'status', null]);
   });
 
+  it('has not delivered what came back with an error of the server, whatever its body says', async () => {
+    const channel = await chat(type);
+    if (type === 'chat_bot') await expect.poll(() => platforms.calls.length).toBe(1);
+    platforms.fail({ status: 502, body: { ok: true, id: '1', ts: '1.2', channel: 'C1' } });
+    await ask();
+    const first = async () =>
+      (await t.call('listDeliveries', { params: { channel_id: channel.id } }, user)).body[0]?.log[0];
+    await expect.poll(first).toMatchObject({ status: 502, error: 'status' });
+  });
+
   it('gives up what the platform refuses', async () => {
     const channel = await chat(type, { bot_token: '1:revoked' });
     await ask();

@@ -140,6 +140,35 @@ describe('a channel', () => {
     expect(calls[2]?.body).toMatchObject({ url });
   });
 
+  it('tells how the newest attempt went while later deliveries wait for theirs', async () => {
+    const { id: channelId } = await create('webhook', { url: `${receiver.url}/hook` });
+    const tried = { at: 2000, status: 503, failure: 'status' as const, durationMs: 1 };
+    const delivery = (id: string, createdAt: number, log: readonly (typeof tried)[]) => ({
+      id,
+      tenantId: user.tenantId,
+      channelId,
+      approvalId: id,
+      event: 'requested' as const,
+      status: 'waiting' as const,
+      attempts: log.length,
+      run: 1,
+      nextAt: 1e15,
+      giveUpAt: 2e15,
+      createdAt,
+      updatedAt: createdAt,
+      messageId: null,
+      log,
+    });
+    await t.hub.store.deliveries.add(delivery('a', 1000, [tried]));
+    await t.hub.store.deliveries.add(delivery('b', 1500, [{ ...tried, at: 1600 }]));
+    await t.hub.store.deliveries.add(delivery('c', 3000, []));
+    expect((await list())[0]?.last_delivery).toEqual({
+      at: '1970-01-01T00:00:02.000000Z',
+      ok: false,
+      status_code: 503,
+    });
+  });
+
   it('is tried, and removed', async () => {
     const { id } = await create('webhook', { url: `${receiver.url}/hook` });
     const tried = await t.call('hostedTestChannel', { params: { channel_id: id } }, admin);

@@ -256,6 +256,11 @@ describe('a put', () => {
     ).rejects.toMatchObject({
       code: 'unsupported_media_type',
     });
+    await expect(
+      t.call('hostedPutRuleset', { params: { name: 'team' }, body: Buffer.from(ruleset('no')) }, operator),
+    ).rejects.toMatchObject({
+      code: 'unsupported_media_type',
+    });
     await expect(put(`${ruleset('no')}# ${'x'.repeat(512 * 1024)}`)).rejects.toMatchObject({
       code: 'payload_too_large',
     });

@@ -459,7 +459,11 @@ export function edge(
     },
     callers,
     rateLimits,
-    idempotency: { keyOf: () => null, run: (_sent, _key, _input, handle) => handle(null) },
+    idempotency: {
+      keyOf: () => null,
+      run: (_sent, _key, _input, handle) => handle(null),
+      answered: async () => null,
+    },
     live,
     streams: streams.handlers,
     cors: createCors('http://localhost:8000', ['http://localhost:3000'], wire.agentIdHeaders),

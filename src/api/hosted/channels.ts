@@ -4,7 +4,7 @@ import { limits } from '../../domain/limit.ts';
 import { attemptFailure, channelConfig } from '../channels.ts';
 import { anyObject, env, instant, line, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
-import { hostedPaging, pageFields } from './fields.ts';
+import { hostedPaging, identifier, pageFields } from './fields.ts';
 
 export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
 
@@ -52,7 +52,7 @@ export const hostedChannelBody = z.object({
   config: channelConfig,
   filters: hostedFilters.nullish(),
 });
-const params = z.object({ channel_id: uuid });
+const params = z.object({ channel_id: identifier });
 const path = '/v1/notifications/channels';
 
 export const hostedChannelRoutes = routes({

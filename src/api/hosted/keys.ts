@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { env, instant, instantInput, line, text, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
-import { hostedPaging, pageFields } from './fields.ts';
+import { hostedPaging, identifier, pageFields } from './fields.ts';
 
 const hostedKey = z.object({
   id: uuid,
@@ -61,7 +61,7 @@ export const hostedKeyRoutes = routes({
     role: 'admin',
     tag: 'hosted-keys',
     summary: 'Revoke a key; its live streams end within a second',
-    params: z.object({ key_id: uuid }),
+    params: z.object({ key_id: identifier }),
     status: 204,
     errors: ['forbidden', 'not_found', 'validation_failed'],
   },

@@ -135,6 +135,16 @@ export function usePages<N extends Operation>(
   });
 }
 
+/** Reads on where a list continues. A page that was refused is asked for again by a press, not by itself for ever. */
+export function readOn(list: {
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly isFetchNextPageError: boolean;
+  fetchNextPage(): unknown;
+}): void {
+  if (list.hasNextPage && !list.isFetchingNextPage && !list.isFetchNextPageError) void list.fetchNextPage();
+}
+
 const maxAnswersMs = 5_000;
 
 /** Once nothing is asked for any more, or after 5 s: when to load what a page can be read without. */

@@ -6,6 +6,7 @@ import { type hostedChannelRoutes, hostedChannelTypes } from '../../api/hosted/c
 import { validationFailed } from '../../api/validation.ts';
 import type { OpenChannel } from '../../app/channels.ts';
 import { type ChannelConfig, type ChannelFilters, maxChannels } from '../../domain/channel.ts';
+import type { Attempt } from '../../domain/delivery.ts';
 import { HubError } from '../../domain/error.ts';
 import { limits } from '../../domain/limit.ts';
 import { type ChannelType, readConfig, typeOf, written } from '../common/channel-config.ts';
@@ -18,6 +19,9 @@ import { micros } from './time.ts';
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;
 type HostedType = (typeof hostedChannelTypes)[number];
 type Written = { readonly [field: string]: unknown };
+
+/** Among so many of the newest is looked for one that was tried already. */
+const deliveriesLookedAt = 20;
 
 const isHosted = (type: ChannelType): type is HostedType =>
   (hostedChannelTypes as readonly string[]).includes(type);
@@ -197,9 +201,10 @@ async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenC
     principalOf(caller),
     channel.id,
     {},
-    { limit: 1, offset: 0 },
+    { limit: deliveriesLookedAt, offset: 0 },
   );
-  const last = items[0]?.log.at(-1);
+  const attempts = items.flatMap(({ log }) => log);
+  const last = attempts.reduce<Attempt | null>((a, b) => (a === null || b.at >= a.at ? b : a), null);
   return {
     id: channel.id,
     name: channel.name,

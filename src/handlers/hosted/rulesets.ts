@@ -45,7 +45,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
 
   async hostedPutRuleset(hub, { params, query, body }, caller, request) {
     const type = request.header('content-type');
-    if (type !== null && !yamlTypes.test(type)) {
+    if (type === null || !yamlTypes.test(type)) {
       throw new HubError('unsupported_media_type', 'Send the ruleset as application/x-yaml.');
     }
     const { created, warnings, ...found } = await hub.app.rulesets.put(principalOf(caller), {

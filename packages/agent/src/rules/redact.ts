@@ -107,6 +107,7 @@ function copy(root: unknown, names: NameTest, text: (value: string) => string, d
     if (Array.isArray(value) || value instanceof Set) return list(value, depth);
     const entries = value instanceof Map ? value.entries() : Object.entries(value);
     const named = detect && namesSecret(value, names);
+    const isWebKey = detect && 'kty' in value;
     const out: [string, unknown][] = [];
     for (const [key, item] of entries) {
       if (++nodes > maxNodes) {
@@ -114,7 +115,10 @@ function copy(root: unknown, names: NameTest, text: (value: string) => string, d
         break;
       }
       const name = String(key);
-      const hide = names.isSensitiveKey(name, item) || (named && name === 'value');
+      const hide =
+        names.isSensitiveKey(name, item) ||
+        (named && valueNames.test(name)) ||
+        (isWebKey && webKeyParts.has(name));
       out.push([name, hide ? redacted : walk(item, depth + 1)]);
     }
     return Object.fromEntries(out);
@@ -140,13 +144,28 @@ function copy(root: unknown, names: NameTest, text: (value: string) => string, d
   return walk(root, 0);
 }
 
+/** Members that hold what another one names. */
+const valueNames = /^(?:\w*values?|val)$/i;
+/** Members of an object whose value names it. */
+const nameFields = /^(?:name|key|header|variable|field|label|parameter_?key|env_?var|id|type)$/i;
+/** Private members of a JSON web key. */
+const webKeyParts: ReadonlySet<string> = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']);
+
 /** A header or variable as an object: `{name: 'Authorization', value: '…'}`. */
 function namesSecret(value: object, names: NameTest): boolean {
-  const { name, key, header, value: said } = value as { readonly [field: string]: unknown };
+  const said = (value as { readonly value?: unknown }).value;
   const about = typeof said === 'string' || typeof said === 'number' ? { value: String(said) } : {};
-  return [name, key, header].some(
-    (one) => typeof one === 'string' && names.isSensitiveName(one.slice(0, 128), about),
-  );
+  const fields = value instanceof Map ? [...value] : Object.entries(value);
+  // Objects that are named have few members.
+  return fields
+    .slice(0, 16)
+    .some(
+      ([field, one]) =>
+        typeof field === 'string' &&
+        typeof one === 'string' &&
+        nameFields.test(field) &&
+        names.isSensitiveName(one.slice(0, 128), about),
+    );
 }
 
 const userFlag = /^(?:-[uU]|--(?:proxy-)?user)$/;

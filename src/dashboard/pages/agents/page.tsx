@@ -3,7 +3,7 @@
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
-import { useAction, useCall, usePages } from '../../lib/query.ts';
+import { readOn, useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Failed, Lacking } from '../../ui/answer.tsx';
@@ -180,9 +180,7 @@ function Fleet(): JSX.Element {
         keyOf={(row) => row.agent_id}
         selected={selected}
         onSelect={setSelected}
-        onEnd={() => {
-          if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
-        }}
+        onEnd={() => readOn(found)}
         bar={
           <span className="muted">
             {count(rows.length)}

@@ -1,7 +1,7 @@
 // Decided approvals: who, when, through which channel, why.
 import { type JSX, useEffect, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
-import { usePages } from '../../lib/query.ts';
+import { readOn, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, visible } from '../../lib/text.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -79,8 +79,9 @@ export function History(): JSX.Element {
     () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).filter((one) => one.status !== 'pending'),
     [found.data],
   );
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
-  const isMoreWanted = rows.length === 0 && hasNextPage && !isFetchingNextPage;
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = found;
+  // One that was refused is asked for again by a press.
+  const isMoreWanted = rows.length === 0 && hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
   useEffect(() => {
     // The newest may all wait still.
     if (isMoreWanted) void fetchNextPage();
@@ -115,9 +116,7 @@ export function History(): JSX.Element {
               columns={columns}
               keyOf={(one) => one.id}
               onOpen={(one) => change({ view: undefined, id: one.id })}
-              onEnd={() => {
-                if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-              }}
+              onEnd={() => readOn(found)}
               bar={
                 <span className="muted numbers">
                   {count(rows.length)} {hasNextPage ? 'newest; scroll for more' : 'decided'}

@@ -6,6 +6,7 @@ import { dayMs } from '../../../domain/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
+import { readOn } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
@@ -116,9 +117,7 @@ export default function Audit(): JSX.Element {
               chosen={id}
               nameOf={(entry) => visible(entry.summary).slice(0, 200)}
               onOpen={(entry) => change({ id: entry.id }, id !== undefined)}
-              onEnd={() => {
-                if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
-              }}
+              onEnd={() => readOn(found)}
               bar={
                 <span className="muted">
                   {count(rows.length)}

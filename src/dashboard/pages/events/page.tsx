@@ -6,7 +6,7 @@ import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'rea
 import { addressOf, type Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { pagesKey, queries, useCall, useIsOld, usePages } from '../../lib/query.ts';
+import { pagesKey, queries, readOn, useCall, useIsOld, usePages } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count } from '../../lib/text.ts';
@@ -359,8 +359,7 @@ function List({
               chosen={id}
               onOpen={(row) => change({ id: row.id }, true)}
               onEnd={() => {
-                if (found.hasNextPage && !found.isFetchingNextPage && rows.length < maxRows)
-                  void found.fetchNextPage();
+                if (rows.length < maxRows) readOn(found);
               }}
               bar={
                 <span className="muted">

@@ -4,6 +4,7 @@ import { type JSX, useMemo, useState } from 'react';
 import { useCommand } from '../../lib/commands.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
+import { readOn } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -96,9 +97,7 @@ export default function Rulesets(): JSX.Element {
               keyOf={(one) => one.name}
               chosen={id}
               onOpen={(one) => change({ id: one.name }, id !== undefined)}
-              onEnd={() => {
-                if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
-              }}
+              onEnd={() => readOn(found)}
             />
           )
         }

@@ -2,6 +2,7 @@
 // timeline.
 import { type JSX, useMemo, useState } from 'react';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
+import { readOn } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Answer, Failed } from '../../ui/answer.tsx';
@@ -104,9 +105,7 @@ export default function Runs(): JSX.Element {
               onOpen={(run) =>
                 change({ agent: run.agent_id, session: run.session_id }, session !== undefined)
               }
-              onEnd={() => {
-                if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
-              }}
+              onEnd={() => readOn(found)}
               bar={
                 <span className="muted">
                   {env ? `${count(rows.length)} in ${env} of ` : ''}

@@ -19,8 +19,14 @@ export default function System(): JSX.Element {
     <div className="page">
       <PageHead title="System" says={details.data && <Summary of={details.data} />} />
       <Answer of={details}>{(data) => <Figures of={data} />}</Answer>
-      {me.is_admin && <Cluster />}
-      {me.is_admin && <Metrics />}
+      {me.is_admin ? (
+        <>
+          <Cluster />
+          <Metrics />
+        </>
+      ) : (
+        <p className="muted">Only admins see nodes, shards and figures.</p>
+      )}
     </div>
   );
 }

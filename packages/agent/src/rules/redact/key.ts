@@ -20,7 +20,7 @@ const joinedWords =
 
 /** Keys (the noun) that are secrets also in running text, where `key=` alone may be anything. */
 const secretKeys =
-  /(?:^|_)(?:api|access|secret|private|auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook)_?keys?\d{0,8}$|secret_?access_?keys?\d{0,8}$/;
+  /(?:^|_)(?:api|access|secret|private|auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook|pre_?shared)_?keys?\d{0,8}$|secret_?access_?keys?\d{0,8}$|_key_data$|secret_key_base$|^(?:tls|wpa)_key$/;
 
 /** An address with a password in it, whatever stands before the name. */
 const connectionString = /(?:^|_)connection_?string\d{0,8}$/;
@@ -29,6 +29,9 @@ const exportedSecret = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/;
 
 /** Characters of a key that are looked at; no field name is longer. */
 const longestKey = 1024;
+
+/** Names whose verdict is kept. */
+const maxJudged = 1_000;
 
 /** Lower case, and `-` is `_`. */
 const lower = (key: string): string => key.toLowerCase().replaceAll('-', '_');
@@ -56,7 +59,7 @@ const endsInPwd = /(?:^|_)pwd\d*$|^oldpwd$/;
 
 /** `pass` after a word that has a password: alone, or after others (`first_pass`), it is something else. */
 const endsInPass =
-  /(?:^|_)(?:admin|app|auth|basic|database|db|docker|email|ftp|git|http|imap|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|sudo|user|vnc|wifi)_?pass\d*$/;
+  /(?:^|_)(?:admin|app|auth|basic|become|bind|database|db|docker|email|ftp|git|http|imap|key|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|store|sudo|user|vnc|wifi)_?pass\d*$|(?:^|_)psk$/;
 
 /** Codes that people type: their names are ordinary words (`pin` a version, a pin of a board), so the value decides. */
 const endsInCode =
@@ -75,7 +78,7 @@ const isCode = (name: string, value: unknown): boolean => {
 /** A value that can only be a folder's path: from the root, a drive, home, or here. */
 const path = /^(?:[\\/]|[A-Za-z]:[\\/]|~(?:[\\/]|$)|\.{1,2}(?:[\\/]|$))[\p{L}\p{N}\s._~\\/@:-]*$/u;
 
-const isPath = (value: unknown): boolean => typeof value === 'string' && path.test(value.slice(0, 4096));
+const isPath = (value: unknown): boolean => typeof value === 'string' && path.test(value.slice(0, 256));
 
 export interface NameTest {
   /** True when a key says that its value is a secret. */
@@ -107,6 +110,21 @@ export function nameTest(sensitive: Iterable<string>, safe: Iterable<string>): N
   const hasWord = (name: string): boolean =>
     name.split('_').some((part) => wordParts.has(part.replace(/\d{1,8}$/, ''))) ||
     joinedWords.test(name.replaceAll('_', '').replace(/\d{1,8}$/, ''));
+  const nameIs = (given: string, value: string | undefined, exported: boolean): boolean => {
+    const [plain, name] = [lower(given), snakeCase(given)];
+    // In prose this is a topic more often than a value.
+    const known = name === 'auth' ? given === '_auth' || ownHidden.has(name) : listed(plain, name);
+    if (known !== null) return known;
+    if (connectionString.test(name)) return true;
+    if (endsInPwd.test(name)) return !isPath(value);
+    if (endsInPass.test(name)) return true;
+    if (endsInCode.test(name)) return value === undefined || isCode(name, value);
+    // An environment variable is named by whoever needs it: any sensitive word counts.
+    if (/^[A-Z][A-Z0-9_]*$/.test(given)) return hasWord(name) || (exported && exportedSecret.test(given));
+    return secretKeys.test(name) || (!/keys?\d*$|tokens$/.test(name) && lastWord(name));
+  };
+  /** Names that were judged without a value: texts repeat theirs. */
+  const judged = new Map<string, boolean>();
   return {
     isSensitiveKey(key, value) {
       const given = key.slice(0, longestKey);
@@ -121,17 +139,14 @@ export function nameTest(sensitive: Iterable<string>, safe: Iterable<string>): N
       );
     },
     isSensitiveName(given, { value, exported = false } = {}) {
-      const [plain, name] = [lower(given), snakeCase(given)];
-      // In prose this is a topic more often than a value.
-      const known = name === 'auth' ? given === '_auth' || ownHidden.has(name) : listed(plain, name);
-      if (known !== null) return known;
-      if (connectionString.test(name)) return true;
-      if (endsInPwd.test(name)) return !isPath(value);
-      if (endsInPass.test(name)) return true;
-      if (endsInCode.test(name)) return value === undefined || isCode(name, value);
-      // An environment variable is named by whoever needs it: any sensitive word counts.
-      if (/^[A-Z][A-Z0-9_]*$/.test(given)) return hasWord(name) || (exported && exportedSecret.test(given));
-      return secretKeys.test(name) || (!/keys?\d*$|tokens$/.test(name) && lastWord(name));
+      if (value !== undefined || exported) return nameIs(given, value, exported);
+      let verdict = judged.get(given);
+      if (verdict === undefined) {
+        if (judged.size >= maxJudged) judged.clear();
+        verdict = nameIs(given, value, exported);
+        judged.set(given, verdict);
+      }
+      return verdict;
     },
   };
 }

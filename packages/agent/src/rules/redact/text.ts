@@ -1,22 +1,27 @@
 // Secrets inside commands, headers, connection strings and other text: what follows a name that says so. Linear in the
 // text's length.
 
+import { looksChosen } from './chosen.ts';
 import { hideEncoded } from './encoded.ts';
 import type { NameTest } from './key.ts';
+import { hideKeys } from './keys.ts';
 import { hideMarkup } from './markup.ts';
+import { hideAnswers, hidePairs } from './pairs.ts';
 import { before, hidePrograms, quotedOrRun } from './programs.ts';
 import { hideInProse } from './prose.ts';
 import { redacted } from './secret.ts';
+import { hideTables } from './tables.ts';
 
 /** Hides what names, flags, schemes and addresses in the text say is a secret. */
 export function hideInline(text: string, names: NameTest, depth = 0): string {
   // Two encodings within each other are read, no more: each reads the text once.
   let hidden = depth < 2 ? hideEncoded(text, (inner) => hideInline(inner, names, depth + 1)) : text;
-  if (hidden.includes('-----BEGIN')) hidden = hidePrivateKeys(hidden);
+  hidden = hideAnswers(hideTables(hideKeys(hidden), names), names);
   if (hidden.includes('://') || hidden.includes('@')) hidden = hidden.replace(/\S+/g, hideInAddress);
   hidden = hidden.replace(scheme, (whole: string, head: string, value: string) =>
     /\d|=$|.{20}/.test(value) ? head + redacted : whole,
   );
+  hidden = hidePairs(hidden, names);
   if (/[=:]/.test(hidden)) hidden = hideAssigned(hidden, names);
   if (hidden.includes('-')) hidden = hideFlags(hidden, names);
   if (hidden.includes('<')) hidden = hideMarkup(hidden, names);
@@ -29,24 +34,6 @@ export function hideInline(text: string, names: NameTest, depth = 0): string {
 const scheme = /(\b(?:bearer|basic)[ \t]+)([A-Za-z0-9._~+/=-]{8,})/gi;
 const sqlPassword = /(\b(?:identified[ \t]+by|password)[ \t]+)'[^'\n]*'/gi;
 const netrcPassword = /(\blogin[ \t]+\S+[ \t]+password[ \t]+)\S+/gi;
-
-const pemBegin = /-----BEGIN [A-Z ]{0,40}PRIVATE KEY/g;
-
-/** Private keys in PEM, to their last line; one without end reaches to the end of the text. */
-function hidePrivateKeys(text: string): string {
-  let out = '';
-  let from = 0;
-  pemBegin.lastIndex = 0;
-  for (let match = pemBegin.exec(text); match; match = pemBegin.exec(text)) {
-    out += text.slice(from, match.index) + redacted;
-    const last = text.indexOf('-----END', pemBegin.lastIndex);
-    if (last < 0) return out;
-    const close = text.indexOf('-----', last + 8);
-    from = close < 0 ? text.length : close + 5;
-    pemBegin.lastIndex = from;
-  }
-  return out + text.slice(from);
-}
 
 /** A run without blanks: the password of a URL, or of a driver's address without one. */
 function hideInAddress(run: string): string {
@@ -91,7 +78,9 @@ function hideDriverPassword(run: string): string {
 
 /** A name at the start of a run of name characters, an optional quote after it, and what assigns. */
 const assigned =
-  /(?<![\w.-])-{0,2}([A-Za-z_][\w.-]{0,127})(\\{0,4}["'])?\]?[ \t]{0,8}(?::=|=>|={1,3}|:(?!\/\/))[ \t]{0,8}/g;
+  /(?<![\w.-])-{0,2}([A-Za-z_][\w.-]{0,127})(\\{0,4}["'])?(\*{1,2}|`)?(?:\]|(?<=["'])\})?[ \t]{0,8}(?::=|=>|\?=|={1,3}|:(?!\/\/))(?:\*{1,2}(?=[ \t]))?[ \t]{0,8}/g;
+/** The lines below hold the value: pairs.ts hides them. */
+const blockMark = /^[|>][+-]?\d?[+-]?$/;
 const exportBefore = /\bexport[ \t]+$/;
 const wholeLine = /^(?:(?:proxy[-_]?)?authorization|(?:set[-_]?)?cookie)$/i;
 
@@ -102,7 +91,7 @@ function hideAssigned(text: string, names: NameTest): string {
   let from = 0;
   assigned.lastIndex = 0;
   for (let match = assigned.exec(text); match; match = assigned.exec(text)) {
-    const [whole, name = '', nameQuote] = match;
+    const [whole, name = '', nameQuote, emphasis] = match;
     const exported = exportBefore.test(text.slice(Math.max(0, match.index - 16), match.index));
     if (!names.isSensitiveName(name, { exported })) continue;
     const at = match.index + whole.length;
@@ -110,18 +99,28 @@ function hideAssigned(text: string, names: NameTest): string {
       wholeLine.test(name) || (whole.trimEnd().endsWith(':') && startsLine(text, match.index));
     const open = quotes.openAt(at);
     const isSecret = ({ from, to }: Value): boolean =>
-      to > from && names.isSensitiveName(name, { exported, value: text.slice(from, to) });
+      to > from &&
+      !blockMark.test(text.slice(from, to)) &&
+      names.isSensitiveName(name, { exported, value: text.slice(from, to) });
     let value = valueAt(text, at, open, { toLineEnd, inJson: nameQuote !== undefined });
     // A code of digits may be followed by words about it.
     if (toLineEnd && !isSecret(value)) value = valueAt(text, at, open, { toLineEnd: false, inJson: false });
     if (!isSecret(value)) continue;
+    // A name in a list of Markdown is explained more often than it is given.
+    if (emphasis !== undefined && !looksChosen(text.slice(value.from, value.to))) continue;
     // JSON keeps the quotes of the value, so that it can still be read; a shell needs none.
-    const [begin, end] = nameQuote === undefined ? [at, value.end] : [value.from, value.to];
+    const [begin, upTo] = nameQuote === undefined ? [at, value.end] : [value.from, value.to];
+    const end = upTo - at < 512 ? upTo : endOfRest(text, upTo);
     out += text.slice(from, begin) + redacted;
     from = end;
-    assigned.lastIndex = value.end;
+    assigned.lastIndex = Math.max(end, value.end);
   }
   return out + text.slice(from);
+}
+
+function endOfRest(text: string, from: number): number {
+  rest.lastIndex = from;
+  return from + (rest.exec(text)?.[0].length ?? 0);
 }
 
 /** True when nothing but blanks and a list's dash stand before this place in its line. */
@@ -159,9 +158,11 @@ interface Value {
   readonly end: number;
 }
 
-const openingQuote = /\\{0,4}["'`]/y;
-const run = /\S+/y;
-const line = /[^\n\r]+/y;
+const openingQuote = /"""|'''|\\{0,4}["'`]/y;
+/** As much of a value as is looked at; a secret that is longer is hidden to its end. */
+const run = /\S{1,512}/y;
+const line = /[^\n\r]{1,512}/y;
+const rest = /[^\s"'`,;&}\]]*/y;
 const nextAssignment = /[;&,](?=[A-Za-z_][\w.-]{0,127}=)/;
 
 /**
@@ -174,6 +175,8 @@ function valueAt(
   open: string,
   { toLineEnd, inJson }: { readonly toLineEnd: boolean; readonly inJson: boolean },
 ): Value {
+  // What was hidden before stays as it is.
+  if (text.startsWith(redacted, at)) return { from: at, to: at + redacted.length, end: at + redacted.length };
   openingQuote.lastIndex = at;
   const quote = openingQuote.exec(text)?.[0];
   if (quote !== undefined) {
@@ -202,7 +205,7 @@ function closingQuote(text: string, from: number, quote: string): number {
 }
 
 const longFlag = new RegExp(
-  String.raw`(${before}--?([A-Za-z][\w.-]{0,127})[ \t]+)(?!-)(${quotedOrRun})`,
+  String.raw`(${before}--?([A-Za-z][\w.-]{0,127})[ \t]+(?:\\\r?\n[ \t]*)?)(?![-\\])(${quotedOrRun})`,
   'g',
 );
 /** Not the words that other programs begin so. */

@@ -1,0 +1,351 @@
+// Bad days of what people do: the main action of every page, asked to wait, refused by a busy hub, met by somebody who
+// was faster, and pressed while the hub is away. Each says what happened, and keeps what was typed. Who was faster acts
+// in the real hub where that can be; a proxy before it gives the other answers.
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pages } from '../../src/dashboard/pages/registry.ts';
+import { ask, noFaults, type View, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+import { proxyOf } from './proxy.ts';
+import { library } from './seed.ts';
+
+const { hub, cookie, key } = await hubWithKey({ ALLOW_PRIVATE_OUTBOUND: 'true' });
+const proxy = await proxyOf(hub);
+let event = '';
+let approval = '';
+
+interface Act {
+  readonly path: () => string;
+  /** The button that opens the form, where it does not stand on the page. */
+  readonly opens?: string;
+  readonly in: readonly ['dialog' | 'region' | 'article', string | RegExp];
+  /** What is typed, by the label of the field. */
+  readonly fields?: { readonly [label: string]: string };
+  /** What is added to the document in its editor, as one line. */
+  readonly document?: string;
+  readonly ready?: (place: Locator) => Promise<unknown>;
+  readonly press: string | RegExp;
+  /** Method and path of what it sends. */
+  readonly sends: RegExp;
+  /** It is sent by itself as soon as the page is there, and pressed again then. */
+  readonly begins?: true;
+  /** Somebody else acts first, and what the hub says of it; absent: the proxy says it. */
+  readonly other?: readonly [act: () => Promise<unknown>, says: string | RegExp];
+}
+
+const post = async (path: string, body: object, method = 'POST', who: object = { cookie }) => {
+  const answer = await hub.call(method, path, { ...who, body });
+  expect(answer.status, path).toBeLessThan(300);
+  return answer.body;
+};
+const contract = {
+  name: 'of somebody else',
+  type: 'pre',
+  definition: {
+    tool: 'refund',
+    when: { 'args.amount': { gt: 1 } },
+    then: { effect: 'deny', message: 'no' },
+  },
+};
+const decideFirst = async (tool: string): Promise<unknown> => {
+  const [one] = (await hub.call('GET', `/api/v1/approvals?status=pending&search=${tool}`, { cookie })).body;
+  return post(`/api/v1/approvals/${one.id}`, { approved: false, reason: 'I was here before' }, 'PUT');
+};
+
+const acts: { readonly [name: string]: Act } = {
+  'Home: a decision': {
+    path: () => '/',
+    in: ['article', 'Approval of home_one'],
+    fields: { Reason: 'typed on Home' },
+    press: 'Approve',
+    sends: /^PUT .*\/approvals\//,
+    other: [() => decideFirst('home_one'), 'Somebody was faster.'],
+  },
+  'Approvals: a decision': {
+    path: () => `/approvals?id=${approval}`,
+    in: ['article', 'Approval of queue_one'],
+    fields: { Reason: 'typed in the queue' },
+    press: /^Deny/,
+    sends: /^PUT .*\/approvals\//,
+    other: [() => decideFirst('queue_one'), 'Somebody was faster.'],
+  },
+  'Events: a contract made of one': {
+    path: () => `/events?id=${event}`,
+    opens: 'Make a contract from this event',
+    in: ['dialog', 'New contract'],
+    fields: { Id: 'from-an-event', Description: 'All of this stays' },
+    press: 'Add contract',
+    sends: /^POST .*\/contracts$/,
+    other: [
+      () => post('/api/v1/contracts', { contract_id: 'from-an-event', ...contract }),
+      /from-an-event.* exists/,
+    ],
+  },
+  'Contracts: a new one': {
+    path: () => '/contracts',
+    opens: 'New contract',
+    in: ['dialog', 'New contract'],
+    fields: { Id: 'typed-before', Tags: 'one, two' },
+    document: '# typed into a contract',
+    press: 'Add contract',
+    sends: /^POST .*\/contracts$/,
+    other: [
+      () => post('/api/v1/contracts', { contract_id: 'typed-before', ...contract }),
+      /typed-before.* exists/,
+    ],
+  },
+  'Contracts: the editor': {
+    path: () => '/contracts?id=watch-refunds',
+    opens: 'Edit contract',
+    in: ['dialog', 'Contract watch-refunds'],
+    fields: { Description: 'Changed before' },
+    document: '# typed into a version',
+    press: 'Save as new version',
+    sends: /^PUT .*\/contracts\//,
+  },
+  'Compositions: a new one': {
+    path: () => '/compositions',
+    opens: 'New composition',
+    in: ['dialog', 'New composition'],
+    fields: { Name: 'typed-before', Description: 'All of this stays' },
+    press: 'Make composition',
+    sends: /^POST .*\/compositions$/,
+    other: [() => post('/api/v1/compositions', { name: 'typed-before' }), /already exists/],
+  },
+  'Compositions: its contracts': {
+    path: () => '/compositions?id=shop',
+    in: ['dialog', 'Composition shop'],
+    ready: (place) => place.getByLabel('Mode of contracts that name none').selectOption('observe'),
+    press: 'Save composition',
+    sends: /^PUT .*\/compositions\//,
+    other: [
+      () => post('/api/v1/compositions/shop', { description: 'Of somebody else' }, 'PUT'),
+      /was changed since it was read/,
+    ],
+  },
+  'Bundles: an upload': {
+    path: () => '/bundles',
+    opens: 'Upload bundle',
+    in: ['dialog', 'Upload bundle'],
+    document: '# typed into a bundle',
+    press: 'Upload bundle',
+    sends: /^POST .*\/bundles$/,
+  },
+  'Bundles: a deployment': {
+    path: () => '/bundles?id=shop',
+    opens: 'Deploy v1',
+    in: ['dialog', 'Deploy shop'],
+    press: 'Deploy v1 to production',
+    sends: /^POST .*\/deploy/,
+  },
+  'Agents: one of them': {
+    path: () => '/agents?id=shop-agent',
+    in: ['dialog', 'Agent'],
+    fields: { 'Display name': 'Typed before', Tags: 'tier=silver' },
+    press: 'Save agent',
+    sends: /^PATCH .*\/agent-registrations\//,
+  },
+  'Agents: many at once': {
+    path: () => '/agents',
+    in: ['region', 'Assign the selected agents'],
+    ready: (place) => place.page().getByRole('checkbox', { name: 'Select all that are loaded' }).check(),
+    press: 'Assign 1',
+    sends: /^POST .*\/bulk-assign/,
+  },
+  'Agents: a rule': {
+    path: () => '/agents?view=rules',
+    opens: 'New rule',
+    in: ['dialog', 'New rule'],
+    fields: { Agents: 'typed-*', 'Tags that they must have': 'tier=gold', Priority: '7' },
+    press: 'Add rule',
+    sends: /^POST .*\/assignment-rules$/,
+    other: [
+      () =>
+        post('/api/v1/assignment-rules', {
+          pattern: 'theirs-*',
+          priority: 7,
+          bundle_name: 'shop',
+          env: 'production',
+        }),
+      /priority/i,
+    ],
+  },
+  "Playground: the hub's word": {
+    path: () => '/playground',
+    in: ['region', 'Result'],
+    press: 'Ask the hub again',
+    sends: /^POST .*\/evaluate/,
+    begins: true,
+  },
+  'Runs: the sample run': {
+    path: () => '/runs',
+    in: ['region', 'content'],
+    press: 'Load the sample run',
+    sends: /^POST .*\/sample-run/,
+  },
+  'Rulesets: a new one': {
+    path: () => '/rulesets',
+    opens: 'New ruleset',
+    in: ['dialog', 'New ruleset'],
+    document: '# typed into a ruleset',
+    press: 'Save ruleset',
+    sends: /^PUT .*\/rulesets\//,
+  },
+  'Audit: the chain': {
+    path: () => '/audit',
+    in: ['region', 'Chain'],
+    press: 'Verify the chain',
+    sends: /^GET .*\/audit\/export/,
+  },
+  'Keys: a new one': {
+    path: () => '/keys',
+    opens: 'Create key',
+    in: ['dialog', 'Create key'],
+    fields: { Label: 'typed before', 'Only for agents': 'shop-*', 'Ends after days': '3' },
+    press: 'Create key',
+    sends: /^POST .*\/keys$/,
+  },
+  'Channels: a new one': {
+    path: () => '/channels',
+    opens: 'Add channel',
+    in: ['dialog', 'Add channel'],
+    fields: { Name: 'typed before', Address: 'https://127.0.0.1/hook', Agents: 'shop-*' },
+    press: 'Add channel',
+    sends: /^POST .*\/channels$/,
+  },
+  'Channels: a test': {
+    path: () => '/channels',
+    in: ['dialog', 'Channel'],
+    ready: (place) => place.page().getByRole('table').getByRole('button', { name: 'on call' }).click(),
+    press: 'Send a test',
+    sends: /^POST .*\/test$/,
+  },
+  'Settings: a user': {
+    path: () => '/settings',
+    opens: 'Add user',
+    in: ['dialog', 'Add user'],
+    fields: { 'E-mail': 'typed@example.com', 'First password': 'typed horse battery' },
+    press: 'Add user',
+    sends: /^POST .*\/users$/,
+    other: [
+      () => post('/api/v1/users', { email: 'typed@example.com', password: 'another horse battery' }),
+      'A user with this e-mail exists already.',
+    ],
+  },
+  'Settings: the own password': {
+    path: () => '/settings',
+    in: ['region', 'Your password'],
+    fields: { 'Present password': 'correct horse battery', 'New password': 'another horse battery' },
+    press: 'Change password',
+    sends: /^POST .*\/password/,
+  },
+  'Settings: the assistant': {
+    path: () => '/settings',
+    in: ['region', 'Assistant'],
+    fields: { Model: 'a-model', 'API key of the provider': 'typed-key-of-a-provider' },
+    press: 'Save assistant',
+    sends: /^PUT .*\/settings\/ai/,
+  },
+};
+
+let seen: View;
+let page: Page;
+/** The page hears nothing: what it knows is old when somebody else was faster. */
+let isDeaf = false;
+
+beforeAll(async () => {
+  await post('/api/v1/contracts/import', { yaml_content: library });
+  await post('/api/v1/compositions/shop/deploy', { env: 'production' });
+  const config = { url: 'https://127.0.0.1/first', secret: 'a secret of ours' };
+  await post('/api/v1/notifications/channels', {
+    name: 'on call',
+    channel_type: 'webhook',
+    config,
+    enabled: false,
+  });
+  const events = [{ call_id: 'c', agent_id: 'shop-agent', tool_name: 'refund', verdict: 'call_allowed' }];
+  await post('/api/v1/events', { events }, 'POST', { key, agent: 'shop-agent' });
+  [{ id: event }] = (await hub.call('GET', '/api/v1/events?limit=1', { cookie })).body;
+  await ask(hub, key, { tool_name: 'home_one', timeout: 3_000 }, 'shop-agent');
+  approval = await ask(hub, key, { tool_name: 'queue_one', timeout: 3_600 }, 'shop-agent');
+  seen = await view(proxy.url, { cookie });
+  ({ page } = seen);
+  await page.addInitScript('delete globalThis.SharedWorker');
+  await page.routeWebSocket(/stream\/dashboard/, (socket) => {
+    const server = socket.connectToServer();
+    server.onMessage((message) => {
+      if (!isDeaf) socket.send(message);
+    });
+  });
+});
+afterAll(async () => {
+  noFaults(seen);
+  await seen.context.close();
+});
+
+const refuse = ({ sends }: Act, status: number, retryAfter?: number): void => {
+  proxy.rule = (method, path) =>
+    sends.test(`${method} ${path.replace(/\?.*/, '')}`)
+      ? { status, ...(retryAfter === undefined ? {} : { retryAfter }) }
+      : null;
+};
+
+it('no page is without a row but System, where nothing is done', () => {
+  const paths = Object.values(acts).map(({ path }) => path().replace(/\?.*/, ''));
+  expect([...new Set(paths), '/system']).toEqual(pages.map(({ path }) => path));
+});
+
+describe('what is done', { timeout: 30_000 }, () => {
+  it.each(Object.entries(acts))('%s', async (_, act) => {
+    isDeaf = false;
+    proxy.isShut = false;
+    proxy.rule = null;
+    if (act.begins) refuse(act, 503, 2);
+    await page.goto(`/dashboard${act.path()}`);
+    await page.locator('.live-live').waitFor();
+    if (act.opens) await page.getByRole('button', { name: act.opens, exact: true }).first().click();
+    const place =
+      act.in[1] === 'content'
+        ? page.getByRole('main')
+        : page.getByRole(act.in[0], { name: act.in[1], exact: typeof act.in[1] === 'string' });
+    await act.ready?.(place);
+    const fields = Object.entries(act.fields ?? {});
+    for (const [label, value] of fields) await place.getByLabel(label, { exact: true }).fill(value);
+    const line = place.locator('.cm-line').filter({ hasText: act.document ?? '' });
+    if (act.document) {
+      await place.locator('.cm-content').click();
+      await page.keyboard.press('ControlOrMeta+End');
+      await page.keyboard.insertText(`\n${act.document}`);
+      await line.first().waitFor();
+    }
+    const button = place.getByRole('button', { name: act.press, exact: typeof act.press === 'string' });
+    const alert = place.getByRole('alert');
+    /** Presses, and looks whether it says so, with what was typed still there. */
+    const pressed = async (...says: readonly (string | RegExp)[]): Promise<void> => {
+      // By key: a list of the editor may lie over it.
+      await button.press('Enter');
+      for (const text of says) await alert.getByText(text).first().waitFor();
+      for (const [label, value] of fields) {
+        const field = place.getByLabel(label, { exact: true });
+        if ((await field.count()) > 0) expect(await field.inputValue()).toBe(value);
+      }
+      if (act.document) expect(await line.count()).toBeGreaterThan(0);
+    };
+    refuse(act, 429, 7);
+    await pressed('Too many requests. Wait a little.', /^Try again in \d+ s\.$/);
+    refuse(act, 503, 2);
+    await pressed('The hub cannot take this now.', /^Try again (in \d+ s|now)\.$/);
+    proxy.isShut = true;
+    await pressed('The hub did not answer. Check that it runs and try again.');
+    proxy.isShut = false;
+    isDeaf = true;
+    if (act.other) {
+      proxy.rule = null;
+      await act.other[0]();
+      await pressed(act.other[1]);
+    } else {
+      refuse(act, 409);
+      await pressed('It was changed meanwhile.');
+    }
+  });
+});

@@ -1,0 +1,192 @@
+// Every page while its hub is killed and started again on the same data, and for somebody who is no admin: what was
+// read stays and is called old, the page comes back by itself with what changed, and what is an admin's says so.
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pages } from '../../src/dashboard/pages/registry.ts';
+import { accessible, ask, noFaults, type View, view } from './browser.ts';
+import { rowsOf } from './every-page.ts';
+import { hubWithKey } from './file-hub.ts';
+import { proxyOf } from './proxy.ts';
+import { library, seed } from './seed.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+const proxy = await proxyOf(hub);
+const made = { approval: '', event: '', channel: '' };
+const password = 'correct horse battery';
+
+const send = async (method: string, path: string, body: object, who: object = { cookie }) => {
+  const answer = await hub.call(method, path, { ...who, body });
+  expect(answer.status, `${method} ${path}`).toBeLessThan(300);
+  return answer.body;
+};
+
+beforeAll(async () => {
+  await seed(hub, cookie);
+  await ask(hub, key, { tool_name: 'waits_long', timeout: 3_600 }, 'patient-agent');
+  const get = async (path: string) => (await hub.call('GET', path, { cookie })).body;
+  made.approval = (await get('/api/v1/approvals?status=denied'))[0].id;
+  made.event = (await get('/api/v1/events?tool_name=deploy&limit=1'))[0].id;
+  made.channel = (await get('/api/v1/notifications/channels'))[0].id;
+  const rule = { pattern: 'ruled-*', priority: 10, bundle_name: 'shop', env: 'production' };
+  await send('POST', '/api/v1/assignment-rules', rule);
+});
+
+/** As a link of the console does: no code and no answer is loaded anew. */
+const go = (page: Page, path: string): Promise<void> =>
+  page.evaluate(`history.pushState({}, '', '/dashboard${path}')`);
+
+/** What others change while a page hears nothing, and where it is seen then. */
+const changes: { readonly [path: string]: (main: Locator) => Locator } = {
+  '/': (main) => main.getByText('restarted v1').first(),
+  '/approvals': (main) => main.getByText('asked_anew').first(),
+  '/events': (main) => main.getByRole('table').getByText('called_anew').first(),
+  '/contracts': (main) => main.getByRole('table').getByText('new-contract'),
+  '/compositions': (main) => main.getByRole('table').getByText('new-composition'),
+  '/bundles': (main) => main.getByRole('table').getByText('restarted'),
+  '/agents': (main) => main.getByRole('table').getByText('new-agent').first(),
+  '/playground': (main) => main.getByLabel('Load a bundle').filter({ hasText: 'restarted (1)' }),
+  '/runs': (main) => main.getByRole('table').getByText('new-session'),
+  '/rulesets': (main) => main.getByRole('table').getByText('renewed'),
+  '/audit': (main) => main.getByRole('table').getByText('new-contract').first(),
+  '/keys': (main) => main.getByRole('table').getByText('new key'),
+  '/channels': (main) => main.getByRole('table').getByText('New channel'),
+  '/settings': (main) => main.getByRole('table').getByText('new@example.com'),
+  '/system': (main) =>
+    main.getByRole('table', { name: 'routes' }).getByText('POST /api/v1/approvals').first(),
+};
+
+async function change(): Promise<void> {
+  await send('POST', '/api/v1/bundles', { yaml_content: library.replace('name: shop', 'name: restarted') });
+  await send('POST', '/api/v1/bundles/restarted/1/deploy', { env: 'development' });
+  await ask(hub, key, { tool_name: 'asked_anew', timeout: 3_600 }, 'patient-agent');
+  const call = { call_id: 'anew', agent_id: 'new-agent', tool_name: 'called_anew', verdict: 'call_allowed' };
+  const events = [{ ...call, payload: { session_id: 'new-session' } }];
+  await send('POST', '/api/v1/events', { events }, { key, agent: 'new-agent' });
+  const definition = {
+    tool: 'refund',
+    when: { 'args.amount': { gt: 1 } },
+    then: { effect: 'deny', message: 'no' },
+  };
+  const contract = { contract_id: 'new-contract', name: 'new', type: 'pre', definition };
+  await send('POST', '/api/v1/contracts', contract);
+  await send('POST', '/api/v1/compositions', { name: 'new-composition' });
+  await send('POST', '/api/v1/keys', { env: 'staging', label: 'new key' });
+  await send('POST', '/api/v1/notifications/channels', {
+    name: 'New channel',
+    channel_type: 'chat_bot',
+    config: { bot_token: '12:a-token', chat_id: '-42' },
+    enabled: false,
+  });
+  await send('POST', '/api/v1/users', { email: 'new@example.com', password });
+  const { token } = await send('POST', '/api/v1/auth/operator-token', {});
+  const Authorization = `Bearer ${token}`;
+  const found = await fetch(`${hub.url}/v1/rulesets/sample-guardrails`, { headers: { Authorization } });
+  const { yaml_content: yaml } = (await found.json()) as { yaml_content: string };
+  const renewed = await fetch(`${hub.url}/v1/rulesets/renewed?deploy=false`, {
+    method: 'PUT',
+    headers: { Authorization, 'Content-Type': 'application/x-yaml' },
+    body: yaml.replace('name: sample-guardrails', 'name: renewed'),
+  });
+  expect(renewed.status).toBeLessThan(300);
+}
+
+describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
+  let seen: View;
+  let page: Page;
+  beforeAll(async () => {
+    seen = await view(proxy.url, { cookie });
+    ({ page } = seen);
+    await page.goto('/dashboard/');
+    await page.locator('.live-live').waitFor();
+  });
+  afterAll(async () => {
+    noFaults(seen);
+    await seen.context.close();
+  });
+  const status = (text: string | RegExp) => page.getByRole('status').filter({ hasText: text });
+
+  it('leaves what every page showed, and says since when it is old', async () => {
+    const rows = Object.values(rowsOf(made)).filter((row) => row.in?.[0] !== 'region');
+    for (const row of rows) {
+      await go(page, row.path);
+      await row.shows(page).waitFor();
+    }
+    await hub.kill();
+    proxy.isShut = true;
+    await status(/^Reconnecting$/).waitFor();
+    for (const row of rows) {
+      await go(page, row.path);
+      await row.shows(page).waitFor();
+      await page.getByText(/^No word from the hub since \d\d:\d\d\. What you see may be old\./).waitFor();
+    }
+    await accessible(page);
+    await status(/^Stale since \d\d:\d\d$/).waitFor();
+    // What would be decided by what is old is not.
+    await go(page, '/approvals');
+    expect(await page.getByRole('button', { name: /^Approve/ }).isDisabled()).toBe(true);
+    await page.getByText('The hub cannot be reached: nothing can be decided until it answers.').waitFor();
+  });
+
+  it('every page is in the table of what changes', () => {
+    expect(Object.keys(changes)).toEqual(pages.map(({ path }) => path));
+  });
+
+  it('comes back by itself, and every page shows what changed meanwhile', async () => {
+    await hub.start();
+    await change();
+    proxy.isShut = false;
+    await page
+      .getByRole('button', { name: 'Try now' })
+      .evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
+    await status(/^Live$/).waitFor();
+    for (const [path, shows] of Object.entries(changes)) {
+      await go(page, path);
+      await shows(page.getByRole('main')).waitFor();
+    }
+    expect(await page.getByText(/No word from the hub/).count()).toBe(0);
+  });
+});
+
+/** What each page says to somebody who is no admin of what is not theirs; the others have nothing of that. */
+const admins: { readonly [path: string]: string } = {
+  '/audit': 'Only admins read the chain.',
+  '/keys': 'Only admins make and revoke keys.',
+  '/channels': 'Only admins change channels.',
+  '/settings': 'Users, keys and data are an admin’s to change.',
+  '/system': 'Only admins see nodes, shards and figures.',
+};
+
+describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
+  it('reads on every page what is theirs, and is told what is not', async () => {
+    const second = 'second@example.com';
+    const user = await send('POST', '/api/v1/users', { email: second, password, is_admin: true });
+    const seen = await view(hub.url, { cookie: await hub.login(second, password) });
+    const { page } = seen;
+    const refused: string[] = [];
+    await page.goto('/dashboard/system');
+    await page.getByText('Since its start').waitFor();
+    await page.locator('.live-live').waitFor();
+    await send('PATCH', `/api/v1/users/${user.user_id}`, { is_admin: false });
+    // The hub ended the session with the right.
+    const again = page.getByRole('dialog', { name: 'Sign in again' });
+    await again.getByLabel('Password').fill(password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'hidden' });
+    await page.getByText('Since its start').waitFor({ state: 'detached' });
+    page.on('response', (answer) => {
+      if (answer.status() === 403) refused.push(answer.url());
+    });
+    for (const { path } of pages) {
+      await go(page, path);
+      const main = page.getByRole('main');
+      await rowsOf(made)[pages.find((one) => one.path === path)?.label ?? '']?.shows(page).waitFor();
+      const says = admins[path];
+      if (says) await main.getByText(says).waitFor();
+      await expect.poll(() => main.locator('.skeleton').count()).toBe(0);
+      expect(await main.getByRole('alert').count(), path).toBe(0);
+    }
+    expect(refused).toEqual([]);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
