@@ -67,7 +67,7 @@ export class ManualClock implements Clock {
   }
 
   /** Sets the time of day, as somebody sets a machine's clock: neither timers nor the monotonic time notice. */
-  set(byMs: number): void {
+  setBy(byMs: number): void {
     this.#set += byMs;
   }
 

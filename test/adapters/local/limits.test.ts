@@ -23,7 +23,7 @@ it.each([3_600_000, -3_600_000])('counts on as before when the clock is set by %
   const clock = new ManualClock();
   const limits = createLocalLimits({ clock });
   for (let i = 0; i < 3; i++) await limits.hit('a', 3, 60_000);
-  clock.set(byMs);
+  clock.setBy(byMs);
   expect(await limits.hit('a', 3, 60_000)).toEqual({ ok: false, retryAfter: 60 });
   clock.advance(60_000);
   expect(await limits.hit('a', 3, 60_000)).toMatchObject({ ok: true });
