@@ -2,6 +2,7 @@
 // is asked for over it, and the same press succeeds then.
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type FakeProvider, startProvider } from '../ai-provider.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -136,6 +137,33 @@ const forms: { readonly [name: string]: Form } = {
     press: 'Save ruleset',
     done: text(/^v\d is saved/),
   },
+  'a ruleset that is forced': {
+    path: '/rulesets',
+    opens: 'New ruleset',
+    in: ['dialog', 'New ruleset'],
+    // Its form is there once the document was refused.
+    ready: async (page, form) => {
+      await form.locator('.cm-content').click();
+      await page.keyboard.press('ControlOrMeta+End');
+      await page.keyboard.insertText(
+        '\n  - {id: broken, type: pre, tool: refund, when: {argz.path: {equals: 1}}, then: {action: block, message: no}}',
+      );
+      await form.getByRole('button', { name: 'Save ruleset' }).press('Enter');
+      await form.getByLabel('Reason').waitFor();
+    },
+    fields: { Reason: 'it must be' },
+    press: 'Save it all the same',
+    done: text(/^v\d is saved/),
+  },
+  'a question to the assistant': {
+    path: '/contracts?id=watch-refunds',
+    opens: 'Edit contract',
+    in: ['dialog', 'Contract watch-refunds'],
+    ready: (_, form) => form.getByRole('button', { name: 'Ask the assistant' }).click(),
+    fields: { 'Question to the assistant': 'What was typed before?' },
+    press: 'Ask',
+    done: text('This is the answer.'),
+  },
   'a value of a session': {
     path: '/runs?agent=sample-agent&session=sample-session',
     fields: { 'Another value, by its key': 'typed-key' },
@@ -217,6 +245,7 @@ const forms: { readonly [name: string]: Form } = {
 
 let seen: View;
 let channel: string;
+let provider: FakeProvider;
 
 beforeAll(async () => {
   const post = async (path: string, body: object, who: object = { cookie }) => {
@@ -245,6 +274,10 @@ beforeAll(async () => {
   for (const tool of ['together_1', 'together_2', 'alone_1']) {
     await ask(hub, key, { tool_name: tool, timeout: 3_600 }, `agent-${tool}`);
   }
+  provider = await startProvider();
+  provider.play({ text: ['This is the answer.'] });
+  const ai = { provider: 'hosted_a', api_key: 'k'.repeat(20), model: 'm', base_url: provider.url };
+  expect((await hub.call('PUT', '/api/v1/settings/ai', { cookie, body: ai })).status).toBe(200);
   seen = await view(hub.url, { cookie: await hub.login() });
   // A socket that tells nothing of the end of a session: the press is what meets it.
   await seen.page.addInitScript('delete globalThis.SharedWorker');
@@ -256,7 +289,10 @@ beforeAll(async () => {
     server.onClose(() => undefined);
   });
 });
-afterAll(() => seen?.context.close());
+afterAll(async () => {
+  await seen?.context.close();
+  await provider?.close();
+});
 
 let isDeaf = false;
 
@@ -269,13 +305,25 @@ async function endSession(): Promise<void> {
   expect((await hub.call('GET', '/api/v1/auth/me', { cookie: own })).status).toBe(401);
 }
 
+/** A session of its own, whatever became of the one before. */
+async function begin(): Promise<void> {
+  isDeaf = false;
+  const [name = '', value = ''] = (await hub.login(undefined, password)).split('=');
+  await seen.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
+}
+
+async function signInAgain(): Promise<void> {
+  const again = seen.page.getByRole('dialog', { name: 'Sign in again' });
+  await again.getByLabel('Password').fill(password);
+  isDeaf = false;
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await again.waitFor({ state: 'hidden' });
+}
+
 describe('a session that ends', () => {
   it.each(Object.entries(forms))('under the form of %s', async (_, form) => {
     const { page } = seen;
-    isDeaf = false;
-    // The session of the form before, or a new one where that form failed.
-    const [name = '', value = ''] = (await hub.login(undefined, password)).split('=');
-    await seen.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
+    await begin();
     await page.goto(`/dashboard${form.path === '/channels?id=' ? `${form.path}${channel}` : form.path}`);
     await page.locator('.live-live').waitFor();
     if (form.opens) await page.getByRole('button', { name: form.opens, exact: true }).first().click();
@@ -296,11 +344,7 @@ describe('a session that ends', () => {
     await endSession();
     // By key: a list of the editor may lie over it.
     await button.press('Enter');
-    const again = page.getByRole('dialog', { name: 'Sign in again' });
-    await again.getByLabel('Password').fill(password);
-    isDeaf = false;
-    await again.getByRole('button', { name: 'Sign in' }).click();
-    await again.waitFor({ state: 'hidden' });
+    await signInAgain();
     for (const [label, value] of fields) {
       expect(await place.getByLabel(label, { exact: true }).inputValue()).toBe(value);
     }
@@ -308,6 +352,39 @@ describe('a session that ends', () => {
     if (!form.reads) await button.press('Enter');
     await form.done(page).waitFor();
     if (form.fields?.['New password']) password = second;
+    noFaults(seen);
+  });
+
+  it('under the playground, whose document, call and case stay', async () => {
+    const { page } = seen;
+    await begin();
+    await page.goto('/dashboard/playground');
+    const cases = page.getByRole('region', { name: 'Cases' });
+    await cases.getByLabel('Keep this call as').fill('typed case');
+    await page.getByText(/The hub says \w+ too/).waitFor();
+    await endSession();
+    // The hub is asked of what is typed, a moment after the last key.
+    await page.locator('.cm-content').first().click();
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.keyboard.insertText('\n# typed into the playground');
+    await signInAgain();
+    await page.getByRole('button', { name: 'Ask the hub again' }).click();
+    await page.getByText(/The hub says \w+ too/).waitFor();
+    await page.locator('.cm-line').filter({ hasText: '# typed into the playground' }).first().waitFor();
+    await cases.getByRole('button', { name: 'Keep' }).click();
+    await cases.getByRole('table').getByText('typed case').waitFor();
+    noFaults(seen);
+  });
+
+  it('under the live tail, which opens again', async () => {
+    const { page } = seen;
+    await begin();
+    await page.goto('/dashboard/events?view=tail');
+    await page.getByText('Waiting for the next event.').waitFor();
+    await endSession();
+    await page.getByText('The hub refused the tail.').waitFor();
+    await signInAgain();
+    await page.getByText('Waiting for the next event.').waitFor();
     noFaults(seen);
   });
 });
