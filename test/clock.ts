@@ -10,6 +10,8 @@ interface Entry {
 
 export class ManualClock implements Clock {
   #now: number;
+  /** By how much the time of day was set since the start. */
+  #set = 0;
   readonly #start: number;
   #order = 0;
   #jitter: () => number;
@@ -23,7 +25,7 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
-    return this.#now;
+    return this.#now + this.#set;
   }
 
   monotonic(): number {
@@ -62,6 +64,11 @@ export class ManualClock implements Clock {
   /** Moves time without running what comes due: as for a process that is paused. The next `advance` runs it, late. */
   skip(ms: number): void {
     this.#now += ms;
+  }
+
+  /** Sets the time of day, as somebody sets a machine's clock: neither timers nor the monotonic time notice. */
+  setBy(byMs: number): void {
+    this.#set += byMs;
   }
 
   /** As `advance`, in steps, letting promises settle after each: for work that sets its next timer after an await. */

@@ -1,4 +1,5 @@
 // The Limits port within one process: exact sliding windows, bounded in number and size. Forgotten at exit.
+// They count by the monotonic clock: a system clock that is set back keeps nobody out.
 import type { Clock } from '../../src/ports/clock.ts';
 import type { LimitAnswer, Limits } from '../../src/ports/limits.ts';
 
@@ -32,7 +33,7 @@ export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: Loca
    * another class. Least recently hit first.
    */
   const classes = new Map<string, Map<string, Window>>();
-  let sweepAt = clock.now() + sweepEveryMs;
+  let sweepAt = clock.monotonic() + sweepEveryMs;
 
   const expire = (window: Window, now: number): void => {
     let gone = 0;
@@ -88,7 +89,7 @@ export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: Loca
 
   return {
     hit(name, max, windowMs, cost = 1): LimitAnswer {
-      const now = clock.now();
+      const now = clock.monotonic();
       sweep(now);
       const windows = windowsOf(name);
       const window = windows.get(name) ?? { windowMs, entries: [], sum: 0 };

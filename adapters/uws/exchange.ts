@@ -5,14 +5,17 @@ import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import type { Session, Sink } from '../../src/http/live/session.ts';
 import { type RawResponse, statusLine } from '../../src/http/raw.ts';
+import { NextFrame } from './next-frame.ts';
 import { UnsentAnswer } from './unsent.ts';
 
 // One closure for all connections: the response and piece to write are handed over here, within one synchronous call.
 let writeTo: HttpResponse | null = null;
 let writePiece: Uint8Array | string = '';
+let writeAhead = '';
 let writeTook = true;
 const writeCorked = (): void => {
   writeTook = writeTo?.write(writePiece) ?? true;
+  if (writeAhead !== '') writeTook = (writeTo?.write(writeAhead) ?? true) && writeTook;
 };
 
 export interface SendOptions {
@@ -33,6 +36,8 @@ export class Exchange implements Sink {
   /** What is being sent: a live stream, or an answer that the connection has not taken whole. */
   #sending: Pick<Session, 'writable' | 'gone'> | null = null;
   #body: IncomingBody | null = null;
+  /** Of a live stream. */
+  #nextFrame: NextFrame | null = null;
 
   constructor(res: HttpResponse) {
     this.#res = res;
@@ -70,8 +75,10 @@ export class Exchange implements Sink {
 
   write(piece: Uint8Array | string): boolean {
     if (!this.#res) return true;
+    const next = this.#nextFrame;
     writeTo = this.#res;
-    writePiece = piece;
+    writePiece = next ? next.after(piece) : piece;
+    writeAhead = next ? next.ahead(piece) : '';
     writeTook = true;
     this.#res.cork(writeCorked);
     writeTo = null;
@@ -87,7 +94,9 @@ export class Exchange implements Sink {
       // Not asked to close: the native server would write that header here, in the middle of the chunks. The stream's
       // head has it instead, so the client closes; a connection that is left open is idle, and idle ones are closed
       // after 9 to 12 s.
-      res.end();
+      const last = this.#nextFrame?.end() ?? '';
+      if (last === '') res.end();
+      else res.end(last);
     });
     this.#over();
   }
@@ -115,6 +124,7 @@ export class Exchange implements Sink {
     this.#body = null;
     if (live) {
       this.#sending = live;
+      if (isEventStream(response)) this.#nextFrame = new NextFrame();
       watchWritable(res, this);
       res.cork(() => {
         writeHead(res, response);
@@ -180,6 +190,10 @@ function bytesOf({ status, body }: RawResponse): Uint8Array {
   if (body === null || isBodyless(status)) return nothing;
   return typeof body === 'string' ? Buffer.from(body) : body;
 }
+
+/** A live stream says what it is in the headers that all of them have in common. */
+const isEventStream = ({ common }: RawResponse): boolean =>
+  common.list.some(([, value]) => value === 'text/event-stream');
 
 const isBodyless = (status: number): boolean => status === 204 || status === 304;
 

@@ -10,8 +10,10 @@ import { requireRole } from './access.ts';
 import { noteOf } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
-/** Events that one step of the store removes: other writes wait as long. */
-const slice = 1000;
+/** Events that one step of the store removes, at first and at most: other writes wait as long. */
+const [leastSlice, mostSlice] = [100, 1000];
+/** A step that took longer than this (milliseconds) is followed by one of half as many events. */
+const longStepMs = 100;
 /** A request removes for so long, in milliseconds; what is left then is removed by a job. */
 const maxMs = 10_000;
 
@@ -43,13 +45,15 @@ export async function removeInSlices(
   limits: RemovalLimits,
 ): Promise<{ readonly deleted: number; readonly complete: boolean }> {
   let deleted = 0;
+  let slice = leastSlice;
   while (!limits.stop()) {
     const begun = clock.monotonic();
-    const removed = await events.purge(tenantId, before, slice);
+    const removed = await events.purge(tenantId, before, Math.floor(slice));
     if (removed === 0) return { deleted, complete: true };
     deleted += removed;
     await limits.removed?.(deleted);
     const took = clock.monotonic() - begun;
+    slice = took > longStepMs ? Math.max(leastSlice, slice / 2) : Math.min(mostSlice, slice * 2);
     if (took >= 1 && !limits.stop()) await rest(clock, took, limits.signal);
   }
   return { deleted, complete: false };

@@ -1,5 +1,6 @@
 // Writing contracts: what the editor offers and explains, versions compared and taken up again, bundles brought in as
 // files, and a session that ends while somebody writes.
+import type { Locator } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { blocksOf } from '../../src/dashboard/lib/markdown.ts';
 import { explained, offeredAt } from '../../src/dashboard/ui/rule-words.ts';
@@ -18,6 +19,18 @@ beforeAll(async () => {
   );
 });
 
+/** Takes what the editor offers, until its line stands there: a list that is just asked for anew takes no press. */
+async function take(form: Locator, option: RegExp, line: string): Promise<void> {
+  const offered = form.getByRole('option', { name: option });
+  await offered.waitFor();
+  await expect
+    .poll(async () => {
+      if (await offered.isVisible()) await offered.click({ timeout: 1_000 }).catch(() => undefined);
+      return form.locator('.cm-line').filter({ hasText: line }).count();
+    })
+    .toBe(1);
+}
+
 describe('the form of a contract', () => {
   it('offers what fits the place, tools that agents called, and explains a word under the pointer', async () => {
     const seen = await view(hub.url, { cookie });
@@ -30,18 +43,50 @@ describe('the form of a contract', () => {
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.press('Delete');
     await page.keyboard.type('tool: wi');
-    // The editor takes no key for a list that has just opened.
-    await form.getByRole('option', { name: /wire_transfer/ }).click();
+    await take(form, /wire_transfer/, 'tool: wire_transfer');
     // What stands between is put in at once: a list that is open would take its line ends.
     await page.keyboard.insertText('\nthen:\n  effect: ');
     await page.keyboard.type('ap');
     await form.getByRole('option', { name: /approve/ }).waitFor();
     expect(await form.locator('.cm-tooltip-autocomplete').getByRole('option').count()).toBe(1);
-    await form.getByRole('option', { name: /approve/ }).click();
-    await form.locator('.cm-line').filter({ hasText: 'tool: wire_transfer' }).waitFor();
-    await form.locator('.cm-line').filter({ hasText: 'effect: approve' }).waitFor();
-    await form.locator('.cm-line').filter({ hasText: 'effect: approve' }).getByText('effect').hover();
-    await form.getByText(/^deny refuses the call, approve asks a person/).waitFor();
+    await take(form, /approve/, 'effect: approve');
+    const word = form.locator('.cm-line').filter({ hasText: 'effect: approve' }).getByText('effect');
+    const explained = form.getByText(/^deny refuses the call, approve asks a person/);
+    // What is said of a word goes when the text is looked at anew; it comes where the pointer rests.
+    await expect
+      .poll(async () => {
+        await word.hover();
+        return explained.waitFor({ timeout: 2_000 }).then(
+          () => true,
+          () => false,
+        );
+      })
+      .toBe(true);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('offers tools that the hub tells of only after one was begun', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/api/v1/events/facets*', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('button', { name: 'New contract' }).click();
+    const form = page.getByRole('dialog', { name: 'New contract' });
+    await form.getByRole('textbox', { name: 'Definition as YAML' }).focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.press('Delete');
+    await page.keyboard.type('tool: wi');
+    await form.locator('.cm-line').filter({ hasText: 'tool: wi' }).waitFor();
+    release();
+    await take(form, /wire_transfer/, 'tool: wire_transfer');
     noFaults(seen);
     await seen.context.close();
   });

@@ -9,6 +9,7 @@ import {
   type ContractUsageRow,
   contractChanges,
   contractRow,
+  entryOf,
   hourOf,
   type Place,
   type Removed,
@@ -35,6 +36,27 @@ interface Found {
   readonly firstOf: Map<string, number>;
   readonly lastOf: Map<string, number>;
   readonly lastOfTool: Map<string, number>;
+}
+
+/** Rows of contracts in one span of time. */
+interface RowsOfTime {
+  readonly tenant: number;
+  readonly env: string;
+  /** Epoch milliseconds. */
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  readonly names: Set<string>;
+}
+
+/** Segments that are read at first, and at most, at a time. */
+const [firstSegments, mostSegments] = [16, 1024];
+/** So few names are looked up for every segment. */
+const fewNames = 8;
+
+/** Takes away the names of which no segment that ends at `max` or before can hold a newer event. */
+function forgetFound(names: Set<string>, found: ReadonlyMap<string, number>, max: number): void {
+  for (const name of names) if ((found.get(name) ?? -Infinity) >= max) names.delete(name);
 }
 
 export function usageRemover(db: Database, usage: UsageWriter) {
@@ -126,28 +148,41 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     return found;
   }
 
-  /** When the last event was that a row of contracts counts. */
-  function newestOf(tenant: number, env: string, name: string, from: number, to: number): number {
-    let newest = from;
-    const rows = db.all(
-      `SELECT id, tallies, outcomes, max_ts FROM segments INDEXED BY segments_time
-         WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND env = ? AND sample = 0
-         ORDER BY max_ts DESC`,
-      [tenant, from, (hourOf(from) + 1) * segmentSpanMs, to, env],
-    );
-    for (const [id, tallies, outcomes, max] of rows) {
-      if (newest >= Number(max)) break;
-      const said = Number(outcomes) > 0 ? outcomesOf(db, Number(id)) : null;
-      const counted = countedIn(db, { id: Number(id), tallies: String(tallies) });
-      for (const [position, event] of counted.entries()) {
-        if (!event || event.ts < from || event.ts >= to) continue;
-        const names = [...contractMarks(event, said?.get(position) ?? []).keys()].map(contractRow);
-        if (name === allEvents || names.includes(name)) newest = Math.max(newest, event.ts);
+  /**
+   * When the last event was that each of these rows counts; newest segments first, no more than tell it. One walk for
+   * all: a slice may remove the newest of a thousand contracts.
+   */
+  function newestOf({ tenant, env, from, to, names }: RowsOfTime): Map<string, number> {
+    const found = new Map<string, number>();
+    const left = new Set(names);
+    let size = firstSegments;
+    for (let offset = 0; left.size > 0; size = Math.min(2 * size, mostSegments)) {
+      const rows = db.all(
+        `SELECT id, tallies, outcomes, max_ts FROM segments INDEXED BY segments_time
+           WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND env = ? AND sample = 0
+           ORDER BY max_ts DESC, id DESC LIMIT ? OFFSET ?`,
+        [tenant, from, (hourOf(from) + 1) * segmentSpanMs, to, env, size, offset],
+      );
+      for (const [id, tallies, outcomes, max] of rows) {
+        if (left.size <= fewNames) forgetFound(left, found, Number(max));
+        if (left.size === 0) break;
+        const said = Number(outcomes) > 0 ? outcomesOf(db, Number(id)) : null;
+        const counted = countedIn(db, { id: Number(id), tallies: String(tallies) });
+        for (const [position, event] of counted.entries()) {
+          if (!event || event.ts < from || event.ts >= to) continue;
+          const marks = contractMarks(event, said?.get(position) ?? []).keys();
+          for (const name of [allEvents, ...[...marks].map(contractRow)])
+            if (left.has(name)) found.set(name, Math.max(found.get(name) ?? from, event.ts));
+        }
       }
+      if (rows.length < size) break;
+      forgetFound(left, found, Number(rows.at(-1)?.[3]));
+      offset += size;
     }
-    return newest;
+    return found;
   }
 
+  /** Whether the newest event of the row was among those that go. */
   function subtract({
     table,
     tenant,
@@ -158,7 +193,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     denied,
     observed,
     last,
-  }: ContractUsageRow): void {
+  }: ContractUsageRow): boolean {
     const key = [tenant, start, env, name];
     const where = 'WHERE tenant = ? AND start = ? AND env = ? AND name = ?';
     db.run(`UPDATE ${table} SET events = events + ?, denied = denied + ?, observed = observed + ? ${where}`, [
@@ -170,10 +205,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     db.run(`DELETE FROM ${table} ${where} AND events <= 0`, key);
     // Old events go first: hardly ever is the newest of a row that stays among them.
     const [stays] = db.get(`SELECT last_ts FROM ${table} ${where}`, key) ?? [];
-    if (typeof stays !== 'number' || stays > last) return;
-    const width = table === 'contract_hours' ? segmentSpanMs : minuteMs;
-    const newest = newestOf(tenant, env, name, start * width, (start + 1) * width);
-    db.run(`UPDATE ${table} SET last_ts = ? ${where}`, [newest, ...key]);
+    return typeof stays === 'number' && stays <= last;
   }
 
   /** To be called when the segments are written anew. */
@@ -187,6 +219,26 @@ export function usageRemover(db: Database, usage: UsageWriter) {
           usage.gather(contracts, change);
       }
     }
-    for (const row of contracts.values()) subtract(row);
+    const sought = new Map<string, RowsOfTime & { readonly table: string; readonly start: number }>();
+    for (const row of contracts.values()) {
+      if (!subtract(row)) continue;
+      const { table, tenant, start, env, name } = row;
+      const width = table === 'contract_hours' ? segmentSpanMs : minuteMs;
+      const [from, to] = [start * width, (start + 1) * width];
+      const make = () => ({ table, start, tenant, env, from, to, names: new Set<string>() });
+      entryOf(sought, JSON.stringify([table, tenant, start, env]), make).names.add(name);
+    }
+    for (const rows of sought.values()) {
+      const newest = newestOf(rows);
+      const { table, tenant, start, env, from, names } = rows;
+      for (const name of names)
+        db.run(`UPDATE ${table} SET last_ts = ? WHERE tenant = ? AND start = ? AND env = ? AND name = ?`, [
+          newest.get(name) ?? from,
+          tenant,
+          start,
+          env,
+          name,
+        ]);
+    }
   };
 }

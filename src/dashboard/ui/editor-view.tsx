@@ -1,6 +1,12 @@
 // CodeMirror as the console uses it: YAML, the problems of the rule engine under the text, the words of the rule
 // language offered.
-import { autocompletion, type CompletionContext, completionKeymap } from '@codemirror/autocomplete';
+import {
+  autocompletion,
+  type CompletionContext,
+  completionKeymap,
+  completionStatus,
+  startCompletion,
+} from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
@@ -16,7 +22,7 @@ import {
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { type JSX, useEffect, useRef } from 'react';
-import { explained, offeredAt } from './rule-words.ts';
+import { explained, namesTool, offeredAt } from './rule-words.ts';
 
 /** A problem at a place of the text; lines and columns begin at 1. */
 export interface EditorProblem {
@@ -194,6 +200,14 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
       view.current = null;
     };
   }, [label]);
+  // Names that come while somebody writes one are offered all the same.
+  const isNamed = named.current.length > 0;
+  useEffect(() => {
+    const editor = view.current;
+    if (!isNamed || !editor?.hasFocus || completionStatus(editor.state) === 'active') return;
+    const { head } = editor.state.selection.main;
+    if (namesTool(editor.state.sliceDoc(0, head))) startCompletion(editor);
+  }, [isNamed]);
   useEffect(() => {
     const editor = view.current;
     if (!editor || editor.state.doc.toString() === value) return;

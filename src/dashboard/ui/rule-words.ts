@@ -154,17 +154,29 @@ function keysAround(before: string): string[] {
   return keys;
 }
 
+const lastLine = (text: string): string => text.slice(text.lastIndexOf('\n') + 1);
+
+/** The key whose value ends the line; undefined where none does. */
+const keyBefore = (line: string): string | undefined =>
+  /(?:^|[\s{,-])([\w.]+)\s*:\s+(?:\[[^\]]*)?["']?[\w.*/-]*$/.exec(line)?.[1];
+
+const isComment = (line: string): boolean => /^\s*#|\s#/.test(line);
+const isToolKey = (key: string | undefined): boolean => key === 'tool' || key === 'tools';
+
+/** True where the name of a tool has been begun at the end of `before`. */
+export function namesTool(before: string): boolean {
+  const line = lastLine(before);
+  return !isComment(line) && /[\w.*/-]$/.test(line) && isToolKey(keyBefore(line));
+}
+
 /** The words that may stand at the end of `before`; empty where the text is the writer's own. */
 export function offeredAt(before: string, tools: readonly string[] = []): readonly RuleWord[] {
-  const line = before.slice(before.lastIndexOf('\n') + 1);
-  if (/^\s*#|\s#/.test(line)) return [];
-  const behind = /(?:^|[\s{,-])([\w.]+)\s*:\s+(?:\[[^\]]*)?["']?[\w.*/-]*$/.exec(line);
-  if (behind) {
-    const key = behind[1] ?? '';
-    if (key === 'tool' || key === 'tools')
-      return tools.map((word) => ({ word, kind: 'constant', says: 'A tool that agents called.' }));
-    return values[key] ?? [];
-  }
+  const line = lastLine(before);
+  if (isComment(line)) return [];
+  const key = keyBefore(line);
+  if (isToolKey(key))
+    return tools.map((word) => ({ word, kind: 'constant', says: 'A tool that agents called.' }));
+  if (key !== undefined) return values[key] ?? [];
   const keys = keysAround(before);
   const parent = keys.at(-1);
   const inWhen = keys.lastIndexOf('when');

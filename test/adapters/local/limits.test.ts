@@ -19,6 +19,16 @@ it('admits max hits a window and says when the next fits', async () => {
   expect(await limits.hit('a', 3, 60_000)).toEqual({ ok: false, retryAfter: 10 });
 });
 
+it.each([3_600_000, -3_600_000])('counts on as before when the clock is set by %i ms', async (byMs) => {
+  const clock = new ManualClock();
+  const limits = createLocalLimits({ clock });
+  for (let i = 0; i < 3; i++) await limits.hit('a', 3, 60_000);
+  clock.setBy(byMs);
+  expect(await limits.hit('a', 3, 60_000)).toEqual({ ok: false, retryAfter: 60 });
+  clock.advance(60_000);
+  expect(await limits.hit('a', 3, 60_000)).toMatchObject({ ok: true });
+});
+
 it('counts nothing for a refused call', async () => {
   const clock = new ManualClock();
   const limits = createLocalLimits({ clock });

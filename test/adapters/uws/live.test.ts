@@ -56,6 +56,24 @@ describe('an SSE stream', () => {
     );
   });
 
+  it('ends the chunk of a frame at once, for clients that read whole chunks', async () => {
+    await using hub = await serve();
+    const socket = await openSse(hub, 'a1');
+    const chunks: Buffer[] = [];
+    socket.onData((chunk) => chunks.push(chunk));
+    const read = () => Buffer.concat(chunks).toString();
+    await hub.broadcast.publish([note(1)]);
+    await eventually(() => /"n":1,[^\n]*\n\n\r\n/.test(read()));
+    await hub.broadcast.publish([note(2)]);
+    await eventually(() => /"n":2,[^\n]*\n\n\r\n/.test(read()));
+    // The frames are as ever once the chunks are joined.
+    const body = read()
+      .replace(/^\r\n/, '')
+      .replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n/g, '');
+    expect(body).toMatch(/^id: \S+\nevent: \w+\ndata: [^\n]+\n\nid: \S+\nevent: \w+\ndata: [^\n]+\n\ni?$/);
+    socket.destroy();
+  });
+
   it('is refused before any header of it: no key 401, another environment 403, as JSON', async () => {
     await using hub = await serve();
     const none = await fetch(`http://127.0.0.1:${hub.server.port}/api/v1/stream?env=production`);

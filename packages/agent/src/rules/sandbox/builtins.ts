@@ -2,7 +2,18 @@
 // subscripts of arrays, and variables that a shell expands when it starts.
 
 /** Words that may stand before a builtin; their options are skipped with them. */
-const prefixes = new Set(['builtin', 'command', 'time', '!', 'noglob', 'nocorrect', 'busybox']);
+const prefixes = new Set([
+  'builtin',
+  'command',
+  'time',
+  '!',
+  'noglob',
+  'nocorrect',
+  'busybox',
+  'coproc',
+  'exec',
+  '-',
+]);
 const isAssignment = (word: string): boolean => /^\w+(?:\[[^\]]*\])?\+?=/.test(word);
 
 /** Builtins that evaluate the subscript of a name such as `a[i]`, and so a substitution in it. */
@@ -11,8 +22,9 @@ const subscripting = new Set([
   ...['let', 'wait', 'getopts', 'mapfile', 'readarray'],
 ]);
 const subscript = /\[[^\]]*(?:\$[({[]|`)/;
-/** Variables that a shell expands or runs by itself. */
-const expandedAtStart = /^(?:(?:ENV|BASH_ENV|PS[0-4]|PROMPT)\+?=.*(?:\$[({[\w]|`)|BASH_FUNC_)/s;
+/** Variables that a shell expands or runs by itself, or as a subscript when it counts with them. */
+const expandedAtStart =
+  /^(?:(?:ENV|BASH_ENV|R?PS\d|R?PROMPT\d?|MAILPATH)\+?=.*(?:\$[({[\w]|`)|BASH_FUNC_|\w+\+?=.*\[[^\]]*(?:\$[({[]|`))/s;
 /** Options of these builtins whose value is run (`C`), or expanded (`W`). */
 const callbacks: ReadonlyMap<string, RegExp> = new Map([
   ['mapfile', /^-[A-Za-z]*?C(.*)$/s],

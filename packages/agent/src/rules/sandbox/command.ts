@@ -5,7 +5,7 @@ import { type Boundaries, isHarmless } from './boundaries.ts';
 import { expandBraces } from './brace.ts';
 import { linesOfBuiltin } from './builtins.ts';
 import { commandsWithin } from './inner.ts';
-import { hostsOfProgram } from './network.ts';
+import { hostsOfProgram, nameOf } from './network.ts';
 import { hasWildcard, literalWord, readCommand, type ShellCommand, type ShellWord } from './shell.ts';
 import { textWords } from './texts.ts';
 import { hostsInText, workOfHost } from './url.ts';
@@ -136,7 +136,7 @@ class CommandJudge {
   #inner(words: readonly ShellWord[], depth: number): boolean {
     const leaves = (line: string): boolean => this.leaves({ line, words: [] }, depth + 1);
     for (const [i, word] of words.entries()) {
-      if (!shells.has(baseName(word.text))) continue;
+      if (!shells.has(nameOf(word.text))) continue;
       const given = commandStrings(words, i + 1);
       if (given.some((inner) => hasWildcard(inner) || leaves(inner.text))) return true;
     }
@@ -152,10 +152,8 @@ class CommandJudge {
 /** Curl expands braces and ranges itself, also in quotes: they may spell a scheme, or a folder below `file:`. */
 const curlPattern = /^(?!\[[\da-f:.]+\])(?=[^\s"']*:)(?:file:[^\s"']*|[^\s"'/]*)[{[][^\s"']*$/i;
 const namesFilesByPattern = (words: readonly ShellWord[]): boolean =>
-  words.some(({ text }) => baseName(text) === 'curl') &&
+  words.some(({ text }) => nameOf(text) === 'curl') &&
   words.some(({ text }) => text.includes('/') && curlPattern.test(text));
-
-const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 
 /**
  * The word that a shell runs as a command, with the words before it that some shells may take for it; none when no
@@ -166,7 +164,7 @@ function commandStrings(words: readonly ShellWord[], from: number): readonly She
   const named: ShellWord[] = [];
   for (let i = from; i < words.length; i++) {
     const word = words[i] as ShellWord;
-    if (word.text === '--') return found ? [...named, ...words.slice(i + 1, i + 2)] : [];
+    if (word.text === '--' || word.text === '-') return found ? [...named, ...words.slice(i + 1, i + 2)] : [];
     if (word.text === '--rcfile' || word.text === '--init-file') i++;
     else if (/^[-+][A-Za-z]/.test(word.text)) {
       found ||= word.text.includes('c');
@@ -202,6 +200,13 @@ function* partsOf(word: string): Iterable<string | null> {
     if (word[i] === '@' && word[i - 1] === '=') yield* part.split(/[,;]/).slice(0, maxParts);
     // Of a URL's address nothing is a list: what follows its scheme is no path from the root.
     if (word[i] === '=') yield* part.replace(addressOfUrl, '').split(':').slice(1, maxParts);
+  }
+  // Variables hold options and lists, which programs split at blanks: `NODE_OPTIONS='--require /x'`.
+  if (/^(?:[A-Z_]|npm_)\w*=/.test(word)) {
+    for (const piece of word.slice(word.indexOf('=') + 1).split(/[\s"']+/, maxParts)) {
+      yield piece;
+      yield* partsOf(piece);
+    }
   }
   if (!/^-[A-Za-z0-9]./.test(word)) return;
   const letters = /^-[A-Za-z0-9]+/.exec(word)?.[0].length ?? 0;

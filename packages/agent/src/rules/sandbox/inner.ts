@@ -1,37 +1,28 @@
 // Commands that programs other than shells are given in one word: the value of an option, of a variable or of a setting
 // of git. Interpreters of other languages are not read: who lets them run lets everything run.
 
-/** Options whose value is a command line. */
-interface Carrier {
-  readonly shorts: string;
-  readonly longs: readonly string[];
-}
+import { nameOf } from './network.ts';
 
-const carrier = (shorts: string, ...longs: readonly string[]): Carrier => ({ shorts, longs });
-const tar = carrier(
-  'IF',
-  ...['--use-compress-program', '--to-command', '--rsh-command', '--info-script', '--new-volume-script'],
+/** Programs with options whose value is a command line: their letters, then their long names. */
+const carriers: ReadonlyMap<string, readonly string[]> = new Map(
+  [
+    'env|S --split-string',
+    'tar gtar bsdtar|IF --use-compress-program --to-command --rsh-command --info-script --new-volume-script',
+    'zip| -TT --unzip-command',
+    'rsync|e --rsh',
+    'sort| --compress-program',
+    'man|P --pager',
+    'flock su runuser script|c --command',
+    'npx npm|c --call',
+    'split| --filter',
+    'fish|cC --command --init-command',
+    'nc ncat netcat|ce --exec --sh-exec',
+    'fc|e',
+  ].flatMap((line) => {
+    const [names = '', options = ''] = line.split('|');
+    return names.split(' ').map((name) => [name, options.split(' ')] as const);
+  }),
 );
-const asUser = carrier('c', '--command');
-
-const carriers: ReadonlyMap<string, Carrier> = new Map([
-  ['env', carrier('S', '--split-string')],
-  ['tar', tar],
-  ['gtar', tar],
-  ['bsdtar', tar],
-  ['zip', carrier('', '-TT', '--unzip-command')],
-  ['rsync', carrier('e', '--rsh')],
-  ['sort', carrier('', '--compress-program')],
-  ['man', carrier('P', '--pager')],
-  ['flock', asUser],
-  ['su', asUser],
-  ['runuser', asUser],
-  ['script', asUser],
-  ['npx', carrier('c', '--call')],
-  ['npm', carrier('c', '--call')],
-  ['split', carrier('', '--filter')],
-  ['fish', carrier('cC', '--command', '--init-command')],
-]);
 
 /** Programs that hand each operand with a blank in it to a shell. */
 const runners = new Set(['watch', 'parallel']);
@@ -39,12 +30,10 @@ const sshLike = new Set(['ssh', 'scp', 'sftp', 'sshfs']);
 const sshCommand = /^(?:ProxyCommand|LocalCommand|KnownHostsCommand)[\s=]+(.*)$/is;
 /** Variables that programs run. */
 const variable =
-  /^\w*(?:PAGER|EDITOR|VISUAL|BROWSER|_COMMAND|ASKPASS|LESSOPEN|LESSCLOSE|GIT_SSH|GIT_EXTERNAL_DIFF|GIT_CONFIG_VALUE_\d+|RSYNC_RSH)=(.+)$/s;
+  /^\w*(?:PAGER|EDIT(?:OR)?|VISUAL|BROWSER|_COMMAND\d*|ASKPASS|LESSOPEN|LESSCLOSE|_[RS]SH|GIT_EXTERNAL_DIFF|GIT_CONFIG_VALUE_\d+|HGMERGE|_WRAPPER|_RUNNER)=(.+)$/s;
 /** Settings of git that it runs; one that begins with `!` is run whatever its name. */
 const gitSetting =
   /(?:^(?:pager|difftool|mergetool)\..*|(?:command|cmd|pager|editor|program|helper|external|textconv|driver|clean|smudge|process|askpass|fsmonitor|hook|gitproxy|difffilter|uploadpack|receivepack|httpd|smtpserver))$/i;
-
-const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 
 /** The command lines that the words of one command hold besides its own. */
 export function commandsWithin(words: readonly string[]): readonly string[] {
@@ -57,11 +46,14 @@ export function commandsWithin(words: readonly string[]): readonly string[] {
     const rest = words.slice(i + 1);
     const name = nameOf(word);
     const options = carriers.get(name);
-    if (options) found.push(...valuesOf(rest, options));
-    if (options === tar) found.push(...tarCommands(rest));
+    // Env takes some escapes for blanks.
+    if (options) found.push(...valuesOf(rest, ...options).map((one) => one.replace(/\\[_fnrtv]/g, ' ')));
+    const told = /^(?:(?:EXEC|SYSTEM):|[|!](?=\w.*\s))([^,]+)/is.exec(word)?.[1];
+    if (told !== undefined) found.push(told);
+    if (/^(?:g|bsd)?tar$/.test(name)) found.push(...tarCommands(rest));
     if (runners.has(name)) found.push(...rest.filter((one) => /\s/.test(one)));
     if (sshLike.has(name)) {
-      for (const value of valuesOf(rest, carrier('o'))) found.push(sshCommand.exec(value)?.[1] ?? '');
+      for (const value of valuesOf(rest, 'o')) found.push(sshCommand.exec(value)?.[1] ?? '');
     }
     if (name === 'git') found.push(...gitCommands(rest), ...gitVariables(words.slice(0, i), rest));
   }
@@ -69,7 +61,7 @@ export function commandsWithin(words: readonly string[]): readonly string[] {
 }
 
 function tarCommands(words: readonly string[]): readonly string[] {
-  const found = valuesOf(words, carrier('', '--checkpoint-action')).flatMap(checkpoint);
+  const found = valuesOf(words, '', '--checkpoint-action').flatMap(checkpoint);
   // Letters without a dash take their values from the next words, in order: `tar cIf 'zstd -19' out src`.
   return /^[A-Za-z]*[IF]/.test(words[0] ?? '') ? [...found, ...words.slice(1)] : found;
 }
@@ -77,7 +69,7 @@ function tarCommands(words: readonly string[]): readonly string[] {
 const checkpoint = (action: string): string[] => (action.startsWith('exec=') ? [action.slice(5)] : []);
 
 /** What stands behind options, in their own word or in the next one. */
-function valuesOf(words: readonly string[], { shorts, longs }: Carrier): readonly string[] {
+function valuesOf(words: readonly string[], shorts = '', ...longs: readonly string[]): readonly string[] {
   const values: string[] = [];
   for (const [i, word] of words.entries()) {
     const next = words[i + 1] ?? '';
@@ -97,14 +89,7 @@ function valuesOf(words: readonly string[], { shorts, longs }: Carrier): readonl
   return values;
 }
 
-const gitLongs = carrier(
-  '',
-  '--upload-pack',
-  '--receive-pack',
-  '--exec',
-  '--extcmd',
-  '--open-files-in-pager',
-);
+const gitLongs = ['--upload-pack', '--receive-pack', '--exec', '--extcmd', '--open-files-in-pager'];
 /** Letters that mean a command in one subcommand alone. */
 const gitShorts: { readonly [subcommand: string]: string } = {
   clone: 'u',
@@ -114,7 +99,7 @@ const gitShorts: { readonly [subcommand: string]: string } = {
 };
 
 function gitCommands(words: readonly string[]): readonly string[] {
-  const found = [...valuesOf(words, gitLongs)];
+  const found = [...valuesOf(words, '', ...gitLongs)];
   for (const [i, word] of words.entries()) {
     const next = words[i + 1] ?? '';
     if (word === '-c' || word === '--config') found.push(...setting(next.split('=')));
@@ -122,8 +107,7 @@ function gitCommands(words: readonly string[]): readonly string[] {
       found.push(...setting([word, next]));
     else if (/-filter$/.test(word)) found.push(next);
     else if (word.startsWith('ext::')) found.push(word.slice(5).replace(/%(.)/g, '$1'));
-    else if (Object.hasOwn(gitShorts, word))
-      found.push(...valuesOf(words.slice(i + 1), carrier(gitShorts[word] ?? '')));
+    else if (Object.hasOwn(gitShorts, word)) found.push(...valuesOf(words.slice(i + 1), gitShorts[word]));
   }
   const each = words.indexOf('foreach');
   if (each > 0 && words[each - 1] === 'submodule')

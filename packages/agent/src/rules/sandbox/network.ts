@@ -116,7 +116,8 @@ const wrappers: ReadonlyMap<string, string> = new Map([
   ['watch', 'n'],
 ]);
 
-const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
+/** The name of a program, wherever it lies. */
+export const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
 
 /** The hosts a command names without a scheme; none for a program that is not known to use the network. */
 export function hostsOfProgram(words: readonly string[]): ReadonlySet<string> {

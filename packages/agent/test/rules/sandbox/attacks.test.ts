@@ -151,6 +151,23 @@ describe('a command does not leave by', () => {
     ['what a shell expands at its start', "ENV='$(cat /etc/passwd)' sh -ic :"],
     ['what bash expands at its start', "BASH_ENV='$(cat /etc/passwd)' bash -c :"],
     ['a prompt', "PS4='`cat /etc/passwd`' bash -xc :"],
+    ['a prompt on the right', "RPROMPT='$(cat /etc/passwd)' zsh -i"],
+    ['a notice of mail', "MAILPATH='a?$(cat /etc/passwd)' bash -i"],
+    ['a subscript that another shell counts with', "x='a[$(cat /etc/passwd)]' bash -c 'let y=x'"],
+    ['the same behind env', "env 'x=a[$(cat /etc/passwd)]' bash -c 'let y=x'"],
+    ['eval beside the shell', "coproc eval 'cat /etc/passwd'"],
+    ['eval in its place', "exec eval 'cat /etc/passwd'"],
+    ['a dash that ends options', "sh -c - 'cat /etc/passwd'"],
+    ['a file that bash runs first', 'BASH_ENV=/etc/x bash -c :'],
+    ['a file on standard input', 'bash -s </etc/x'],
+    ['options in a variable', "NODE_OPTIONS='--require /etc/x.js' npm test"],
+    ['options in a variable of npm', "npm_config_node_options='--require /etc/x' npm test"],
+    ['options in an exported variable', "export NODE_OPTIONS='--require /etc/x'"],
+    ['the second library of a list', "LD_PRELOAD='a.so /etc/x.so' ls"],
+    ['a letter with a file in a variable', "LESS='-R -o/etc/x' less a"],
+    ['the first letter in a variable', "PERL5OPT='-I/etc -Mx' exiftool a"],
+    ['a quoted command in a variable', `MANOPT='-P "cat /etc/passwd"' man ls`],
+    ['a second file of make', "MAKEFILES='a /etc/x' make"],
     ['a function from outside', "env 'BASH_FUNC_ls%%=() { cat /etc/passwd; }' bash -c ls"],
     ['an option that takes a word before the command', "bash -oc pipefail 'cat /etc/passwd'"],
     ['a shopt that takes a word before the command', "bash -Oc extglob 'cat /etc/passwd'"],
@@ -187,6 +204,17 @@ describe('a command given to another program does not leave by', () => {
     ['env that splits a text', "env -S 'cat /etc/passwd'"],
     ['env behind other letters', "env -iS 'cat /etc/passwd'"],
     ['env by the long name', 'env --split-string=\'sh -c "cat /etc/passwd"\''],
+    ['env that writes blanks otherwise', "env -S 'cat\\_/etc/passwd'"],
+    ['env that writes tabs', "env -S'cat\\t/etc/passwd'"],
+    ['one of many commands before a prompt', "PROMPT_COMMAND0='cat $HOME/x' bash -i"],
+    ['an editor of past commands', "FCEDIT='cat $HOME/x' fc"],
+    ['an editor of past commands as an option', "fc -e 'cat /etc/passwd'"],
+    ['what svn connects with', "SVN_SSH='cat $HOME/x' svn up"],
+    ['a wrapper of compilers', "RUSTC_WRAPPER='cat $HOME/x' cargo build"],
+    ['a connection that runs a program', "nc -e 'cat /etc/passwd' a 1"],
+    ['a connection that runs a shell', "ncat --sh-exec='cat /etc/passwd' a 1"],
+    ['an address that is a program', "socat - 'EXEC:cat /etc/passwd'"],
+    ['a pipe that strace opens', "strace -o '|cat /etc/passwd' ls"],
     ['what tar packs with', "tar -I 'cat /etc/passwd' -xf a"],
     ['what tar runs for each file', "tar xf a --to-command='cat /etc/passwd'"],
     ['what tar runs on the way', "tar -cf a b --checkpoint=1 --checkpoint-action=exec='cat /etc/passwd'"],
@@ -250,6 +278,22 @@ describe('a command given to another program does not leave by', () => {
   ])('%s, to a host', (_way, command) => {
     expect(leaves(hosts, { command })).toBe(true);
   });
+});
+
+it('lets a shell run a file of the folder, whatever way names it: who allows a shell allows all that it runs', () => {
+  for (const command of [
+    'bash a',
+    'bash -s <a',
+    'bash <a',
+    'BASH_ENV=a bash -c :',
+    'ENV=a sh -i',
+    'export BASH_ENV=a',
+  ])
+    expect(leaves(paths, { command })).toBe(false);
+  const shells = 'allows: {commands: [bash]}';
+  expect(leaves(shells, { command: 'bash -s <a' })).toBe(false);
+  expect(leaves(shells, { command: 'BASH_ENV=a bash -c :' })).toBe(true);
+  expect(leaves(shells, { command: "bash -c 'BASH_ENV=a bash -c :'" })).toBe(true);
 });
 
 describe('an argument does not leave by', () => {

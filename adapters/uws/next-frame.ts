@@ -1,0 +1,40 @@
+// How a frame of a live stream reaches clients at once that read whole chunks. The native server ends a chunk only
+// together with the beginning of the next one, and such a client (urllib3, so Python's requests) would see every frame
+// when the next one comes. So the first byte of the next frame follows a frame in a chunk of its own.
+
+const colon = ':'.charCodeAt(0);
+/** Frames begin with `id:`. */
+const start = 'i';
+/** What the line of that byte becomes before a comment, and at the end: a field that nobody reads. */
+const unread = ': \n';
+
+export class NextFrame {
+  #isAhead = false;
+  #isGreeted = false;
+
+  /** The piece as it follows what went ahead. */
+  after(piece: Uint8Array | string): Uint8Array | string {
+    if (!this.#isAhead || piece.length === 0) return piece;
+    this.#isAhead = false;
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    return bytes[0] === start.charCodeAt(0) ? bytes.subarray(1) : Buffer.concat([Buffer.from(unread), bytes]);
+  }
+
+  /**
+   * What goes ahead of the next piece, after this one was written; empty for nothing. The greeting is left as it is:
+   * nobody waits for it.
+   */
+  ahead(piece: Uint8Array | string): string {
+    if (this.#isAhead || piece.length === 0) return '';
+    const first = typeof piece === 'string' ? piece.charCodeAt(0) : piece[0];
+    const isGreeting = first === colon && !this.#isGreeted;
+    this.#isGreeted = true;
+    this.#isAhead = !isGreeting;
+    return isGreeting ? '' : start;
+  }
+
+  /** What ends the stream after what went ahead. */
+  end(): string {
+    return this.#isAhead ? unread : '';
+  }
+}
