@@ -24,6 +24,8 @@ import { walk } from './walk.ts';
 
 /** Segments looked at one by one before other reads are let in. */
 const segmentsPerStep = 16;
+/** Segments whose numbers are summed before other reads are let in. */
+const summedPerStep = 500;
 
 type Single = (segment: Summary) => void;
 
@@ -182,8 +184,21 @@ export function* counts(
 }
 
 /** How many events were received before `before`. */
-export function countReceived(db: Database, tenantId: string, before: number): number {
+export function* countReceived(db: Database, tenantId: string, before: number): Steps<number> {
   const tenant = tenantNumber(db, tenantId);
-  const sum = 'SELECT ifnull(sum(events), 0) FROM segments WHERE tenant = ? AND received_at < ?';
-  return tenant === null ? 0 : Number(db.get(sum, [tenant, before])?.[0]);
+  let events = 0;
+  let [at, last] = [Number.MIN_SAFE_INTEGER, 0];
+  while (tenant !== null) {
+    const rows = db.all(
+      `SELECT received_at, id, events FROM segments INDEXED BY segments_arrival
+         WHERE tenant = ? AND received_at >= ? AND received_at < ? AND (received_at > ? OR id > ?)
+         ORDER BY received_at, id LIMIT ?`,
+      [tenant, at, before, at, last, summedPerStep],
+    );
+    for (const row of rows) events += Number(row[2]);
+    if (rows.length < summedPerStep) return events;
+    [at, last] = [Number(rows.at(-1)?.[0]), Number(rows.at(-1)?.[1])];
+    yield;
+  }
+  return events;
 }
