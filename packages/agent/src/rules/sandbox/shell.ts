@@ -106,7 +106,9 @@ class Reader {
     if (char === '\\') {
       // Not `#next`: what follows a backslash is taken as it stands.
       const escaped = this.#text[this.#at++];
-      this.#add(escaped ?? '\\', '\0');
+      // Shells differ about a backslash at the end, and a newline behind it joins what comes next.
+      if (escaped === undefined) return false;
+      this.#add(escaped, '\0');
     } else this.#add(char, char);
     return true;
   }

@@ -157,6 +157,7 @@ describe('a command does not leave by', () => {
     ['the same behind env', "env 'x=a[$(cat /etc/passwd)]' bash -c 'let y=x'"],
     ['eval beside the shell', "coproc eval 'cat /etc/passwd'"],
     ['eval in its place', "exec eval 'cat /etc/passwd'"],
+    ['a backslash at the end, which some shells drop', 'cat a\\'],
     ['a dash that ends options', "sh -c - 'cat /etc/passwd'"],
     ['a file that bash runs first', 'BASH_ENV=/etc/x bash -c :'],
     ['a file on standard input', 'bash -s </etc/x'],

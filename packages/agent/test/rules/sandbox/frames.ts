@@ -101,7 +101,6 @@ export const programFrames: readonly ((word: string) => string)[] = [
   (w) => `env BASH_ENV=${w} bash -c :`,
   (w) => `declare -x BASH_ENV=${w}`,
   (w) => `bash <${w}`,
-  (w) => `bash -is <${w}`,
   (w) => `sh -s a b <${w}`,
   (w) => `bash /dev/stdin <${w}`,
   (w) => `PERL5OPT='-I. -M${w}' perl -e 1`,
