@@ -53,6 +53,9 @@ function consolePayload(notice: Notice): object | null {
   }
 }
 
+/** As the hosted API shows times. */
+const micros = (at: number): string => new Date(at).toISOString().replace('Z', '000Z');
+
 /** The hosted API's payload: approval requests alone, without a wrapper. */
 function hostedPayload(notice: Notice, now: number): object | null {
   if (notice.kind === 'test') {
@@ -64,7 +67,7 @@ function hostedPayload(notice: Notice, now: number): object | null {
       decision: 'test',
       rule_name: 'test',
       reason: 'This is a test notification.',
-      timestamp: new Date(now).toISOString(),
+      timestamp: micros(now),
       timeout_seconds: 300,
       message: 'This is a test notification.',
     };
@@ -77,9 +80,9 @@ function hostedPayload(notice: Notice, now: number): object | null {
     tool_name: approval.toolName,
     tool_args: approval.toolArgs,
     decision: 'pending',
-    rule_name: approval.contractName,
+    rule_name: approval.contractName ?? approval.toolName,
     reason: approval.message,
-    timestamp: new Date(approval.createdAt).toISOString(),
+    timestamp: micros(approval.createdAt),
     timeout_seconds: approval.timeoutSeconds,
     message: approval.message,
   };

@@ -87,6 +87,13 @@ describe('an approval', () => {
     expect(await ask({ session_id: '' })).toMatchObject({ session_id: null });
   });
 
+  it('of the console that names no contract goes by its tool, as one that names no rule', async () => {
+    const body = { tool_name: 'deploy', message: 'May I?' };
+    const { id } = (await t.call('createApproval', { body }, t.key(user))).body;
+    expect((await read(id, operator)).rule_name).toBe('deploy');
+    expect((await list()).approvals).toMatchObject([{ id, rule_name: 'deploy' }]);
+  });
+
   it('registers the agent that asks', async () => {
     await ask({ agent_id: 'worker' });
     const { agents } = (await t.call('hostedListAgents', {}, operator)).body;

@@ -174,6 +174,8 @@ describe('a channel', () => {
     const tried = await t.call('hostedTestChannel', { params: { channel_id: id } }, admin);
     expect(tried.body).toMatchObject({ success: true, status_code: 200, error: null });
     expect(receiver.received).toHaveLength(1);
+    const { timestamp } = receiver.received[0]?.body ?? {};
+    expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
     expect((await t.call('hostedDeleteChannel', { params: { channel_id: id } }, admin)).status).toBe(204);
     await expect(t.call('hostedDeleteChannel', { params: { channel_id: id } }, admin)).rejects.toMatchObject({
       code: 'not_found',

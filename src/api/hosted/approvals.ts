@@ -19,7 +19,7 @@ export const hostedApproval = z.object({
   tool_name: z.string(),
   tool_args: listed(anyObject).nullable(),
   message: listed(z.string()),
-  rule_name: z.string().nullable(),
+  rule_name: z.string(),
   /** The ruleset that it asks by: said by the agent, else the one that it follows. Null: not known. */
   ruleset_name: z.string().nullable(),
   environment: env,

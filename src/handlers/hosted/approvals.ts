@@ -145,7 +145,7 @@ export function render(approval: Approval): Rendered {
     tool_name: approval.toolName,
     tool_args: toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null),
     message: approval.message,
-    rule_name: approval.contractName,
+    rule_name: approval.contractName ?? approval.toolName,
     ruleset_name: approval.rulesetName,
     environment: approval.env,
     principal: approval.principal,
