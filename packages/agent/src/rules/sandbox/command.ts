@@ -99,7 +99,10 @@ class CommandJudge {
     judged.push(...read.words.filter((word) => word.live.includes('{')));
     if (judged.some((word) => this.#pathLeaves(word))) return true;
     if (this.#rules.boundaries !== null && namesFilesByPattern(words)) return true;
-    return this.#hostLeaves(named, read) || this.#inner(words, depth);
+    // To a shell without braces, a shell among the words gets them unexpanded.
+    const inner =
+      this.#inner(words, depth) || (words.length !== read.words.length && this.#inner(read.words, depth));
+    return inner || this.#hostLeaves(named, read);
   }
 
   #pathLeaves(word: ShellWord): boolean {

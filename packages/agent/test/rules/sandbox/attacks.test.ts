@@ -158,6 +158,7 @@ describe('a command does not leave by', () => {
     ['eval beside the shell', "coproc eval 'cat /etc/passwd'"],
     ['eval in its place', "exec eval 'cat /etc/passwd'"],
     ['a backslash at the end, which some shells drop', 'cat a\\'],
+    ['braces that only the inner shell knows', "bash -c 'cat '{x,/etc}/passwd"],
     ['a dash that ends options', "sh -c - 'cat /etc/passwd'"],
     ['a file that bash runs first', 'BASH_ENV=/etc/x bash -c :'],
     ['a file on standard input', 'bash -s </etc/x'],
