@@ -91,6 +91,7 @@ describe('what a page shows', { timeout: 30_000 }, () => {
     // A page goes on by itself after a moment; of its parts it is the press that is tried.
     refuse(row, row.in ? 502 : 503);
     await page.goto(`/dashboard${row.path}`);
+    if (row.opens) await page.getByRole('button', { name: row.opens, exact: true }).click();
     await refusedAtFirst(row);
     await page.locator('.live-live').waitFor();
     const says = async (text: string | RegExp): Promise<void> => {

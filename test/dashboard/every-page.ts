@@ -16,6 +16,8 @@ export interface Row {
   readonly api: RegExp;
   /** What stands on it only once that call was answered. */
   readonly shows: (page: Page) => Locator;
+  /** The button that opens it. */
+  readonly opens?: string;
   /** The part that it is: the words of its failures stand there. */
   readonly in?: readonly ['dialog' | 'region', string | RegExp];
 }
@@ -81,6 +83,20 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     api: /\/bundles\/shop\?/,
     shows: panel('Bundle shop', /^Version/),
     in: ['dialog', 'Bundle shop'],
+  },
+  'a plan to deploy': {
+    path: '/bundles?id=shop',
+    opens: 'Deploy v1',
+    api: /\/bundles\/shop\/1\/yaml/,
+    shows: panel('Deploy shop', /^Difference to v1, which/),
+    in: ['dialog', 'Deploy shop'],
+  },
+  'what runs before a deploy': {
+    path: '/bundles?id=shop',
+    opens: 'Deploy v1',
+    api: /\/bundles\/shop\/current/,
+    shows: panel('Deploy shop', /^Difference to v1, which/),
+    in: ['dialog', 'Deploy shop'],
   },
   Agents: { path: '/agents', api: /\/api\/v1\/agents\?limit=500/, shows: cell('shop-agent-0') },
   'one agent': {

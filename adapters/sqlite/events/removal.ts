@@ -4,7 +4,7 @@ import type { EventInput } from '../../../src/domain/event.ts';
 import type { Database } from '../database.ts';
 import { forgetRuns } from '../runs.ts';
 import { type RemovedFrom, usageRemover } from '../usage/purge.ts';
-import { entryOf, keyOf, type Removed } from '../usage/rows.ts';
+import { entryOf, keyOf, type Place, type Removed } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
 import type { CallIndex } from './calls.ts';
 import { callKey } from './encode.ts';
@@ -15,6 +15,7 @@ import {
   jsonBytes,
   outcomesOf,
   placeOf,
+  segmentSpanMs,
   summarize,
   tenantNumber,
 } from './segment.ts';
@@ -59,6 +60,28 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
     db.run('UPDATE segment_bodies SET body = ? WHERE segment = ?', [jsonBytes(events), segment]);
   }
 
+  function oldest(tenant: number, before: number): number | null {
+    const row = db.get(
+      'SELECT id FROM segments WHERE tenant = ? AND received_at < ? ORDER BY received_at, id LIMIT 1',
+      [tenant, before],
+    );
+    return row ? Number(row[0]) : null;
+  }
+
+  /**
+   * Another segment of an agent's hour. A slice removes as many of one as there are, because what is counted of each
+   * agent's hour that it touches is put right by a look over that hour's segments.
+   */
+  function alsoOf({ tenant, agent, hour, env }: Place, before: number): number | null {
+    const row = db.get(
+      `SELECT id FROM segments INDEXED BY segments_agent
+         WHERE tenant = ? AND agent = ? AND max_ts >= ? AND max_ts < ? AND env = ? AND sample = 0 AND received_at < ?
+         ORDER BY max_ts LIMIT 1`,
+      [tenant, agent, hour * segmentSpanMs, (hour + 1) * segmentSpanMs, env, before],
+    );
+    return row ? Number(row[0]) : null;
+  }
+
   return {
     removeSample(tenantId: string): void {
       const tenant = tenantNumber(db, tenantId);
@@ -73,14 +96,13 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
       const places = new Map<string, RemovedFrom>();
       let left = asked;
       cache.forget();
+      let last: Place | null = null;
       while (tenant !== null && left > 0) {
-        const row = db.get(
-          'SELECT id FROM segments WHERE tenant = ? AND received_at < ? ORDER BY received_at, id LIMIT 1',
-          [tenant, before],
-        );
-        if (!row) break;
-        const { place, events } = removeFrom(tenant, Number(row[0]), left);
+        const id: number | null = (last && alsoOf(last, before)) ?? oldest(tenant, before);
+        if (id === null) break;
+        const { place, events } = removeFrom(tenant, id, left);
         left -= events.length;
+        last = place;
         if (place === null) continue;
         entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
       }

@@ -160,6 +160,9 @@ export async function answerOf<R>(
   throw errorOf(response, text);
 }
 
+/** A call of another form than `call` met the end of the session: the password is asked for over the page. */
+export const sessionEnded = (): void => onSignedOut();
+
 export const unreachable = (): ApiError =>
   new ApiError(0, 'unreachable', 'The hub did not answer. Check that it runs and try again.', null);
 

@@ -2,6 +2,7 @@
 // after what it has seen; what the hub can no longer send again is a gap, and stays one in the list.
 import type { z } from 'zod';
 import type { decisionEvent } from '../../api/hosted/events.ts';
+import { sessionEnded } from '../lib/api.ts';
 import { after, jittered, now, type Timer } from '../lib/browser.ts';
 import { SseReader } from './sse.ts';
 
@@ -35,6 +36,8 @@ export class Tail {
   readonly #stop = new AbortController();
   #lastId = '';
   #failures = 0;
+  /** Nothing is tried again by itself. */
+  #isRefused = false;
   #gaps = 0;
   #batch: TailRow[] = [];
   #flush: Timer | null = null;
@@ -55,15 +58,16 @@ export class Tail {
     this.#retry?.cancel();
   }
 
-  /** Tries at once: the hub is known to answer again. */
+  /** Tries at once: the hub is known to answer again, or whom it refused has signed in anew. */
   retry(): void {
-    if (this.#retry === null) return;
-    this.#retry.cancel();
+    if (this.#retry === null && !this.#isRefused) return;
+    this.#retry?.cancel();
     void this.#open();
   }
 
   async #open(): Promise<void> {
     this.#retry = null;
+    this.#isRefused = false;
     const from = this.#lastId === '' ? '' : `&last_event_id=${encodeURIComponent(this.#lastId)}`;
     try {
       const response = await fetch(`${this.#address}${from}`, {
@@ -72,6 +76,8 @@ export class Tail {
       });
       const { status, body } = response;
       if (status >= 400 && status < 500 && status !== 429) {
+        this.#isRefused = true;
+        if (status === 401) sessionEnded();
         const problem: { readonly detail?: unknown } = await response.json().catch(() => ({}));
         this.#listener.state('refused', String(problem.detail ?? `The hub answered ${status}.`));
         return;

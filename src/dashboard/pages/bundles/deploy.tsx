@@ -8,7 +8,7 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
+import { Answer, Failed, Lacking } from '../../ui/answer.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Button, Data, Field, Name, Select } from '../../ui/parts.tsx';
@@ -86,9 +86,9 @@ function useNext(source: DeploySource) {
   );
   const preview = useCall('previewComposition', { params: { name: source.name } }, { enabled: !isBundle });
   return {
+    of: isBundle ? yaml : preview,
     text: isBundle ? yaml.data : preview.data?.yaml_content,
     problems: isBundle ? [] : (preview.data?.validation_errors ?? []),
-    error: yaml.error ?? preview.error,
   };
 }
 
@@ -157,8 +157,11 @@ function Plan(props: {
   const { run, busy, error } = useDeploy(source, env, none ? null : (current.data?.version ?? null), onDone);
   // What was read stays when it cannot be read again: the outcome of a press is said under it.
   const isRefused = useRefused(error?.code === 'unprocessable', env);
-  const failed = (next.text === undefined && next.error) || (before === undefined && current.error);
-  if (failed) return <Failed error={failed} onRetry={() => void current.refetch()} />;
+  // What it is compared with and what would come of it are known together, or not.
+  const missing = [...(next.text === undefined ? [next.of] : []), ...(before === undefined ? [current] : [])];
+  const failed = missing.find(({ error: why }) => why !== null)?.error;
+  if (failed)
+    return <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />;
   const rolledBack = source.env !== undefined;
   const label = rolledBack
     ? `Roll back ${env} to v${source.version}`
@@ -172,6 +175,8 @@ function Plan(props: {
               ? `The document (nothing runs in ${env} yet)`
               : `Difference to v${current.data?.version ?? '…'}, which ${env} runs`}
           </h3>
+          <Lacking of={next.of} />
+          {!none && <Lacking of={current} />}
           {before !== undefined && next.text !== undefined && <Diff before={before} after={next.text} />}
         </section>
         <section className="form">

@@ -221,13 +221,17 @@ function Compare({
       </div>
       <Answer of={after} rows={4}>
         {(text) =>
-          before.data === undefined ? null : left === right ? (
+          left === right ? (
             <Editor label={`YAML of version ${right}`} value={text} />
           ) : (
-            <>
-              <Diff before={before.data} after={text} />
-              <ReplayPanel key={`${left} ${right} ${env}`} yaml={text} env={env} base={Number(left)} />
-            </>
+            <Answer of={before} rows={4}>
+              {(old) => (
+                <>
+                  <Diff before={old} after={text} />
+                  <ReplayPanel key={`${left} ${right} ${env}`} yaml={text} env={env} base={Number(left)} />
+                </>
+              )}
+            </Answer>
           )
         }
       </Answer>

@@ -5,6 +5,7 @@ import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted, severities } from '../../lib/text.ts';
+import { ofDocument, unableIn } from '../../lib/unable.ts';
 import { Answer, Failed } from '../../ui/answer.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
@@ -56,8 +57,12 @@ export function RolloutLine({
   readonly id: string;
   readonly version: number;
 }): JSX.Element | null {
-  const { data } = useCall('deploymentRollout', { params: { deployment_id: id }, query: { limit: 1 } });
+  const { data, error } = useCall('deploymentRollout', {
+    params: { deployment_id: id },
+    query: { limit: 1 },
+  });
   const [isOpen, setOpen] = useState(false);
+  if (data === undefined && error) return <span className="muted">which agents run it is not known now</span>;
   if (!data?.current) return null;
   if (data.connected === 0) return <span className="muted numbers">no agent is connected</span>;
   const words = `${count(data.running)} of ${counted(data.connected, 'connected agent')} ${data.connected === 1 ? 'runs' : 'run'} it`;
@@ -89,6 +94,7 @@ export function RolloutPanel({
   readonly onClose: () => void;
 }): JSX.Element {
   const { id, name, version, env, before, forced, reason, warnings } = of;
+  const [unable, findings] = [unableIn(warnings), ofDocument(warnings)];
   const found = useRollout(id);
   const cannot = useCannotAct();
   const back = useAction('deployBundle', touched);
@@ -107,11 +113,19 @@ export function RolloutPanel({
           </>
         )}
       </p>
-      {warnings.length > 0 && (
+      {unable !== null && (
+        <div className="notice notice-ask">
+          <Icon name="triangle" />
+          <p>
+            <Data text={unable} mono={false} max={600} />
+          </p>
+        </div>
+      )}
+      {findings.length > 0 && (
         <details>
-          <summary>{counted(warnings.length, 'finding')} in the document</summary>
+          <summary>{counted(findings.length, 'finding')} in the document</summary>
           <ul className="problems">
-            {warnings.slice(0, 50).map(({ line, column, severity, message }) => (
+            {findings.slice(0, 50).map(({ line, column, severity, message }) => (
               <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
                 {severities[severity].word} in line {line}: <Data text={message} mono={false} max={300} />
               </li>

@@ -1,7 +1,15 @@
 // What a model helps with where one is configured: a description of the contract, and answers about its YAML. What it
 // writes is text, never markup.
 import { type JSX, useRef, useState } from 'react';
-import { ApiError, addressOf, errorOf, type Input, type Reply, unreachable } from '../../lib/api.ts';
+import {
+  ApiError,
+  addressOf,
+  errorOf,
+  type Input,
+  type Reply,
+  sessionEnded,
+  unreachable,
+} from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { count } from '../../lib/text.ts';
 import { SseReader } from '../../live/sse.ts';
@@ -110,6 +118,7 @@ async function ask(
   }).catch(() => {
     throw unreachable();
   });
+  if (response.status === 401) sessionEnded();
   if (!response.ok || !response.body) throw errorOf(response, await response.text());
   let failed: string | null = null;
   const parser = new SseReader({

@@ -2,6 +2,7 @@
 // while one is read.
 import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
 import { useCommand } from '../../lib/commands.ts';
+import { signedOut } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { count } from '../../lib/text.ts';
@@ -140,9 +141,10 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
     return () => tail.close();
   }, [query]);
   const { state: live } = useStore(liveStatus);
+  const isOut = useStore(signedOut);
   useEffect(() => {
-    if (live === 'live') following.current?.retry();
-  }, [live]);
+    if (live === 'live' && !isOut) following.current?.retry();
+  }, [live, isOut]);
   const show = (): void =>
     setHeld(({ rows, waiting }) => ({ rows: newest([...waiting].reverse(), rows), waiting: [] }));
   const { rows, waiting } = held;
@@ -151,6 +153,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
     setPaused(!paused);
   };
   useCommand('follow', pause, { label: paused ? 'Go on with the tail' : 'Pause the tail' });
+  const again = state === 'refused' && <Button onClick={() => following.current?.retry()}>Try again</Button>;
   return (
     <div className="events-list">
       {waiting.length > 0 && (
@@ -166,6 +169,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
               <Data text={why} mono={false} />
             </p>
           )}
+          {again}
         </Empty>
       ) : (
         <Table
@@ -186,6 +190,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
                   : `${count(rows.length)} since ${since}`}
                 {state === 'live' ? '' : `. ${states[state]}`}
               </span>
+              {again}
             </>
           }
         />

@@ -6,6 +6,7 @@ import { useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
+import { unableIn } from '../../lib/unable.ts';
 import { Answer, Failed } from '../../ui/answer.tsx';
 import { countColumn, timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -197,9 +198,11 @@ function Deploy({
         query: { env, ...(forcedFor === null ? {} : { force: true, reason: forcedFor }) },
       },
       {
-        onSuccess: () => {
+        onSuccess: ({ warnings }) => {
           setOpen(false);
           say(`${env} runs v${version.version} of ${name}.`, 'allow');
+          const unable = unableIn(warnings);
+          if (unable !== null) say(unable, 'deny');
         },
       },
     );

@@ -6,6 +6,7 @@ import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { ofDocument, unableIn } from '../../lib/unable.ts';
 import { Answer, Failed } from '../../ui/answer.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Form } from '../../ui/form.tsx';
@@ -71,8 +72,10 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
       },
       {
         onSuccess: (made) => {
-          const found =
-            made.warnings.length > 0 ? ` The linter found ${counted(made.warnings.length, 'thing')}.` : '';
+          const linted = ofDocument(made.warnings).length;
+          const found = linted > 0 ? ` The linter found ${counted(linted, 'thing')}.` : '';
+          const unable = unableIn(made.warnings);
+          if (unable !== null) say(unable, 'deny');
           say(
             `${made.created ? `v${made.version} is saved` : `v${made.version} has these bytes already`}${target === '' ? '' : ` and runs in ${target}`}.${found}`,
             'allow',

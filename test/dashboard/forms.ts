@@ -1,0 +1,233 @@
+// The forms of the console: where each stands, what is typed into it, what sends it, and what is there once it is done.
+import type { Locator, Page } from 'playwright-core';
+
+export const first = 'correct horse battery';
+export const second = 'another horse battery';
+
+export interface Form {
+  readonly path: string;
+  /** The button that opens it, where it does not stand on the page. */
+  readonly opens?: string;
+  /** The dialog or region that it stands in. */
+  readonly in?: readonly ['dialog' | 'region' | 'article', string | RegExp];
+  /** What is typed, by the label of the field. */
+  readonly fields?: { readonly [label: string]: string };
+  /** What is added to the document in its editor, as one line. */
+  readonly document?: string;
+  readonly press: string | RegExp;
+  /** Changes nothing: what it asks for is asked for again by itself. */
+  readonly reads?: true;
+  /** What is on the page only once it is done. */
+  readonly done: (page: Page) => Locator;
+  readonly ready?: (page: Page, form: Locator) => Promise<void>;
+}
+
+const text = (says: string | RegExp) => (page: Page) => page.getByText(says).first();
+const heading = (name: string) => (page: Page) => page.getByRole('heading', { name, exact: true });
+
+export const forms: { readonly [name: string]: Form } = {
+  'a key': {
+    path: '/keys',
+    opens: 'Create key',
+    in: ['dialog', 'Create key'],
+    fields: { Label: 'typed before', 'Only for agents': 'shop-*', 'Ends after days': '3' },
+    press: 'Create key',
+    done: text(/^svk_production_[^…]*$/),
+  },
+  'a new channel': {
+    path: '/channels',
+    opens: 'Add channel',
+    in: ['dialog', 'Add channel'],
+    fields: {
+      Name: 'typed before',
+      Address: 'https://127.0.0.1/hook',
+      Secret: 'typed too',
+      Agents: 'shop-*',
+    },
+    press: 'Add channel',
+    done: heading('typed before'),
+  },
+  'a channel that is changed': {
+    path: '/channels?id=',
+    in: ['dialog', 'Channel'],
+    fields: { Name: 'changed before', Secret: 'a new secret' },
+    press: 'Save channel',
+    done: heading('changed before'),
+  },
+  'a composition': {
+    path: '/compositions',
+    opens: 'New composition',
+    in: ['dialog', 'New composition'],
+    fields: { Name: 'typed-before', Description: 'All of this stays' },
+    press: 'Make composition',
+    done: text('typed-before was made.'),
+  },
+  'a bundle': {
+    path: '/bundles',
+    opens: 'Upload bundle',
+    in: ['dialog', 'Upload bundle'],
+    document: '# typed into a bundle',
+    press: 'Upload bundle',
+    done: text(/ v1 is stored\./),
+  },
+  'a contract': {
+    path: '/contracts',
+    opens: 'New contract',
+    in: ['dialog', 'New contract'],
+    fields: { Id: 'typed-before', Name: 'Typed before', Tags: 'one, two', Description: 'All of this stays' },
+    document: '# typed into a contract',
+    press: 'Add contract',
+    done: (page) => page.getByRole('dialog', { name: 'Contract typed-before' }),
+  },
+  'a next version of a contract': {
+    path: '/contracts?id=watch-refunds',
+    opens: 'Edit contract',
+    in: ['dialog', 'Contract watch-refunds'],
+    fields: { Description: 'Changed before' },
+    document: '# typed into a version',
+    press: 'Save as new version',
+    done: text(/version 2,/),
+  },
+  'an import': {
+    path: '/contracts',
+    opens: 'Import bundle',
+    in: ['dialog', 'Import bundle'],
+    document: '# typed into an import',
+    press: 'Import bundle',
+    done: text(/contracts? added/),
+  },
+  'a rule of assignment': {
+    path: '/agents?view=rules',
+    opens: 'New rule',
+    in: ['dialog', 'New rule'],
+    fields: { Agents: 'typed-*', 'Tags that they must have': 'tier=gold', Priority: '7' },
+    press: 'Add rule',
+    done: (page) => page.getByRole('table').getByText('tier=gold'),
+  },
+  'an agent': {
+    path: '/agents?id=shop-agent',
+    in: ['dialog', 'Agent'],
+    fields: { 'Display name': 'Typed before', Tags: 'tier=silver' },
+    press: 'Save agent',
+    done: text('The agent is changed.'),
+  },
+  'the question which bundle an agent gets': {
+    path: '/agents?view=rules',
+    fields: { 'Which bundle would this agent get?': 'asked-agent' },
+    press: 'Find out',
+    reads: true,
+    done: text(/nothing assigns it/),
+  },
+  'a ruleset': {
+    path: '/rulesets',
+    opens: 'New ruleset',
+    in: ['dialog', 'New ruleset'],
+    document: '# typed into a ruleset',
+    press: 'Save ruleset',
+    done: text(/^v\d is saved/),
+  },
+  'a ruleset that is forced': {
+    path: '/rulesets',
+    opens: 'New ruleset',
+    in: ['dialog', 'New ruleset'],
+    // Its form is there once the document was refused.
+    ready: async (page, form) => {
+      await form.locator('.cm-content').click();
+      await page.keyboard.press('ControlOrMeta+End');
+      await page.keyboard.insertText(
+        '\n  - {id: broken, type: pre, tool: refund, when: {argz.path: {equals: 1}}, then: {action: block, message: no}}',
+      );
+      await form.getByRole('button', { name: 'Save ruleset' }).press('Enter');
+      await form.getByLabel('Reason').waitFor();
+    },
+    fields: { Reason: 'it must be' },
+    press: 'Save it all the same',
+    done: text(/^v\d is saved/),
+  },
+  'a question to the assistant': {
+    path: '/contracts?id=watch-refunds',
+    opens: 'Edit contract',
+    in: ['dialog', 'Contract watch-refunds'],
+    ready: (_, form) => form.getByRole('button', { name: 'Ask the assistant' }).click(),
+    fields: { 'Question to the assistant': 'What was typed before?' },
+    press: 'Ask',
+    done: text('This is the answer.'),
+  },
+  'a value of a session': {
+    path: '/runs?agent=sample-agent&session=sample-session',
+    fields: { 'Another value, by its key': 'typed-key' },
+    press: 'Look it up',
+    reads: true,
+    done: text('There is no value under'),
+  },
+  'a search in the audit': {
+    path: '/audit',
+    fields: { 'Who, by id': 'nobody-known' },
+    press: 'Find',
+    reads: true,
+    done: text('No entry fits'),
+  },
+  'many decisions': {
+    path: '/approvals?search=together_',
+    in: ['region', 'Bulk decision'],
+    fields: { 'Reason for all': 'looked at all' },
+    press: 'Deny 2',
+    done: text('2 calls denied.'),
+    ready: (page) => page.getByRole('checkbox', { name: 'Select all 2' }).check(),
+  },
+  'one decision': {
+    path: '/approvals?search=alone_',
+    in: ['article', /^Approval of alone_/],
+    fields: { Reason: 'looked at it' },
+    press: /^Approve/,
+    done: text('Approved by admin@example.com'),
+  },
+  'a forced deployment': {
+    path: '/bundles?id=broken',
+    opens: 'Deploy v1',
+    in: ['dialog', 'Deploy broken'],
+    fields: { Reason: 'it must be', 'Type production to force it': 'production' },
+    press: 'Force it into production',
+    done: text(/broken v1 is deployed to production/),
+    ready: (_, form) => form.getByRole('button', { name: 'Deploy v1 to production' }).click(),
+  },
+  'a user': {
+    path: '/settings',
+    opens: 'Add user',
+    in: ['dialog', 'Add user'],
+    fields: { 'E-mail': 'typed@example.com', 'First password': 'typed horse battery' },
+    press: 'Add user',
+    done: text('typed@example.com can sign in now.'),
+  },
+  'the assistant': {
+    path: '/settings',
+    in: ['region', 'Assistant'],
+    fields: { Model: 'a-model', 'API key of the provider': 'typed-key-of-a-provider' },
+    press: 'Save assistant',
+    done: text('The assistant is saved.'),
+  },
+  'a new signing key': {
+    path: '/settings',
+    opens: 'Rotate signing key',
+    in: ['dialog', 'Rotate signing key'],
+    fields: { 'Type rotate to go on': 'rotate' },
+    press: 'Rotate signing key',
+    done: text(/signed with the new key/),
+  },
+  'a purge': {
+    path: '/settings',
+    opens: 'Purge events',
+    in: ['dialog', 'Purge events'],
+    fields: { 'Type purge to go on': 'purge' },
+    press: 'Purge events',
+    done: text(/^no events removed/),
+  },
+  // Last: the next sign-in is with the new one.
+  'the own password': {
+    path: '/settings',
+    in: ['region', 'Your password'],
+    fields: { 'Present password': first, 'New password': second },
+    press: 'Change password',
+    done: text('Your password is changed.'),
+  },
+};

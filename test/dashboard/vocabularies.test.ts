@@ -1,0 +1,81 @@
+// Agents that are given a document which they cannot load: who deploys or assigns is told at once, and the agent's own
+// panel says why it keeps what it has.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { AgentStreams } from './agent-streams.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+import { library } from './seed.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+const agents = new AgentStreams(hub, key);
+const ruleset = `apiVersion: service/v1
+kind: Ruleset
+metadata: {name: words}
+rules:
+  - {id: a, type: pre, tool: send_mail, when: {args.to: {contains: "@evil.example"}}, then: {action: block, message: no}}
+`;
+const told =
+  /This is a ruleset, and agents of \/api\/v1 load .* alone\. An agent .* keeps the document in use: of-contracts\./;
+const toldOfContracts =
+  /holds contracts, and agents of \/v1 load rulesets alone\. .* keeps the document in use: of-rules\./;
+
+beforeAll(async () => {
+  const { token } = (await hub.call('POST', '/api/v1/auth/operator-token', { cookie })).body;
+  const saved = await fetch(`${hub.url}/v1/rulesets/words?deploy=false`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/x-yaml' },
+    body: ruleset,
+  });
+  expect(saved.status).toBe(201);
+  const yaml_content = library.replace('name: shop', 'name: sheets');
+  expect((await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content } })).status).toBe(201);
+  await agents.open('of-contracts', '&bundle_name=words');
+  await agents.open('of-rules', '&bundle_name=sheets', '/v1/stream');
+});
+afterAll(() => {
+  agents.close();
+});
+
+it('a deployment and an assignment name the agents that cannot load the document, whose panel says so', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const message = (text: RegExp) => page.locator('.message').filter({ hasText: text });
+  await page.goto('/dashboard/rulesets?id=words');
+  await page.getByRole('button', { name: 'Deploy v1', exact: true }).click();
+  await page.getByRole('button', { name: 'Deploy v1 to production' }).click();
+  await message(/^production runs v1 of words\./).waitFor();
+  await message(told).waitFor();
+  // A bundle of contracts to an agent of the other API: beside how far it has come.
+  await page.goto('/dashboard/bundles?id=sheets');
+  await page.getByRole('button', { name: 'Deploy v1', exact: true }).click();
+  const plan = page.getByRole('dialog', { name: 'Deploy sheets' });
+  await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
+  await plan.getByText('sheets v1 is deployed to production.').waitFor();
+  await plan.locator('.notice').getByText(toldOfContracts).waitFor();
+  await accessible(page);
+  await page.goto('/dashboard/agents?id=of-contracts');
+  const agent = page.getByRole('dialog', { name: 'Agent' });
+  await agent
+    .getByText(
+      'It cannot load what it is given: it was last seen on /api/v1, whose agents load contracts, and this is a ruleset. It keeps the document in use.',
+    )
+    .waitFor();
+  await accessible(page);
+  // Assigned by hand, and by a rule.
+  await agent.getByLabel('Assigned bundle').selectOption('words');
+  await agent.getByRole('button', { name: 'Save agent' }).click();
+  await message(/^The agent is changed\. .*of-contracts/).waitFor();
+  await page.goto('/dashboard/agents?view=rules');
+  await page.getByRole('button', { name: 'New rule' }).click();
+  const rule = page.getByRole('dialog', { name: 'New rule' });
+  await rule.getByLabel('Agents', { exact: true }).fill('of-rules');
+  await rule.getByLabel('Bundle', { exact: true }).selectOption('sheets');
+  await rule.getByRole('button', { name: 'Add rule' }).click();
+  await message(/of-rules\.$/).waitFor();
+  await page.goto('/dashboard/agents?id=of-rules');
+  await agent
+    .getByText(/last seen on \/v1, whose agents load rulesets, and this is a bundle of contracts/)
+    .waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
