@@ -24,6 +24,9 @@ const forms: { readonly [where: string]: readonly ((value: string) => string)[] 
     (v) => `user;password\nann;${v}\n`,
     (v) => `API_TOKEN,${v}\n`,
     (v) => `API_KEY    ${v}`,
+    (v) => `"API_KEY    ${v}"`,
+    (v) => `# user,password\n#ann,${v}\n`,
+    (v) => `| githubapi_key | ${v} |`,
   ],
   lists: [
     (v) => `- **Password:** ${v}`,
@@ -148,6 +151,11 @@ describe.each(Object.entries(forms))('in %s', (_where, list) => {
   });
 });
 
+it('knows base64 that begins like a path', () => {
+  expect(redactText('`access_token`: `/9/hGchh58Aac+2bF4a7Fh==`')).toBe(`\`access_token\`: \`${R}\``);
+  expect(redactText('token -> /usr/lib/Node20/index')).toBe('token -> /usr/lib/Node20/index');
+});
+
 it('keeps what stands around a hidden value', () => {
   expect(redactText('| API_KEY | Zq7hK2mPx9Lw |\n| PORT | 80 |')).toBe(`| API_KEY | ${R} |\n| PORT | 80 |`);
   expect(redactText('{"name":"API_TOKEN","value":"x"},{"name":"PORT","value":"80"}')).toBe(
@@ -181,6 +189,7 @@ it.each([
   'user,password,role\nann,changed,admin',
   'Passwords, tokens and keys\nare told apart, see rule2b, page7c',
   'const { token, user1a } = await load(id2b, x)',
+  'import {\n  signingSecret,\n  hex128,\n} from "./a.ts"',
   'token -> Option<String>',
   '$this->password->reset2fa()',
   'Rename password -> passphrase',

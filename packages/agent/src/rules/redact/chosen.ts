@@ -35,5 +35,5 @@ const looksDrawn = (value: string): boolean =>
   /\d/.test(value) &&
   /[a-z]/.test(value) &&
   /[A-Z]/.test(value) &&
-  !/^[./]/.test(value) &&
-  !given.test(value);
+  // Padding makes sure that it is no path.
+  (value.endsWith('=') || (!/^[./]/.test(value) && !given.test(value)));

@@ -20,7 +20,7 @@ const joinedWords =
 
 /** Keys (the noun) that are secrets also in running text, where `key=` alone may be anything. */
 const secretKeys =
-  /(?:^|_)(?:api|access|secret|private|auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook|pre_?shared)_?keys?\d{0,8}$|secret_?access_?keys?\d{0,8}$|_key_data$|secret_key_base$|^(?:tls|wpa)_key$/;
+  /(?:(?:api|access|secret|private)|(?:^|_)(?:auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook|pre_?shared))_?keys?\d{0,8}$|secret_?access_?keys?\d{0,8}$|_key_data$|secret_key_base$|^(?:tls|wpa)_key$/;
 
 /** An address with a password in it, whatever stands before the name. */
 const connectionString = /(?:^|_)connection_?string\d{0,8}$/;

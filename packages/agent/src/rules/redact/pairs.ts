@@ -28,7 +28,7 @@ const reversed =
 /** The answer to a prompt, as expect and its like give it. */
 const answer =
   /\bsend(?:line)?(?:[ \t]{1,8}(?:--[ \t]{1,8})?|\([ \t]{0,8})(["'])([^"'\n]{1,512}?)((?:\\[rn])*)\1/g;
-const prompt = /\bexpect\b[\s\S]*(?:assw|assphrase|asscode|secret|token|\bpin\b)/i;
+const prompt = /\bexpect\b[\s\S]*(?:assw|assphrase|asscode|secret|token|\bkey\b|\bpin\b)/i;
 
 /** The stretch behind a name: the place of a value in it, from and to. */
 type Span = readonly [from: number, to: number];
@@ -92,7 +92,8 @@ const chosenOnly = (spans: readonly Span[], text: string): readonly Span[] =>
 function run(text: string, from: number): Span {
   if (text.startsWith(redacted, from)) return [from, from];
   const quote = text[from] ?? '';
-  if (!/["'`]/.test(quote)) return [from, from + (/^[^\s,;}\]<]*/.exec(text.slice(from))?.[0].length ?? 0)];
+  if (!/["'`]/.test(quote))
+    return [from, from + (/^[^\s,;}\]<"'`]*/.exec(text.slice(from))?.[0].length ?? 0)];
   const end = text.indexOf(quote, from + 1);
   return [from + 1, end < 0 ? text.length : end];
 }

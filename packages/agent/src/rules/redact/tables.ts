@@ -48,7 +48,7 @@ export function hideTables(text: string, names: NameTest): string {
 /** Of a line without bars: what the header above it was separated by, or what separates it if it is one. */
 function commonSeparator(line: string, columns: Columns | null): string | null {
   if (columns && !bars.test(columns.separator) && line.includes(columns.separator)) return columns.separator;
-  const first = /^["']?[\p{L}_][\w. -]{0,127}["']?([,;\t])/u.exec(line)?.[1];
+  const first = /^[#/>*]{0,3} ?["']?[\p{L}_][\w. -]{0,127}["']?([,;\t])/u.exec(line)?.[1];
   return first ?? null;
 }
 
@@ -72,6 +72,7 @@ function headerOf(cells: readonly string[], separator: string, names: NameTest):
   for (const [i, cell] of cells.entries()) {
     const name = bare(cell);
     // All cells of a header are names; a sentence with commas is none.
+    if (name === '' && !bars.test(separator)) return null;
     if (name.length > 128 || /[=:(){}<>]/.test(name)) return null;
     if (isName(name, names)) secret.add(i);
   }
