@@ -69,7 +69,8 @@ describe('an SSE stream', () => {
     // The frames are as ever once the chunks are joined.
     const body = read()
       .replace(/^\r\n/, '')
-      .replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n/g, '');
+      .replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n/g, '')
+      .replace(/\r\n$/, '');
     expect(body).toMatch(/^id: \S+\nevent: \w+\ndata: [^\n]+\n\nid: \S+\nevent: \w+\ndata: [^\n]+\n\ni?$/);
     socket.destroy();
   });
