@@ -16,7 +16,7 @@ import { Answer } from '../../ui/answer.tsx';
 import { PageHead } from '../../ui/parts.tsx';
 import { DeniedShare, VerdictChart } from '../../ui/verdict-charts.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
-import { deadlineOf } from '../approvals/model.ts';
+import { deadlineOf, decisions } from '../approvals/model.ts';
 import { waitingInput } from './ahead.ts';
 import { Changes } from './changes.tsx';
 import { Start } from './start.tsx';
@@ -162,6 +162,10 @@ function Waiting(): JSX.Element {
   const env = useEnv();
   const found = useCall('listApprovals', waitingInput(env));
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
+  const known = useStore(decisions);
+  const lost = Object.values(known).flatMap((one) =>
+    one.state === 'decided' && !one.mine ? [one.approval] : [],
+  );
   return (
     <section className="card" aria-labelledby="waiting">
       <div className="card-head">
@@ -170,7 +174,9 @@ function Waiting(): JSX.Element {
       </div>
       <Answer of={found} rows={3}>
         {(list) => {
-          const urgent = [...list].sort((a, b) => deadlineOf(a) - deadlineOf(b));
+          // What somebody else decided first waits no more, and stays to say so to who pressed too late.
+          const faster = lost.filter(({ id }) => !list.some((one) => one.id === id));
+          const urgent = [...faster, ...[...list].sort((a, b) => deadlineOf(a) - deadlineOf(b))];
           if (urgent.length === 0)
             return (
               <p className="muted">Nothing waits. Calls that need a person appear here by themselves.</p>
