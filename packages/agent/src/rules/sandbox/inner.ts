@@ -25,8 +25,8 @@ const carriers: ReadonlyMap<string, readonly string[]> = new Map(
 );
 
 /** Programs that hand each operand with a blank in it to a shell. */
-const runners = new Set(['watch', 'parallel']);
-const sshLike = new Set(['ssh', 'scp', 'sftp', 'sshfs']);
+const runners = /^(?:watch|parallel)$/;
+const sshLike = /^(?:s(?:sh|cp|ftp)|sshfs)$/;
 const sshCommand = /^(?:ProxyCommand|LocalCommand|KnownHostsCommand)[\s=]+(.*)$/is;
 /** Variables that programs run. */
 const variable =
@@ -48,11 +48,10 @@ export function commandsWithin(words: readonly string[]): readonly string[] {
     const options = carriers.get(name);
     // Env takes some escapes for blanks.
     if (options) found.push(...valuesOf(rest, ...options).map((one) => one.replace(/\\[_fnrtv]/g, ' ')));
-    const told = /^(?:(?:EXEC|SYSTEM):|[|!](?=\w.*\s))([^,]+)/is.exec(word)?.[1];
-    if (told !== undefined) found.push(told);
-    if (/^(?:g|bsd)?tar$/.test(name)) found.push(...tarCommands(rest));
-    if (runners.has(name)) found.push(...rest.filter((one) => /\s/.test(one)));
-    if (sshLike.has(name)) {
+    found.push(/^(?:(?:EXEC|SYSTEM):|[|!](?=\w.*\s))([^,]+)/is.exec(word)?.[1] ?? '');
+    if (name.endsWith('tar')) found.push(...tarCommands(rest));
+    if (runners.test(name)) found.push(...rest.filter((one) => /\s/.test(one)));
+    if (sshLike.test(name)) {
       for (const value of valuesOf(rest, 'o')) found.push(sshCommand.exec(value)?.[1] ?? '');
     }
     if (name === 'git') found.push(...gitCommands(rest), ...gitVariables(words.slice(0, i), rest));
