@@ -8,6 +8,18 @@ const start = 'i';
 /** What the line of that byte becomes before a comment, and at the end: a field that nobody reads. */
 const unread = ': \n';
 
+// A frame goes to thousands of streams one after another: what is left of it without its first byte is made once.
+let lastFrame: Uint8Array | null = null;
+let lastRest: Uint8Array | null = null;
+
+function restOf(frame: Uint8Array): Uint8Array {
+  if (frame !== lastFrame || lastRest === null) {
+    lastFrame = frame;
+    lastRest = frame.subarray(1);
+  }
+  return lastRest;
+}
+
 export class NextFrame {
   #isAhead = false;
   #isGreeted = false;
@@ -17,7 +29,7 @@ export class NextFrame {
     if (!this.#isAhead || piece.length === 0) return piece;
     this.#isAhead = false;
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    return bytes[0] === start.charCodeAt(0) ? bytes.subarray(1) : Buffer.concat([Buffer.from(unread), bytes]);
+    return bytes[0] === start.charCodeAt(0) ? restOf(bytes) : Buffer.concat([Buffer.from(unread), bytes]);
   }
 
   /**
