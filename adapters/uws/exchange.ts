@@ -27,6 +27,8 @@ export interface SendOptions {
   readonly last: boolean;
   /** Counts the answer while its client has not taken it whole. */
   readonly unsent: ByteBudget;
+  /** The client hands on no part of a chunk before its end. */
+  readonly wholeChunks: boolean;
 }
 
 /** Also the sink of an SSE stream. Holds nothing of the request, because a stream keeps it for an hour. */
@@ -36,7 +38,7 @@ export class Exchange implements Sink {
   /** What is being sent: a live stream, or an answer that the connection has not taken whole. */
   #sending: Pick<Session, 'writable' | 'gone'> | null = null;
   #body: IncomingBody | null = null;
-  /** Of a live stream. */
+  /** Of an event stream whose client reads whole chunks. */
   #nextFrame: NextFrame | null = null;
 
   constructor(res: HttpResponse) {
@@ -124,7 +126,7 @@ export class Exchange implements Sink {
     this.#body = null;
     if (live) {
       this.#sending = live;
-      if (isEventStream(response)) this.#nextFrame = new NextFrame();
+      if (how.wholeChunks && isEventStream(response)) this.#nextFrame = new NextFrame();
       watchWritable(res, this);
       res.cork(() => {
         writeHead(res, response);

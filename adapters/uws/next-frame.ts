@@ -1,24 +1,19 @@
 // How a frame of a live stream reaches clients at once that read whole chunks. The native server ends a chunk only
-// together with the beginning of the next one, and such a client (urllib3, so Python's requests) would see every frame
-// when the next one comes. So the first byte of the next frame follows a frame in a chunk of its own.
+// together with the beginning of the next one, and such a client would see every frame when the next one comes. So the
+// first byte of the next frame follows a frame in a chunk of its own. Others are spared it: it is one more packet.
+
+/** urllib3 hands a chunk on when it has read its end, and so does Python's requests, which is built on it. */
+const inWholeChunks = /\b(?:python-requests|python-urllib3|urllib3)\//i;
+
+/** @param agent the request's `User-Agent` */
+export const readsWholeChunks = (agent: string | undefined): boolean =>
+  agent !== undefined && inWholeChunks.test(agent);
 
 const colon = ':'.charCodeAt(0);
 /** Frames begin with `id:`. */
 const start = 'i';
 /** What the line of that byte becomes before a comment, and at the end: a field that nobody reads. */
 const unread = ': \n';
-
-// A frame goes to thousands of streams one after another: what is left of it without its first byte is made once.
-let lastFrame: Uint8Array | null = null;
-let lastRest: Uint8Array | null = null;
-
-function restOf(frame: Uint8Array): Uint8Array {
-  if (frame !== lastFrame || lastRest === null) {
-    lastFrame = frame;
-    lastRest = frame.subarray(1);
-  }
-  return lastRest;
-}
 
 export class NextFrame {
   #isAhead = false;
@@ -29,7 +24,7 @@ export class NextFrame {
     if (!this.#isAhead || piece.length === 0) return piece;
     this.#isAhead = false;
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    return bytes[0] === start.charCodeAt(0) ? restOf(bytes) : Buffer.concat([Buffer.from(unread), bytes]);
+    return bytes[0] === start.charCodeAt(0) ? bytes.subarray(1) : Buffer.concat([Buffer.from(unread), bytes]);
   }
 
   /**

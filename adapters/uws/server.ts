@@ -14,6 +14,7 @@ import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
 import { WaitingRoom } from '../../src/http/waiting-room.ts';
 import { Exchange, isBlind, type SendOptions, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
+import { readsWholeChunks } from './next-frame.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { addSockets, type Contexts, completeUpgrade, type Handshake } from './sockets.ts';
 
@@ -89,6 +90,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         close: response.close || (body !== null && !body.whole),
         last: stopping,
         unsent: pipeline.budgets.unsent,
+        wholeChunks: readsWholeChunks(raw.headers.get('user-agent')),
       };
       if (isBlind(response, how) && !maySendBlind(pipeline.networkOf(raw))) exchange.cut();
       else exchange.send(response, how);

@@ -51,9 +51,6 @@ export async function serve(
   };
 }
 
-/** The native server sends the first byte of a frame's `id:` ahead, in a chunk of its own: here it is in its line. */
-const joined = (text: string): string => text.replaceAll(/i(\r\n[0-9a-f]+\r\n)(?=d: )/g, '$1i');
-
 /** A TCP connection that keeps all it has read. */
 export class RawSocket {
   readonly opened: Promise<void>;
@@ -72,7 +69,7 @@ export class RawSocket {
     });
     this.#socket.on('error', () => undefined);
     this.#socket.on('data', (chunk) => {
-      this.text = joined(this.text + chunk.toString('latin1'));
+      this.text += chunk.toString('latin1');
       this.onRead?.();
       this.#tell();
     });

@@ -56,9 +56,10 @@ describe('an SSE stream', () => {
     );
   });
 
-  it('ends the chunk of a frame at once, for clients that read whole chunks', async () => {
+  it('ends the chunk of a frame at once for clients that read whole chunks, and costs others nothing', async () => {
     await using hub = await serve();
-    const socket = await openSse(hub, 'a1');
+    const plain = await openSse(hub, 'a2');
+    const socket = await openSse(hub, 'a1', 'User-Agent: python-requests/2.32.3\r\n');
     const chunks: Buffer[] = [];
     socket.onData((chunk) => chunks.push(chunk));
     const read = () => Buffer.concat(chunks).toString();
@@ -72,7 +73,9 @@ describe('an SSE stream', () => {
       .replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n/g, '')
       .replace(/\r\n$/, '');
     expect(body).toMatch(/^id: \S+\nevent: \w+\ndata: [^\n]+\n\nid: \S+\nevent: \w+\ndata: [^\n]+\n\ni?$/);
+    expect(await plain.until((t) => t.includes('"n":2'))).not.toMatch(/\r\n1\r\n/);
     socket.destroy();
+    plain.destroy();
   });
 
   it('is refused before any header of it: no key 401, another environment 403, as JSON', async () => {
