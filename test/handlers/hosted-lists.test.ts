@@ -30,6 +30,7 @@ const put = (name: string, tool = 't') =>
     'hostedPutRuleset',
     { params: { name }, query: {}, body: Buffer.from(document(name, tool)) },
     operator,
+    { headers: { 'content-type': 'application/x-yaml' } },
   );
 
 /** What makes one item of each list, and where the list is found. */

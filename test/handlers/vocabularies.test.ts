@@ -56,6 +56,7 @@ const put = async (name: string, message?: string, env: 'production' | 'staging'
       'hostedPutRuleset',
       { params: { name }, query: { env }, body: bytes(ruleset(name, message)) },
       operator,
+      { headers: { 'content-type': 'application/x-yaml' } },
     )
   ).body.warnings.filter(({ code }) => code === 'other-vocabulary');
 
