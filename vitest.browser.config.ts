@@ -10,7 +10,7 @@ export default defineConfig({
     globalSetup: ['test/dashboard/setup.ts'],
     // A browser for each worker, for all of its files.
     isolate: false,
-    maxWorkers: 2,
+    maxWorkers: 3,
     // As Playwright advises, where nobody watches: what passed at the second try is shown as such.
     retry: process.env.CI ? 1 : 0,
     reporters: ['default', './test/dashboard/first-tries.ts'],

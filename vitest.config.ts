@@ -17,7 +17,7 @@ export default defineConfig({
     // costs more than the tests.
     isolate: false,
     // Many tests wait for processes and deadlines: more workers than the default of one less than there are cores.
-    maxWorkers: 3,
+    maxWorkers: 4,
     coverage: {
       provider: 'v8',
       include: ['src/domain/**', 'actors/**', 'src/handlers/**', 'src/http/**'],

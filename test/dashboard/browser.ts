@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 
@@ -148,6 +148,23 @@ export async function accessible(page: Page, how: 'once' | 'twice' = 'once'): Pr
     );
     expect(found.join('\n')).toBe('');
   }
+}
+
+/**
+ * Puts a short text in the place of what an editor holds, until it stands there: a page that has just come back to the
+ * front may lose what is typed.
+ */
+export async function write(editor: Locator, text: string): Promise<void> {
+  const { keyboard } = editor.page();
+  await expect
+    .poll(async () => {
+      await editor.focus();
+      await keyboard.press('ControlOrMeta+a');
+      await keyboard.press('Delete');
+      await keyboard.insertText(text);
+      return editor.textContent();
+    })
+    .toBe(text.replaceAll('\n', ''));
 }
 
 /** A hub that is set up, with its admin's cookie. */

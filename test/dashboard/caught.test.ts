@@ -1,6 +1,6 @@
 // A contract before it is saved: which of the calls that agents reported it would have caught.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { accessible, noFaults, view } from './browser.ts';
+import { accessible, noFaults, view, write } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
 const { hub, cookie } = await hubOfFile();
@@ -49,10 +49,8 @@ describe('a contract that is made from an event', () => {
       .waitFor();
     await call.close();
     // What was typed is still there, and the answer says that it is of another text once it is.
-    await form.getByRole('textbox', { name: 'Definition as YAML' }).focus();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.press('Delete');
-    await page.keyboard.insertText(
+    await write(
+      form.getByRole('textbox', { name: 'Definition as YAML' }),
       'tool: "*"\nwhen:\n  args.path: { exists: true }\nthen:\n  effect: approve\n  message: m\n',
     );
     await caught.getByText('This is of the text before your last change.').waitFor();

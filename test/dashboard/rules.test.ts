@@ -2,7 +2,7 @@
 // back, the fleet.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, view } from './browser.ts';
+import { accessible, noFaults, view, write } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -28,18 +28,14 @@ describe('contracts, compositions, bundles and agents', () => {
     await accessible(page);
     await panel.getByRole('button', { name: 'Edit contract' }).click();
     const editor = panel.getByRole('textbox', { name: 'Definition as YAML' });
-    await editor.focus();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.insertText('tool: read_file\nwhen: 5\nthen: { effect: deny, message: m }\n');
+    await write(editor, 'tool: read_file\nwhen: 5\nthen: { effect: deny, message: m }\n');
     await panel
       .getByText(/^Error in line/)
       .first()
       .waitFor();
     expect(await panel.getByRole('button', { name: 'Save as new version' }).isDisabled()).toBe(true);
-    await editor.focus();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.press('Delete');
-    await page.keyboard.insertText(
+    await write(
+      editor,
       'tool: read_file\nwhen:\n  args.path: { contains: ".pem" }\nthen:\n  effect: deny\n  message: "Keys stay"\n',
     );
     await panel.getByRole('button', { name: 'Save as new version' }).click();
