@@ -16,31 +16,30 @@ export interface Declared {
   readonly below: Map<string, Declared>;
 }
 
-const listed = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/));
+type Named = readonly (readonly [ArgumentKind, RegExp])[];
 
-const content = listed(
-  `content text body message oldstring newstring pattern regex query prompt description code patch diff html data
-   oldstr newstr oldtext newtext filetext inserttext`,
-);
-const paths = listed(
-  `path paths file files filepath filepaths filename filenames directory directories dir dirs folder folders target targets
-   destination destinations dest source sources src dst workspace`,
-);
-const folders = listed('cwd workdir workingdir workingdirectory');
-const urls = listed(
-  'url urls uri uris href hrefs link links endpoint endpoints host hosts hostname hostnames domain domains',
-);
-const commands = listed('command commands cmd cmds script scripts shell commandline argv');
+/** Whole names, as `readName` joins them. */
+const wholes: Named = [
+  [
+    'content',
+    /^(?:content|(?:old|new|file|insert)?text|body|message|(?:old|new)str(?:ing)?|pattern|regex|query|prompt|description|code|patch|diff|html|data)$/,
+  ],
+  [
+    'path',
+    /^(?:(?:path|file(?:path|name)?|dir|folder|target|destination|source)s?|director(?:y|ies)|dest|src|dst|workspace)$/,
+  ],
+  ['cwd', /^(?:cwd|workdir|workingdir(?:ectory)?)$/],
+  ['url', /^(?:ur[li]|href|link|endpoint|host(?:name)?|domain)s?$/],
+  ['command', /^(?:(?:command|cmd|script)s?|shell|commandline|argv)$/],
+];
 /** Last words of longer names: `output_path`, `baseUrl`, `test_command`. */
-const lastWords: { readonly [word: string]: ArgumentKind } = Object.fromEntries([
-  ...'path paths file files filename filenames filepath dir dirs directory folder folders'
-    .split(' ')
-    .map((word) => [word, 'path'] as const),
-  ...'url urls uri uris href endpoint host hostname domain domains'
-    .split(' ')
-    .map((word) => [word, 'url'] as const),
-  ...'command commands cmd script'.split(' ').map((word) => [word, 'command'] as const),
-]);
+const lastWords: Named = [
+  ['path', /^(?:(?:path|file(?:name)?|dir|folder)s?|filepath|directory)$/],
+  ['url', /^(?:(?:ur[li]|domain)s?|href|endpoint|host(?:name)?)$/],
+  ['command', /^(?:commands?|cmd|script)$/],
+];
+const kindIn = (kinds: Named, name: string): ArgumentKind | null =>
+  kinds.find(([, names]) => names.test(name))?.[0] ?? null;
 
 const maxCachedNames = 2_000;
 const cache = new Map<string, ArgumentKind | null>();
@@ -58,15 +57,9 @@ export function kindOfName(name: string): ArgumentKind | null {
 }
 
 function readName(name: string): ArgumentKind | null {
-  const joined = name.replace(/[_\-. ]/g, '').toLowerCase();
-  if (content.has(joined)) return 'content';
-  if (paths.has(joined)) return 'path';
-  if (folders.has(joined)) return 'cwd';
-  if (urls.has(joined)) return 'url';
-  if (commands.has(joined)) return 'command';
   const words = name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/);
   const last = words.length > 1 ? (words.at(-1) ?? '').toLowerCase() : '';
-  return Object.hasOwn(lastWords, last) ? (lastWords[last] ?? null) : null;
+  return kindIn(wholes, name.replace(/[_\-. ]/g, '').toLowerCase()) ?? kindIn(lastWords, last);
 }
 
 /** The declarations for each tool, read once. An exact name wins over globs, later ones over earlier ones. */
