@@ -31,10 +31,13 @@ function binaryOf(major) {
 
 /** The edge, and the hub's main job played against its process, on Node's own HTTP server. */
 const edge = ['--config', 'vitest.node-http.config.ts', 'test/adapters/uws', 'test/e2e/main-job.test.ts'];
-/** Left out: the package as it is packed, and long searches of the engine, which is plain language on any version. */
+/**
+ * Left out: the package as it is packed, and long searches of the engine and of redaction, which are plain language on
+ * any version.
+ */
 const leftOut = [
   'package/**',
-  'rules/redact-forms.test.ts',
+  'rules/redact{,-apart,-forms}.test.ts',
   'rules/evaluate/differential.test.ts',
   'rules/sandbox/{reference,shell}.test.ts',
 ].flatMap((files) => ['--exclude', `packages/agent/test/${files}`]);

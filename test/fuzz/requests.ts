@@ -67,7 +67,7 @@ export function chooseOperation({ random }: Writer, tag: string | null): Operati
   return open[0] as Operation;
 }
 
-/** Nouns that requests of all kinds may be heaped on: those that need no password hash. */
+/** Tags of routes that requests of all kinds may be heaped on: those that need no password hash. */
 export const heaped: readonly string[] = [...new Set(plainOperations.map(({ route }) => route.tag))].filter(
   (tag) => !['setup', 'auth', 'operator', 'health', 'stats'].includes(tag),
 );
