@@ -321,9 +321,18 @@ describe('what is done', { timeout: 30_000 }, () => {
     const button = place.getByRole('button', { name: act.press, exact: typeof act.press === 'string' });
     const alert = place.getByRole('alert');
     /** Presses, and looks whether it says so, with what was typed still there. */
-    const pressed = async (...says: readonly (string | RegExp)[]): Promise<void> => {
-      // By key: a list of the editor may lie over it.
-      await button.press('Enter');
+    const pressed = async (...says: readonly [string | RegExp, ...(string | RegExp)[]]): Promise<void> => {
+      // A dialog that still reads what it needs takes no press: it is pressed again then.
+      const answered = async (): Promise<boolean> => {
+        // By key: a list of the editor may lie over it.
+        if (await button.isEnabled()) await button.press('Enter');
+        const said = alert.getByText(says[0]).first().waitFor({ timeout: 3_000 });
+        return said.then(
+          () => true,
+          () => false,
+        );
+      };
+      await expect.poll(answered).toBe(true);
       for (const text of says) await alert.getByText(text).first().waitFor();
       for (const [label, value] of fields) {
         const field = place.getByLabel(label, { exact: true });
