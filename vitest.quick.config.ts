@@ -9,6 +9,7 @@ export default mergeConfig(
     test: {
       exclude: [
         // Suites that start real processes; one of them stays, which goes through the whole life of a hub.
+        'test/bench/{base,guard,loader,streams,suite}.test.ts',
         'test/e2e/!(main-job).test.ts',
         'test/e2e/library/**',
         'test/demo/**',
@@ -28,11 +29,13 @@ export default mergeConfig(
         'test/actors/roster.test.ts',
         'test/adapters/node/archive.test.ts',
         'test/adapters/redis/entry.test.ts',
-        'test/adapters/sqlite/{calls,gather,long-lists}.test.ts',
+        'test/adapters/sqlite/{calls,gather,long-lists,summaries}.test.ts',
         'test/fuzz/**',
-        'test/handlers/{evaluate,replay}.test.ts',
+        'test/handlers/{body-costs,evaluate,replay}.test.ts',
+        'packages/agent/test/fuzz/**',
         'packages/agent/test/pins.test.ts',
         'packages/agent/test/rules/{redact,yaml}.test.ts',
+        'packages/agent/test/rules/redact/**',
         'packages/agent/test/rules/evaluate/{differential,live}.test.ts',
         'packages/agent/test/rules/regex/regex.test.ts',
       ],

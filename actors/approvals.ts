@@ -78,8 +78,8 @@ export async function request(
   if (pending.waiting.size >= maxPending && !pending.waiting.has(approval.id)) {
     throw new HubError(
       'quota_exceeded',
-      `${maxPending} approvals are pending in '${pending.env}', which is as many as may be. Decide some, or ask ` +
-        'again when some have timed out.',
+      `'${pending.env}' has ${maxPending} pending approvals, which is the limit. Decide some, or try ` +
+        'again after some have expired.',
     );
   }
   const note = requestNote(approval, keyId);

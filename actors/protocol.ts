@@ -363,7 +363,8 @@ export type TenantMessages = {
    * (`followed` is false).
    */
   rotateSigningKey: {
-    body: { readonly newKeyId: string; readonly compromised?: boolean };
+    /** `actor`: who rotates, for the audit chain; absent from a node of an earlier version. */
+    body: { readonly newKeyId: string; readonly compromised?: boolean; readonly actor?: AuditActor };
     reply: {
       readonly publicKey: string;
       readonly rotatedAt: number;

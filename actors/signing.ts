@@ -1,6 +1,6 @@
 // Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs.
 import { attestationText, successionText } from '../src/domain/attestation.ts';
-import type { AuditActor } from '../src/domain/audit.ts';
+import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import { type Deployment, nextSequence } from '../src/domain/deployment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { KeySuccession, SigningKey } from '../src/domain/tenant.ts';
@@ -12,7 +12,7 @@ import type { ActorPorts } from './ports.ts';
 const tries = 5;
 
 const busy = () =>
-  new HubError('unavailable', 'The signing key is being changed. Try again shortly.', { retryAfter: 1 });
+  new HubError('unavailable', 'The signing key is being rotated. Try again shortly.', { retryAfter: 1 });
 
 async function yamlOf({ store }: ActorPorts, tenantId: string, name: string, version: number) {
   const yaml = await store.bundles.yaml(tenantId, name, version);
@@ -47,10 +47,7 @@ export async function signAndDeploy(
   for (let i = 0; i < tries; i++) {
     const key = await store.signing.active(tenantId);
     if (!key) {
-      throw new HubError(
-        'unprocessable',
-        'There is no active signing key. Rotate the signing key to make one.',
-      );
+      throw new HubError('unprocessable', 'No signing key is active. Rotate the signing key to create one.');
     }
     const last = await store.deployments.lastSequence(tenantId, env, bundleName);
     const seed = secrets.unseal('signing-key', key.sealedSeed);
@@ -106,6 +103,25 @@ function succeed({ secrets }: ActorPorts, old: SigningKey, next: SigningKey): Ke
   return { ...stated, signature: secrets.sign(seed, bytesOf(successionText(next.tenantId, stated))) };
 }
 
+/** The entry of a new signing key. Its id is the key's: a repeat is recorded once. */
+const rotationNote = (
+  { id, tenantId, publicKey, createdAt }: SigningKey,
+  previousKey: string | null,
+  compromised: boolean,
+  actor: AuditActor = { type: 'system', id: 'signing', display: 'system:signing' },
+): AuditNote => ({
+  id,
+  tenantId,
+  at: createdAt,
+  actor,
+  action: 'signing_key.rotated',
+  subject: { id, name: null },
+  summary: compromised ? 'The signing key was replaced as compromised.' : 'The signing key was rotated.',
+  details: { public_key: publicKey, previous_key: previousKey, compromised },
+  agentId: null,
+  sessionId: null,
+});
+
 /**
  * Makes a new pair the active one under `newKeyId` and puts its signatures on every current deployment, in one step.
  * Safe to repeat: an id that is active already answers as it did.
@@ -114,7 +130,11 @@ function succeed({ secrets }: ActorPorts, old: SigningKey, next: SigningKey): Ke
 export async function rotateKey(
   ports: ActorPorts,
   tenantId: string,
-  { newKeyId, compromised }: { readonly newKeyId: string; readonly compromised: boolean },
+  {
+    newKeyId,
+    compromised,
+    actor,
+  }: { readonly newKeyId: string; readonly compromised: boolean; readonly actor: AuditActor | undefined },
   now: number,
 ): Promise<{ readonly key: SigningKey; readonly current: readonly Deployment[] }> {
   const { store, secrets } = ports;
@@ -126,7 +146,7 @@ export async function rotateKey(
     const sealedSeed = secrets.seal('signing-key', seed);
     const key = { id: newKeyId, tenantId, publicKey, sealedSeed, active: true, createdAt: now };
     if (!active) {
-      await store.signing.add(key);
+      await store.noting({ note: rotationNote(key, null, compromised, actor) }).signing.add(key);
       continue;
     }
     const made = new Map<string, string>();
@@ -140,8 +160,9 @@ export async function rotateKey(
       signatures.push({ deploymentId: deployment.id, signature, attestation });
     }
     const succession = compromised ? null : succeed(ports, active, key);
-    if ((await store.signing.rotate(tenantId, active.id, key, signatures, succession)) === 'rotated')
-      return { key, current };
+    const note = rotationNote(key, active.publicKey, compromised, actor);
+    const rotation = store.noting({ note }).signing.rotate(tenantId, active.id, key, signatures, succession);
+    if ((await rotation) === 'rotated') return { key, current };
   }
   throw busy();
 }

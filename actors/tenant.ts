@@ -25,7 +25,7 @@ async function createRule(
   if (before.length >= maxRules && !before.some(({ id }) => id === rule.id)) {
     throw new HubError(
       'unprocessable',
-      `A tenant has at most ${maxRules} assignment rules. Delete one that is not needed any more first.`,
+      `The tenant has ${maxRules} assignment rules, which is the limit. Delete an unused rule first.`,
     );
   }
   if ((await noted.create(rule)) === 'created') return rule;
@@ -96,8 +96,8 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
       };
     },
 
-    async rotateSigningKey({ tenantId }, { newKeyId, compromised = false }, { ports, now }) {
-      const { key, current } = await rotateKey(ports, tenantId, { newKeyId, compromised }, now());
+    async rotateSigningKey({ tenantId }, { newKeyId, compromised = false, actor }, { ports, now }) {
+      const { key, current } = await rotateKey(ports, tenantId, { newKeyId, compromised, actor }, now());
       const envs = new Set(current.map(({ env }) => env));
       return {
         reply: {

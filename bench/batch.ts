@@ -85,8 +85,11 @@ export class ReusableBody {
   readonly #times: readonly number[];
   readonly #agents: readonly number[];
   readonly #sessions: readonly number[];
+  readonly #makeId: () => string;
 
-  constructor(form: BatchForm = 'console') {
+  /** @param makeId makes call ids, 36 ASCII characters each. Default: `randomUUID` */
+  constructor(form: BatchForm = 'console', makeId: () => string = randomUUID) {
+    this.#makeId = makeId;
     const agent = agentName(0);
     const events = makeBatch(agent, Date.UTC(2026, 0, 1));
     this.bytes = Buffer.from(JSON.stringify({ events: events.map((event) => formed(event, form)) }));
@@ -98,7 +101,7 @@ export class ReusableBody {
 
   /** @param session of its agent, in forms that name one */
   refresh(agent: string, now: number, session = sessionName(0)): Buffer {
-    for (const at of this.#ids) this.bytes.write(randomUUID(), at, 'latin1');
+    for (const at of this.#ids) this.bytes.write(this.#makeId(), at, 'latin1');
     for (const at of this.#agents) this.bytes.write(agent, at, 'latin1');
     for (const at of this.#sessions) this.bytes.write(session, at, 'latin1');
     for (const [i, at] of this.#times.entries()) {

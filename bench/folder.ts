@@ -11,7 +11,7 @@ export function benchFolder(settings: { readonly [name: string]: string } = {}) 
     HOST: '127.0.0.1',
     PORT: '0',
     LOG_LEVEL: 'warn',
-    // Compares the two servers: HTTP_SERVER=node node dist/bench/fanout.js
+    // Compares the two servers: HTTP_SERVER=node node dist/bench/hosted.js
     HTTP_SERVER: process.env.HTTP_SERVER ?? 'auto',
     DRAIN_SECONDS: '0',
     ...settings,

@@ -1,5 +1,6 @@
 // The fleet of the demo: four agents, each with a guard of its own over the hub's URL, and the calls they make. No
 // model: their plans are written here.
+import { randomUUID } from 'node:crypto';
 import { DeniedError, Guard } from 'reeve-agent';
 import { bundleName } from './contracts.ts';
 import type { Tool } from './workshop.ts';
@@ -49,6 +50,8 @@ export const plans: readonly Planned[] = [
 export class Fleet {
   readonly #guards: ReadonlyMap<string, Guard>;
   readonly #tools: { readonly [name: string]: Tool };
+  /** The demo is one conversation of each agent: limits and runs count by it. */
+  readonly #sessionId = randomUUID();
 
   private constructor(guards: ReadonlyMap<string, Guard>, tools: { readonly [name: string]: Tool }) {
     this.#guards = guards;
@@ -87,6 +90,7 @@ export class Fleet {
     let fired: string | null = null;
     try {
       const result = await guard.run(tool, args, run, {
+        sessionId: this.#sessionId,
         signal,
         onWarning: ([warning]) => {
           fired = warning?.contract ?? null;

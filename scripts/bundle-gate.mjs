@@ -1,7 +1,9 @@
 // Puts what `reeve-agent gate` needs for a verdict into one file, in place of the compiled module: loading a hundred
 // small files takes longer than the verdict. Contracts are kept in the form that they have after reading, so the YAML
-// reader is left out; what a gate does beside its verdict stays in files of its own. Usage: node bundle-gate.mjs
-// FOLDER, with the compiled ES modules of the agent library.
+// reader is left out; what a gate does beside its verdict stays in files of its own. Modules of the program that nobody
+// loads any more go, and so do its declarations, which nobody can import. Usage: node bundle-gate.mjs FOLDER, with the
+// compiled ES modules of the agent library.
+import { readdirSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 
@@ -13,8 +15,7 @@ await build({
   outfile: entry,
   allowOverwrite: true,
   bundle: true,
-  minifySyntax: true,
-  minifyWhitespace: true,
+  minify: true,
   platform: 'node',
   format: 'esm',
   target: 'node20.19',
@@ -41,3 +42,19 @@ await build({
     },
   ],
 });
+
+const { metafile } = await build({
+  entryPoints: [join(folder, 'cli/main.js')],
+  bundle: true,
+  write: false,
+  metafile: true,
+  outdir: folder,
+  platform: 'node',
+  format: 'esm',
+  packages: 'external',
+});
+const loaded = new Set(Object.keys(metafile.inputs).map((path) => resolve(path)));
+for (const file of readdirSync(join(folder, 'cli'), { recursive: true, withFileTypes: true })) {
+  const path = resolve(file.parentPath, file.name);
+  if (file.isFile() && !loaded.has(path)) rmSync(path);
+}

@@ -1,5 +1,6 @@
-// Runs, on the other versions of Node, the agent library's tests and those of the edge on Node's own HTTP server, which
-// the hub uses where the native one does not load; and the latter on this version too: node test-nodes.mjs [MAJOR...]
+// Runs, on the other versions of Node, the tests of the agent library that depend on Node, and on one of them those of
+// the edge on Node's own HTTP server, which the hub uses where the native one does not load; the latter on this version
+// too: node test-nodes.mjs [--all] [MAJOR...]. `--all` runs the whole library and the edge on each version.
 // Their binaries come from the npm package `node` and are kept in node_modules/.cache. A version that cannot be had is
 // said and left out.
 import { execFileSync, spawn } from 'node:child_process';
@@ -8,8 +9,9 @@ import { join } from 'node:path';
 
 const promised = ['20', '22', '24'];
 const own = process.versions.node.split('.')[0];
-const asked = process.argv.slice(2);
-const majors = asked.length > 0 ? asked : promised.filter((major) => major !== own);
+const isWhole = process.argv.includes('--all');
+const chosen = process.argv.slice(2).filter((argument) => argument !== '--all');
+const majors = chosen.length > 0 ? chosen : promised.filter((major) => major !== own);
 
 /** The path of the binary; null when it cannot be had. */
 function binaryOf(major) {
@@ -37,22 +39,42 @@ const edge = ['--config', 'vitest.node-http.config.ts', 'test/adapters/uws', 'te
  */
 const leftOut = [
   'package/**',
-  'rules/redact{,-apart,-forms}.test.ts',
+  'rules/redact{.test.ts,/**}',
   'rules/evaluate/differential.test.ts',
   'rules/sandbox/{reference,shell}.test.ts',
 ].flatMap((files) => ['--exclude', `packages/agent/test/${files}`]);
-const library = ['packages/agent/test', ...leftOut];
+/** What calls Node: requests, sockets, processes, files, keys, and the packages that others bring. */
+const dependsOnNode = [
+  'body',
+  'cli',
+  'connect',
+  'gate/gate',
+  'hub',
+  'integrations',
+  'mcp/real',
+  'mcp/session',
+  'pins',
+  'real/mcp',
+  'real/telemetry',
+  'sinks',
+  'stream',
+  'websocket',
+].map((name) => `packages/agent/test/${name}.test.ts`);
+const library = isWhole ? ['packages/agent/test', ...leftOut] : dependsOnNode;
 
 const suites = [];
-if (asked.length === 0) {
+if (chosen.length === 0) {
   const more = ['test/e2e/bounds-http.test.ts', 'test/e2e/frames.test.ts'];
   const title = `The edge on the HTTP server of Node ${own}:`;
   suites.push({ title, binary: process.execPath, suite: [...edge, ...more] });
 }
-for (const major of majors) {
-  const binary = binaryOf(major);
-  if (binary === null) continue;
-  suites.push({ title: `The edge on the HTTP server of Node ${major}:`, binary, suite: edge });
+const binaries = majors
+  .map((major) => ({ major, binary: binaryOf(major) }))
+  .filter(({ binary }) => binary !== null);
+for (const [i, { major, binary }] of binaries.entries()) {
+  const isNewest = i === binaries.length - 1;
+  if (isWhole || isNewest)
+    suites.push({ title: `The edge on the HTTP server of Node ${major}:`, binary, suite: edge });
   suites.push({ title: `The library's tests on Node ${major}:`, binary, suite: library });
 }
 

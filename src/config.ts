@@ -3,6 +3,13 @@
 import { isIP } from 'node:net';
 import type { Settings } from './app/ports.ts';
 import { aiPricesOf, isHttpUrl } from './bootstrap/ai-prices.ts';
+import {
+  type Environment,
+  misspelledSettings,
+  readSwitch,
+  switchWords,
+  withSecretFiles,
+} from './bootstrap/environment.ts';
 import { readOidc } from './bootstrap/oidc-settings.ts';
 import { settings } from './bootstrap/settings.ts';
 import type { AiPrices, AiProvider } from './domain/ai.ts';
@@ -41,6 +48,8 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   /** The base address of each provider of AI assistance. */
   readonly aiAddresses: { readonly [P in AiProvider]: string };
   readonly logLevel: LogLevel;
+  /** A sentence for each variable that is probably a misspelled setting. */
+  readonly warnings: readonly string[];
   readonly drainSeconds: number;
   /** Bytes that ingest leaves free on the disk of the embedded store; null for a part of it, 0 for none. */
   readonly diskReserveBytes: number | null;
@@ -89,6 +98,10 @@ function isOrigin(text: string): boolean {
   }
 }
 
+/** True for the address of a host's root, without credentials, query and fragment. */
+const isRoot = ({ pathname, username, password, search, hash }: URL): boolean =>
+  pathname === '/' && username + password + search + hash === '';
+
 /** `host:port`, an IPv6 address in brackets; written as URLs write it. */
 function isTarget(text: string): boolean {
   const [, host = '', port = ''] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]{1,253}):(\d{1,5})$/.exec(text) ?? [];
@@ -97,10 +110,6 @@ function isTarget(text: string): boolean {
 
 const httpServers = ['auto', 'native', 'node'] as const;
 export type HttpServerChoice = (typeof httpServers)[number];
-
-interface Environment {
-  readonly [name: string]: string | undefined;
-}
 
 /** Reads a setting: what is set, else its default. */
 function reader(env: Environment): (name: string) => string {
@@ -113,15 +122,16 @@ function reader(env: Environment): (name: string) => string {
 
 /**
  * Reads and checks the settings.
- * @param env usually process.env
+ * @param variables usually process.env
  * @throws ConfigError naming every wrong variable, what it is and what fits
  */
-export function readConfig(env: Environment = process.env): Config {
+export function readConfig(variables: Environment = process.env): Config {
   const problems: string[] = [];
-  const get = reader(env);
-  const fail = (name: string, wanted: string): void => {
-    problems.push(`${name}: ${wanted}`);
+  const fail = (name: string, requirement: string): void => {
+    problems.push(`${name}: ${requirement}`);
   };
+  const env = withSecretFiles(variables, fail);
+  const get = reader(env);
   const int = (name: string, min: number, max: number): number => {
     const value = get(name);
     const number = Number(value);
@@ -132,7 +142,7 @@ export function readConfig(env: Environment = process.env): Config {
   const names = (name: string): string[] => {
     const list = split(get(name));
     if (list.length === 0 || list.length > 16 || list.some((item) => item.length > 100 || /\s/.test(item))) {
-      fail(name, 'must be 1 to 16 names, comma separated, without blanks');
+      fail(name, 'must contain 1 to 16 names, comma separated, without blanks');
     }
     return list;
   };
@@ -142,13 +152,16 @@ export function readConfig(env: Environment = process.env): Config {
   const baseUrl = (given === '' ? `http://localhost:${port}` : given).replace(/\/+$/, '');
   if (given !== '' && (!/^https?:\/\/[^\s/]+/.test(baseUrl) || !URL.canParse(baseUrl)))
     fail('BASE_URL', 'must be an http or https URL');
+  else if (given !== '' && !isRoot(new URL(baseUrl)))
+    fail('BASE_URL', 'must have no path, query or credentials, because the hub serves at the root of a host');
 
   const secret = get('SECRET_KEY');
   if (secret !== '' && secret.length < 32) fail('SECRET_KEY', 'must have 32 characters or more');
 
   const email = get('ADMIN_EMAIL');
   const password = env.ADMIN_PASSWORD ?? '';
-  if ((email === '') !== (password === '')) fail('ADMIN_EMAIL, ADMIN_PASSWORD', 'set both or neither');
+  if ((email === '') !== (password === ''))
+    fail('ADMIN_EMAIL, ADMIN_PASSWORD', 'must both be set, or neither');
   if (email !== '' && !/^[^\s@]+@[^\s@]+$/.test(email)) fail('ADMIN_EMAIL', 'must be an e-mail address');
   if (password !== '' && (password.length < 12 || password.length > 1024)) {
     fail('ADMIN_PASSWORD', 'must have 12 to 1024 characters');
@@ -158,9 +171,6 @@ export function readConfig(env: Environment = process.env): Config {
   if (setupToken !== '' && setupToken.length < 16) fail('SETUP_TOKEN', 'must have 16 characters or more');
   const operator = get('OPERATOR_TOKEN');
   if (operator !== '' && operator.length < 32) fail('OPERATOR_TOKEN', 'must have 32 characters or more');
-
-  const operatorTokens = get('OPERATOR_TOKENS').toLowerCase();
-  if (!['on', 'off'].includes(operatorTokens)) fail('OPERATOR_TOKENS', 'must be on or off');
 
   const cors = split(get('CORS_ORIGINS'));
   for (const origin of cors) {
@@ -179,12 +189,12 @@ export function readConfig(env: Environment = process.env): Config {
   const outboundAllow = split(get('OUTBOUND_ALLOW')).map((target) => target.toLowerCase());
   for (const target of outboundAllow) {
     if (!isTarget(target))
-      fail('OUTBOUND_ALLOW', `'${target}' is no host:port such as models.internal:11434`);
+      fail('OUTBOUND_ALLOW', `'${target}' is not a host:port such as models.internal:11434`);
   }
   const flag = (name: string): boolean => {
-    const value = get(name).toLowerCase();
-    if (!['true', 'false', '1', '0'].includes(value)) fail(name, 'must be true or false');
-    return value === 'true' || value === '1';
+    const value = readSwitch(get(name));
+    if (value === null) fail(name, switchWords);
+    return value === true;
   };
   const httpServer = httpServers.find((name) => name === get('HTTP_SERVER').toLowerCase());
   if (!httpServer) fail('HTTP_SERVER', `must be one of ${httpServers.join(', ')}`);
@@ -195,9 +205,13 @@ export function readConfig(env: Environment = process.env): Config {
   const mongoUrl = get('MONGODB_URL');
   const redisUrl = get('REDIS_URL');
   if ((mongoUrl === '') !== (redisUrl === ''))
-    fail('MONGODB_URL, REDIS_URL', 'set both (a cluster) or neither (embedded)');
+    fail('MONGODB_URL, REDIS_URL', 'must both be set (a cluster), or neither (embedded)');
+  if (mongoUrl !== '' && !/^mongodb(\+srv)?:\/\/./.test(mongoUrl))
+    fail('MONGODB_URL', 'must begin with mongodb:// or mongodb+srv://');
+  if (redisUrl !== '' && (!/^rediss?:\/\/./.test(redisUrl) || !URL.canParse(redisUrl)))
+    fail('REDIS_URL', 'must be a URL that begins with redis:// or, with TLS, rediss://');
   if (mongoUrl !== '' && secret === '')
-    fail('SECRET_KEY', 'must be set in a cluster: every node needs the same one');
+    fail('SECRET_KEY', 'must be set in a cluster, to the same value on every node');
 
   const clusterName = get('CLUSTER_NAME');
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(clusterName))
@@ -248,7 +262,7 @@ export function readConfig(env: Environment = process.env): Config {
     admin: email === '' ? null : { email: email.toLowerCase(), password },
     setupToken: setupToken || null,
     operatorToken: operator || null,
-    operatorTokens: operatorTokens === 'on',
+    operatorTokens: flag('OPERATOR_TOKENS'),
     oidc: readOidc(get, fail, baseUrl),
     sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * hourMs,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
@@ -278,6 +292,7 @@ export function readConfig(env: Environment = process.env): Config {
     },
     aiPrices,
     logLevel: level ?? 'info',
+    warnings: misspelledSettings(variables),
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     diskReserveBytes: reserve === '' ? null : Number(reserve),
     cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl, name: clusterName },
@@ -311,7 +326,10 @@ export interface FolderSettings {
   readonly isCluster: boolean;
 }
 
-export function readFolderSettings(env: Environment = process.env): FolderSettings {
+export function readFolderSettings(variables: Environment = process.env): FolderSettings {
+  const problems: string[] = [];
+  const env = withSecretFiles(variables, (name, requirement) => problems.push(`${name}: ${requirement}`));
+  if (problems.length > 0) throw new ConfigError(problems);
   const get = reader(env);
   return {
     dataDir: get('DATA_DIR'),

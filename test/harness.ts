@@ -38,6 +38,7 @@ import { checkOwnEnvironment } from '../src/http/validate.ts';
 import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
+import type { Jobs } from '../src/ports/jobs.ts';
 import type { LoginLink } from '../src/ports/login-links.ts';
 import type { Replayer } from '../src/ports/replayer.ts';
 import { ManualClock } from './clock.ts';
@@ -74,6 +75,7 @@ export interface TestHub {
   /** The same hub where some of its parts behave otherwise. */
   changed(parts: Partial<AppPorts>): Hub & AppPorts;
   readonly broadcast: Broadcast;
+  readonly jobs: Jobs;
   readonly clock: ManualClock;
   /** Sign-in links that can be taken, by the hash of their token. */
   readonly loginLinks: Map<string, LoginLink>;
@@ -303,6 +305,7 @@ export async function makeHub(
     hub,
     changed: changedHub,
     broadcast,
+    jobs,
     clock,
     frames,
     controls,

@@ -61,7 +61,7 @@ export const rebuildMessage = '@rebuild';
 class Unhandled extends HubError {}
 
 export const moved = (): Unhandled =>
-  new Unhandled('unavailable', 'Moved to another node. Try again shortly.', { retryAfter: 1 });
+  new Unhandled('unavailable', 'The state moved to another node. Try again shortly.', { retryAfter: 1 });
 
 const takenOver = () =>
   new HubError('unavailable', 'Another node has taken over. Try again shortly.', { retryAfter: 1 });
@@ -149,7 +149,7 @@ export class Activation<Ports> implements TimerSink {
 
   #handle(envelope: Envelope): Promise<void> | undefined {
     if (envelope.ask?.abandoned) {
-      envelope.ask.reject(new HubError('unavailable', 'Nobody waits for the answer any more.'));
+      envelope.ask.reject(new HubError('unavailable', 'The caller no longer waits for the answer.'));
       return undefined;
     }
     if (!this.#runtime.mayAct(this.key)) {
@@ -179,8 +179,8 @@ export class Activation<Ports> implements TimerSink {
 
   /** It could not be woken: what waits is refused, the next message tries again. */
   #asleep(envelope: Envelope, error: unknown): void {
-    this.#report(error, envelope.type, 'an actor could not be activated');
-    const reason = new HubError('unavailable', 'Not available right now. Try again shortly.', {
+    this.#report(error, envelope.type, 'cannot activate an actor');
+    const reason = new HubError('unavailable', 'The hub cannot load this state now. Try again shortly.', {
       retryAfter: 1,
     });
     this.#refuse(envelope, reason);
@@ -235,7 +235,7 @@ export class Activation<Ports> implements TimerSink {
       this.#stillOurs();
       if (leaves(effects)) await this.#emit(effects);
     } catch (error) {
-      this.#report(error, alarm.name, 'an actor failed at a timer');
+      this.#report(error, alarm.name, 'the timer of an actor failed');
       if (leavesDoubt(toHubError(error))) this.#forget();
     }
   }
@@ -291,8 +291,12 @@ export class Activation<Ports> implements TimerSink {
     try {
       await this.#runtime.emit(effects);
     } catch (error) {
-      this.#report(error, 'effects', 'effects of an actor could not leave');
-      throw new HubError('unavailable', 'Stored, but not announced. Try again shortly.', { retryAfter: 1 });
+      this.#report(error, 'effects', 'cannot send the effects of an actor');
+      throw new HubError(
+        'unavailable',
+        'The change is stored but not announced. Repeat the request shortly.',
+        { retryAfter: 1 },
+      );
     }
   }
 
@@ -312,7 +316,7 @@ export class Activation<Ports> implements TimerSink {
     if (reason instanceof Unhandled && !ask?.kept) {
       this.#runtime.forward({ kind: this.#kind.kind, key: this.key, type, body }, ask);
     } else if (ask) ask.reject(reason);
-    else this.#report(reason, envelope.type, 'a message to an actor was lost');
+    else this.#report(reason, envelope.type, 'lost a message to an actor');
   }
 
   #report(err: unknown, type: string, message: string): void {

@@ -82,7 +82,11 @@ export class Asks {
         }
         waiting.abandoned = true;
         waiting.reject(
-          new HubError('unavailable', 'No answer in time. Try again shortly.', { retryAfter: 1 }),
+          new HubError(
+            'unavailable',
+            'The hub got no answer from the owner of this state in time. Try again shortly.',
+            { retryAfter: 1 },
+          ),
         );
       }
     });

@@ -57,12 +57,12 @@ export function startSweep(options: SweepOptions): Sweep {
           if (warned) return;
           warned = true;
           const { kind, key: actor, type } = message;
-          log.warn({ err, kind, actor, type }, 'due messages are told again');
+          log.warn({ err, kind, actor, type }, 'cannot deliver due messages; retrying');
         });
       }
       options.turned?.();
     } catch (err) {
-      log.error({ err }, 'the sweep over deadlines failed');
+      log.error({ err }, 'the deadline sweep failed');
     }
   };
 

@@ -1,5 +1,5 @@
 // What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product: announcements are handed
-// on unread. The seven promises of the runtime stand in ARCHITECTURE.md; `system.ts` keeps them in one process,
+// on unread. docs/promises.md lists the promises of the runtime; `system.ts` keeps them in one process,
 // `remote.ts` between nodes.
 import type { Awaitable } from '../../src/concurrency/awaitable.ts';
 import type { Announcement } from '../../src/domain/announcement.ts';

@@ -71,7 +71,7 @@ export function createInbox(options: InboxOptions): Inbox {
     bus
       .acknowledge(delivery, back)
       .catch((err: unknown) => {
-        log.debug({ err, shard: delivery.shard }, 'an envelope could not be acknowledged: it comes again');
+        log.debug({ err, shard: delivery.shard }, 'cannot acknowledge an envelope; it is delivered again');
       })
       .finally(() => {
         shard?.atWork.delete(delivery.position);

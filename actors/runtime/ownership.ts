@@ -66,7 +66,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
   function drop(shards: readonly number[], why: string): void {
     if (shards.length === 0) return;
     for (const shard of shards) held.delete(shard);
-    log.warn({ shards: shards.length, why }, 'shards were lost');
+    log.warn({ shards: shards.length, why }, 'lost shards');
     options.dropped(shards);
     options.cleared(shards).catch(() => {});
   }
@@ -75,7 +75,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
   function lapse(): void {
     drop(
       [...held].filter(([, lease]) => !valid(lease)).map(([shard]) => shard),
-      'the leases ended',
+      'the leases expired',
     );
   }
 
@@ -90,7 +90,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
       if (lease) held.set(shard, lease);
       else lost.push(shard);
     }
-    drop(lost, 'another node has them');
+    drop(lost, 'another node owns them');
   }
 
   async function giveBack(shards: readonly number[]): Promise<void> {
@@ -135,13 +135,17 @@ export function startOwnership(options: OwnershipOptions): Ownership {
       const nodes = Math.max(1, members.length);
       const share = Math.ceil(count / nodes);
       if (held.size > share) {
-        await giveBack([...held.keys()].slice(share));
+        const surplus = [...held.keys()].slice(share);
+        await giveBack(surplus);
+        log.info({ shards: surplus.length, owned: held.size, nodes }, 'handed over shards');
         members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
       } else if (held.size < share) {
         const before = held.size;
         await takeUpTo(share);
+        const taken = held.size - before;
+        if (taken > 0) log.info({ shards: taken, owned: held.size, nodes }, 'took over shards');
         // The others see at once what is taken.
-        if (held.size > before) {
+        if (taken > 0) {
           members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
         }
       }
@@ -149,7 +153,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
       options.turned?.();
     } catch (err) {
       next = Math.min(soonMs, renewMs);
-      log.debug({ err }, 'leases could not be renewed');
+      log.debug({ err }, 'cannot renew leases');
     }
     if (!stopped) timer = clock.after(next, () => void turn());
   }
@@ -183,7 +187,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
         await giveBack([...held.keys()]);
         await membership.leave();
       } catch (err) {
-        log.warn({ err }, 'leases could not be given back: they end by themselves');
+        log.warn({ err }, 'cannot release leases; they expire by themselves');
       }
     },
   };

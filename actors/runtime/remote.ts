@@ -1,6 +1,6 @@
 // The actors of a cluster: finds whose key it is, sends envelopes to the owner and waits for replies; keeps what this
 // node owns with `system.ts`. Promises of order, of one handling at a time, and of what a lost owner may still do:
-// ARCHITECTURE.md.
+// docs/promises.md.
 import { HubError } from '../../src/domain/error.ts';
 import { shardOf } from '../../src/domain/ids.ts';
 import { upTo } from '../../src/ports/clock.ts';
@@ -66,7 +66,7 @@ interface Sent {
 }
 
 const gone = () =>
-  new HubError('unavailable', 'The owner of this state cannot be reached. Try again shortly.', {
+  new HubError('unavailable', 'The hub cannot reach the node that owns this state. Try again shortly.', {
     retryAfter: 1,
   });
 
@@ -89,7 +89,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
     epochOf: (key) => ownership?.epochOf(shardOfKey(key)) ?? 0,
     mayAct: (key) => owns(shardOfKey(key)),
     lost: (kind, key) => {
-      log.warn({ kind, actor: key }, 'a handler ended after its shard was lost');
+      log.warn({ kind, actor: key }, 'a handler ended after its node lost the shard');
       byPost({ kind, key, type: rebuildMessage, body: null }, false).catch(() => {});
     },
     forward(message, ask) {
@@ -102,7 +102,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
       }
       byPost(message, false).catch((err: unknown) => {
         const { kind, key: actor, type } = message;
-        log.error({ err, kind, actor, type }, 'a message to an actor was lost');
+        log.error({ err, kind, actor, type }, 'lost a message to an actor');
       });
     },
   });

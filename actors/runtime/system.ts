@@ -121,7 +121,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     if (!stopped && enqueue(tell)) return;
     if (stopped || tries >= retries || retrying >= retriesAtOnce) {
       const why = stopped ? 'shut down' : 'mailbox full';
-      log.error({ kind: tell.kind, actor: tell.key, type: tell.type, why }, 'a message to an actor was lost');
+      log.error({ kind: tell.kind, actor: tell.key, type: tell.type, why }, 'lost a message to an actor');
       return;
     }
     retrying++;
@@ -135,7 +135,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   const noting = new Set<Promise<unknown>>();
   const note = (writing: Promise<unknown>): void => {
     const noted = writing
-      .catch((err: unknown) => log.warn({ err }, 'that effects have left could not be written down'))
+      .catch((err: unknown) => log.warn({ err }, 'cannot record that effects were sent'))
       .finally(() => noting.delete(noted));
     noting.add(noted);
   };
@@ -150,17 +150,14 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     // All are handed over before the first is awaited, so that their order is kept.
     const carried = tells.map((tell) =>
       carry(tell).catch((err: unknown) => {
-        log.error(
-          { err, kind: tell.kind, actor: tell.key, type: tell.type },
-          'a message to an actor was lost',
-        );
+        log.error({ err, kind: tell.kind, actor: tell.key, type: tell.type }, 'lost a message to an actor');
         if (options.carry) failures.push(err);
       }),
     );
     await Promise.all(carried);
     for (const job of effects.jobs ?? []) {
       await leave(async () => {
-        if (!jobs) throw new HubError('internal', 'No job queue is set up.');
+        if (!jobs) throw new HubError('internal', 'No job queue is configured.');
         await jobs.add(job);
       });
     }

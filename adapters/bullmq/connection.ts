@@ -1,18 +1,20 @@
 // Connections to Redis for BullMQ, which takes clients and makes none here. A connection comes back by itself; its
 // errors name no address.
 import { createClient } from 'redis';
+import type { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
+import { connectFailure, connectionLoss } from '../../src/domain/connect-failure.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
 
 export type RedisClient = ReturnType<typeof connectionTo>;
 
 export interface ConnectionOptions {
   readonly url: string;
   readonly clock: Clock;
-  readonly log: Log;
   readonly name: string;
+  /** All connections of the process to this server. */
+  readonly group: ConnectionGroup;
   /**
    * True for what workers say: it is sent when Redis is back. False for callers, who must hear at once that it is away.
    */
@@ -25,11 +27,12 @@ const silentMs = 15_000;
 const longestPauseMs = 1000;
 
 export const unavailable = (): HubError =>
-  new HubError('unavailable', 'The job queue cannot be reached. Try again in a moment.', { retryAfter: 2 });
+  new HubError('unavailable', 'The hub cannot reach the job queue. Try again in a moment.', {
+    retryAfter: 2,
+  });
 
-/** A client that is not connected yet. */
-export function connectionTo({ url, clock, log, name, patient }: ConnectionOptions) {
-  let away = false;
+/** A client that is not connected yet. It, and those that BullMQ makes of it, are members of the group. */
+export function connectionTo({ url, clock, name, patient, group }: ConnectionOptions) {
   const client = createClient({
     url,
     name: `reeve-${name}`,
@@ -43,13 +46,33 @@ export function connectionTo({ url, clock, log, name, patient }: ConnectionOptio
         Math.min(2 ** Math.min(retries, 10) * 25, longestPauseMs) * (0.75 + clock.random() / 2),
     },
   });
-  client.on('error', (error: Error) => {
-    if (!away) log.warn({ kind: error.name, link: name }, 'redis cannot be reached');
-    away = true;
+  join(client, group);
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = (overrides) => join(duplicate(overrides), group);
+  return client;
+}
+
+interface Member {
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'ready' | 'end', listener: () => void): unknown;
+  sendCommand(args: readonly string[]): Promise<unknown>;
+  readonly isReady: boolean;
+}
+
+function join<T extends Member>(client: T, group: ConnectionGroup): T {
+  // The server closes a connection that quits, and the client connects anew.
+  const leave = group.add(() => {
+    if (client.isReady) client.sendCommand(['QUIT']).catch(() => {});
   });
+  let wasReady = false;
+  client.on('error', (error) => group.down(client, wasReady ? connectionLoss(error) : connectFailure(error)));
   client.on('ready', () => {
-    if (away) log.info({ link: name }, 'redis is back');
-    away = false;
+    wasReady = true;
+    group.up(client);
+  });
+  client.on('end', () => {
+    leave();
+    group.up(client);
   });
   return client;
 }

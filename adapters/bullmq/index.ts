@@ -1,6 +1,7 @@
 // The Jobs port on BullMQ: queues in Redis that every node shares. Done jobs are removed, dead ones kept; BullMQ holds
 // and renews the leases.
 import { Queue } from 'bullmq';
+import { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { checkedJob, keptDeadJobs, sharedJobLeaseMs } from '../../src/domain/job.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -14,6 +15,8 @@ export interface BullJobsOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Of all connections to this server; one of its own that logs nothing, by default. */
+  readonly group?: ConnectionGroup;
   /** What all keys begin with; `reeve` by default. */
   readonly prefix?: string;
   /** How long a run holds its job unless renewed; 10 s by default. */
@@ -39,8 +42,9 @@ async function lookUp(queue: Queue, id: string) {
 export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
   const { url, clock, log, leaseMs = sharedJobLeaseMs } = options;
   const prefix = `${options.prefix ?? 'reeve'}:jobs`;
-  const caller = connectionTo({ url, clock, log, name: 'jobs', patient: false });
-  const patient = connectionTo({ url, clock, log, name: 'job-workers', patient: true });
+  const group = options.group ?? new ConnectionGroup({ down() {}, up() {} });
+  const caller = connectionTo({ url, clock, group, name: 'jobs', patient: false });
+  const patient = connectionTo({ url, clock, group, name: 'job-workers', patient: true });
   const queues = new Map<string, Queue>();
   const workers = new Map<string, QueueWorker>();
   let lastTurn = clock.monotonic();
@@ -88,6 +92,7 @@ export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
   });
 
   async function close(graceMs: number): Promise<void> {
+    group.close();
     pulse.cancel();
     await Promise.all([...workers.values()].map((worker) => worker.close(graceMs)));
     await within(clock, timeoutMs, Promise.all([...queues.values()].map((queue) => queue.close()))).catch(
@@ -115,7 +120,7 @@ export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
       );
     },
     work(queue, handler, { concurrency = 1 } = {}) {
-      if (workers.has(queue)) throw new HubError('internal', `The queue ${queue} is worked already.`);
+      if (workers.has(queue)) throw new HubError('internal', `The queue ${queue} already has a worker.`);
       workers.set(
         queue,
         openWorker({ queue, handler, concurrency, connection: patient, prefix, leaseMs, clock, log }),

@@ -52,7 +52,7 @@ export function openWorker(options: WorkerOptions): QueueWorker {
         await job.moveToDelayed(clock.now(), token);
         throw new DelayedError();
       }
-      log.warn({ ...about, err: error }, 'a job failed and is tried again');
+      log.warn({ ...about, err: error }, 'a job failed; it is retried');
       throw new Error(reasonOf(error));
     } finally {
       running--;
@@ -81,16 +81,12 @@ export function openWorker(options: WorkerOptions): QueueWorker {
       },
     },
   );
-  let away = false;
+  // The connection reports an outage once for all queues.
   worker.on('error', (error) => {
-    if (!away && !closing) log.warn({ kind: error.name, queue }, 'a job worker cannot reach its queue');
-    away = true;
-  });
-  worker.on('active', () => {
-    away = false;
+    if (!closing) log.debug({ kind: error.name, queue }, 'a job worker cannot reach its queue');
   });
   worker.on('lockRenewalFailed', (ids) => {
-    for (const id of ids) worker.cancelJob(id, 'the lease is lost');
+    for (const id of ids) worker.cancelJob(id, 'the node lost its lease');
   });
 
   return {

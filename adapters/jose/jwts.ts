@@ -19,7 +19,11 @@ const leewaySeconds = 60;
 const maxLifeSeconds = 24 * 3600;
 const types: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
-const wrong = (why: string): HubError => new HubError('unauthenticated', `The token is refused: ${why}.`);
+const wrong = (why: string): HubError =>
+  new HubError(
+    'unauthenticated',
+    `The token is not valid: ${why}. Sign in again, or check the identity provider.`,
+  );
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 const base64url = (hex: string): string => Buffer.from(hex, 'hex').toString('base64url');
 /** As documents' signatures name their keys: the first 16 hex digits of SHA-256 over the raw public key. */
@@ -40,12 +44,13 @@ function refusalOf(error: unknown): HubError {
   if (error instanceof errors.JWTExpired) {
     return refused('token_expired', 'The token has expired. Sign in again for a new one.');
   }
-  if (error instanceof errors.JWTClaimValidationFailed) return wrong(`its claim ${error.claim} does not fit`);
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return wrong(`its claim ${error.claim} does not match`);
   if (error instanceof errors.JOSEAlgNotAllowed) return wrong('its algorithm is not allowed');
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
-    return wrong('no key of its issuer fits it');
+    return wrong('no key from its issuer matches');
   }
-  return wrong('it is no valid JSON Web Token of this issuer');
+  return wrong('it is not a JSON Web Token from this issuer');
 }
 
 /** One of ours in `aud`, or in `azp`: some identity providers put the client there and send no audience. */
@@ -77,11 +82,11 @@ async function verify(token: string, keys: JwkSet, { issuer, audiences, now }: E
     throw refusalOf(error);
   }
   const { exp = 0, iat = 0, sub } = claims as { exp?: number; iat?: number; sub?: string };
-  if (type !== undefined && !types.has(type.toLowerCase())) throw wrong('its type is not that of a token');
-  if (!isForUs(claims, audiences)) throw wrong('its claim aud does not fit');
-  if (iat > seconds(now) + leewaySeconds) throw wrong('its claim iat does not fit');
-  if (exp - iat > maxLifeSeconds) throw wrong('it lives longer than 24 hours');
-  if (typeof sub !== 'string' || sub === '' || sub.length > 255) throw wrong('its claim sub does not fit');
+  if (type !== undefined && !types.has(type.toLowerCase())) throw wrong('its typ is not a token type');
+  if (!isForUs(claims, audiences)) throw wrong('its claim aud does not match');
+  if (iat > seconds(now) + leewaySeconds) throw wrong('its claim iat does not match');
+  if (exp - iat > maxLifeSeconds) throw wrong('its lifetime is longer than 24 hours');
+  if (typeof sub !== 'string' || sub === '' || sub.length > 255) throw wrong('its claim sub does not match');
   return claims;
 }
 

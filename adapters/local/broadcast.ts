@@ -101,7 +101,7 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
     try {
       task();
     } catch (err) {
-      log.error({ err }, 'a follower of the broadcast failed');
+      log.error({ err }, 'a subscriber of the broadcast failed');
     }
   };
 

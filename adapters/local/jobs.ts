@@ -82,7 +82,7 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
   }
 
   const taking = singleFlight(
-    () => turn().catch((err: unknown) => log.warn({ err }, 'due jobs wait for the next turn')),
+    () => turn().catch((err: unknown) => log.warn({ err }, 'cannot run due jobs; the next run retries')),
     () => closing !== null,
   );
   const poke = (): void => void taking.ask();
@@ -129,7 +129,7 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
       return table.bury(key, now, reasonOf(error));
     }
     if (signal.aborted) return table.again(key, now, null);
-    log.warn({ ...about, err: error }, 'a job failed and is tried again');
+    log.warn({ ...about, err: error }, 'a job failed; it is retried');
     return table.again(key, now + jobBackoff(job, failures, clock.random()), reasonOf(error));
   }
 
@@ -149,7 +149,7 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
       if (job.runAt <= clock.now() && queues.has(job.queue)) poke();
     },
     work(queue, handler, { concurrency = 1 } = {}) {
-      if (queues.has(queue)) throw new HubError('internal', `The queue ${queue} is worked already.`);
+      if (queues.has(queue)) throw new HubError('internal', `The queue ${queue} already has a worker.`);
       queues.set(queue, { name: queue, handler, concurrency, running: new Set() });
       poke();
     },

@@ -19,12 +19,14 @@ type Answer = { readonly [field: string]: unknown };
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-function textOf({ title, facts, message, args }: Card): string {
+function textOf({ title, facts, message, args, link, decides, tone }: Card): string {
+  const isDecidedElsewhere = tone === 'asking' && decides === null;
   const lines = [
     `<b>${escapeHtml(title)}</b>`,
     ...facts.map(([label, value]) => `<b>${label}:</b> ${escapeHtml(value)}`),
     ...(message === null ? [] : ['', escapeHtml(message)]),
     ...(args === null ? [] : ['', `<pre>${escapeHtml(args)}</pre>`]),
+    ...(isDecidedElsewhere && link !== null ? ['', escapeHtml(link)] : []),
   ];
   return lines.join('\n');
 }

@@ -55,7 +55,7 @@ const [newMessage, updateMessage, onlyForThem] = [4, 7, 64];
 /** The answer to a press of a button: the message as it is from now on, or (null) that this person may not decide. */
 export const communityChatReply = (notice: Notice | null): object =>
   notice === null
-    ? { type: newMessage, data: { content: 'You may not decide here.', flags: onlyForThem } }
+    ? { type: newMessage, data: { content: 'You are not allowed to decide here.', flags: onlyForThem } }
     : { type: updateMessage, data: { embeds: [embedOf(cardOf(notice))], components: [] } };
 
 function read({ id, retry_after: seconds }: Answer, { status }: OutboundHead): AttemptOutcome | null {

@@ -40,12 +40,12 @@ function htmlOf({ title, facts, message, args, link }: Card): string {
   ].join('\n');
 }
 
-/** One line, without anything that could begin another header. */
+/** One line, without anything that could begin another header, and without the symbols that stand for it. */
 function subjectOf({ title, facts }: Card): string {
   const about = facts.slice(0, 2).map(([, value]) => value);
   return [title, ...about]
     .join(': ')
-    .replace(/\p{Cc}+/gu, ' ')
+    .replace(/[\p{Cc}\u2400-\u2421]+/gu, ' ')
     .slice(0, 200);
 }
 

@@ -61,7 +61,9 @@ export function createMessengers(options: MessengerOptions): Messengers {
     },
     register: (config, callbackUrl, signal) => registerChatBot(options, config, callbackUrl, signal),
     reply: (kind, notice) =>
-      kind === 'workspaceChatApp' ? workspaceChatReply(notice) : communityChatReply(notice),
+      kind === 'workspaceChatApp'
+        ? workspaceChatReply(notice, options.actionPrefix)
+        : communityChatReply(notice),
     answer: (answer) => answerChatBot(options, answer),
   };
 }

@@ -24,19 +24,23 @@ const escapeText = (text: string): string =>
 const plain = (text: string) => ({ type: 'plain_text', text, emoji: false });
 
 /** Other people's texts stand in plain_text alone, where no markup is read. */
-function blocksOf(card: Card, actionPrefix: string | null): readonly object[] {
-  const { title, facts, message, args, link, decides } = card;
+function blocksOf(card: Card, actionPrefix: string, hasButtons = true): readonly object[] {
+  const { title, facts, message, args, link, approvalId, decides } = card;
+  const actionId = (action: string): string => `${actionPrefix}_${action}:${approvalId}`;
   const button = (action: 'approve' | 'deny', text: string, style: string) => ({
     type: 'button',
-    action_id: `${actionPrefix}_${action}:${decides}`,
+    action_id: actionId(action),
     text: plain(text),
     style,
   });
   const elements = [
-    ...(decides === null || actionPrefix === null
+    ...(decides === null || !hasButtons
       ? []
       : [button('approve', 'Approve', 'primary'), button('deny', 'Deny', 'danger')]),
-    ...(link === null ? [] : [{ type: 'button', action_id: 'open', text: plain('Open'), url: link }]),
+    // The platform reports a press of a link as well.
+    ...(link === null
+      ? []
+      : [{ type: 'button', action_id: actionId('open'), text: plain('Open'), url: link }]),
   ];
   return [
     { type: 'header', text: plain(title) },
@@ -54,22 +58,26 @@ const summaryOf = ({ title, facts }: Card): string =>
   escapeText([title, ...facts.slice(0, 2).map(([, value]) => value)].join(': '));
 
 /** The answer to a press of a button: the message as it is from now on, or (null) that this person may not decide. */
-export function workspaceChatReply(notice: Notice | null): object {
+export function workspaceChatReply(notice: Notice | null, actionPrefix: string): object {
   if (notice === null) {
-    return { response_type: 'ephemeral', replace_original: false, text: 'You may not decide here.' };
+    return {
+      response_type: 'ephemeral',
+      replace_original: false,
+      text: 'You are not allowed to decide here.',
+    };
   }
   const card = cardOf(notice);
-  return { replace_original: true, text: summaryOf(card), blocks: blocksOf(card, null) };
+  return { replace_original: true, text: summaryOf(card), blocks: blocksOf(card, actionPrefix) };
 }
 
 /** @throws OutboundError('aborted') */
 export function sendWorkspaceChat(
-  parts: ApiParts,
+  parts: WorkspaceChatParts,
   { webhookUrl }: ConfigOf<'workspaceChat'>,
   { notice, signal }: Sending,
 ): Promise<AttemptOutcome> {
   const card = cardOf(notice);
-  const body = { text: summaryOf(card), blocks: blocksOf(card, null) };
+  const body = { text: summaryOf(card), blocks: blocksOf(card, parts.actionPrefix, false) };
   return callApi(parts, { url: webhookUrl, body, signal }, () => null);
 }
 

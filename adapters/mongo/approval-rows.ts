@@ -39,6 +39,8 @@ export interface ArgsRow {
   readonly _id: string;
   readonly tenantId: string;
   readonly env: Env;
+  /** Absent in rows of earlier versions. */
+  readonly keyId?: string | null;
   readonly bytes: number;
   readonly createdAt: number;
   readonly json: string;

@@ -28,7 +28,7 @@ export function mongoApprovals(
   const noteAnnounced = approvalAnnouncements(approvals, clock);
 
   return {
-    ...mongoApprovalArguments(args),
+    ...mongoApprovalArguments(args, approvals),
     ...approvalLists(approvals),
     ...waitingApprovals(approvals),
     async getWhole(tenantId, id) {

@@ -130,7 +130,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
         .limit(100);
       return (await found.toArray()).map(({ name, version }) => ({ name, version }));
     },
-    async summaries(tenantId, env, { limit, offset }) {
+    async summaries(tenantId, env, { limit, offset }, order = 'newest') {
       const current = await currentOfTenant(c.signing, tenantId);
       const here = env === null ? current : current.filter((d) => d.env === env);
       const of = env === null ? null : await everDeployed(c, tenantId, env, here);
@@ -146,7 +146,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
               lastUpdated: { $max: '$createdAt' },
             },
           },
-          { $sort: { lastUpdated: -1, _id: 1 } },
+          { $sort: order === 'name' ? { _id: 1 } : { lastUpdated: -1, _id: 1 } },
           { $skip: offset },
           { $limit: limit + 1 },
         ])

@@ -2,7 +2,6 @@
 import type { Collection } from 'mongodb';
 import { maxSearchMs, verdictsOf } from '../../src/domain/event.ts';
 import { type Facet, facetOf } from '../../src/domain/facet.ts';
-import type { Clock } from '../../src/ports/clock.ts';
 import {
   type EventCounts,
   type EventStore,
@@ -51,7 +50,6 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
 
 export function mongoEventFigures(
   events: Collection<EventRow>,
-  clock: Clock,
 ): Pick<EventStore, 'facets' | 'count' | 'histogram' | 'counts'> {
   return {
     async facets(tenantId, filter, limit) {
@@ -99,15 +97,15 @@ export function mongoEventFigures(
       return buckets.map(({ _id, ...counts }) => ({ start: _id, ...counts }));
     },
 
-    counts: eventCounts(events, clock),
+    counts: eventCounts(events),
   };
 }
 
 /** Makes the counts of a window: events, denials, findings, contracts that decided, agents that sent lately. */
-function eventCounts(events: Collection<EventRow>, clock: Clock): EventStore['counts'] {
+function eventCounts(events: Collection<EventRow>): EventStore['counts'] {
   return async (tenantId, env, since, activeSince, entries): Promise<EventCounts> => {
     const $match = {
-      ...eventQuery(tenantId, { env, since, until: clock.now() }),
+      ...eventQuery(tenantId, { env, since }),
       sample: { $exists: false },
     };
     const distinct = (values: readonly object[], match: object) =>

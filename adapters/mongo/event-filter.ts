@@ -13,8 +13,10 @@ import {
   policyVersionOf,
   type StoredEvent,
 } from '../../src/domain/event.ts';
+import { searchedTextsOf } from '../../src/domain/event-texts.ts';
+import { isRunDecision, type Reporter } from '../../src/domain/run-report.ts';
 import type { EventFilter, EventOrder } from '../../src/ports/events.ts';
-import { fromBsonText, fromText, textSearch, toBsonText, toText } from './form.ts';
+import { fromBsonText, fromText, jsonSearchPattern, textSearch, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
 /** An outcome, with what its run needs to be counted anew. */
@@ -26,6 +28,7 @@ export interface OutcomeRow extends EventOutcome {
   readonly agent?: string;
   readonly session?: string;
   readonly facts?: string;
+  readonly reporter?: Reporter;
 }
 
 export interface EventRow {
@@ -46,6 +49,8 @@ export interface EventRow {
   readonly payload: string | null;
   /** payload.decision_name, when it is a text. */
   readonly decisionName: string | null;
+  /** Texts for searches (domain/event-texts); absent without a payload, and in what earlier versions stored. */
+  readonly texts?: readonly string[];
   /** payload.run_id, when it is a text; absent in what earlier versions stored. */
   readonly runId?: string;
   /** payload.policy_version, when it is a text that could be one; absent in what earlier versions stored. */
@@ -63,6 +68,8 @@ export interface EventRow {
   readonly alsoIn?: readonly string[];
   readonly sample?: true;
   readonly truncated?: readonly string[];
+  /** Of what the audit chain records alone. */
+  readonly reporter?: Reporter;
   readonly receivedAt: number;
 }
 
@@ -73,6 +80,7 @@ export function toEventRow(
     readonly env: string;
     readonly receivedAt: number;
     readonly sample?: true;
+    readonly reporter?: Reporter;
   },
   id: string,
 ): EventRow {
@@ -94,6 +102,7 @@ export function toEventRow(
     ts: event.timestamp,
     payload: toText(event.payload),
     decisionName: typeof name === 'string' ? toBsonText(name) : null,
+    ...(event.payload === null ? {} : { texts: searchedTextsOf(event).map(toBsonText) }),
     ...(typeof run === 'string' ? { runId: toBsonText(run) } : {}),
     ...(version === null ? {} : { policyVersion: toBsonText(version) }),
     outcomes: [],
@@ -103,6 +112,7 @@ export function toEventRow(
     ...(session === null ? {} : { session: toBsonText(session) }),
     ...(parentSession === null ? {} : { parentSession: toBsonText(parentSession) }),
     ...(batch.sample ? { sample: true as const } : {}),
+    ...(batch.reporter && isRunDecision(event) ? { reporter: batch.reporter } : {}),
     ...(event.truncated ? { truncated: event.truncated } : {}),
     receivedAt: batch.receivedAt,
   };
@@ -136,6 +146,7 @@ export const toOutcome = ({
   agent: _agent,
   session: _session,
   facts: _facts,
+  reporter: _reporter,
   ...outcome
 }: OutcomeRow): EventOutcome => mapTexts(outcome, fromBsonText);
 
@@ -154,19 +165,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(verdicts === undefined ? [] : [wordsWanted(verdicts)]),
     ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
-    ...(search
-      ? [
-          {
-            $or: textSearch(search).flatMap((text) => [
-              { agentId: text },
-              { toolName: text },
-              { givenCallId: text },
-              { givenCallId: { $exists: false }, callId: text },
-              { decisionName: text },
-            ]),
-          },
-        ]
-      : []),
+    ...(search ? [{ $or: [...textSearch(search).flatMap(namesOrTexts), payloadWithoutTexts(search)] }] : []),
   ];
   return {
     // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index
@@ -199,6 +198,21 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(choices.length > 0 ? { $and: choices } : {}),
   };
 }
+
+const namesOrTexts = (text: object): Filter<EventRow>[] => [
+  { agentId: text },
+  { toolName: text },
+  { givenCallId: text },
+  { givenCallId: { $exists: false }, callId: text },
+  { decisionName: text },
+  { texts: { $elemMatch: text } },
+];
+
+/** Events of earlier versions have no texts: their whole payload is searched, the names of its fields too. */
+const payloadWithoutTexts = (search: string): Filter<EventRow> => ({
+  texts: { $exists: false },
+  payload: { $regex: jsonSearchPattern(search) },
+});
 
 /** Of this call id, whatever the event is told apart by. */
 const callWanted = (callId: string): Filter<EventRow> => ({
@@ -233,5 +247,5 @@ function readCursor(cursor: string): readonly [number, string] {
   } catch {
     // Falls through to the refusal.
   }
-  throw new HubError('bad_request', 'The cursor is not one of this list. Begin again without it.');
+  throw new HubError('bad_request', 'The cursor belongs to another list. Start again without a cursor.');
 }

@@ -11,6 +11,7 @@ import { HubError } from '../../src/domain/error.ts';
 import type { EventInput } from '../../src/domain/event.ts';
 import { factsBySession, type RunKey } from '../../src/domain/run.ts';
 import { runNote } from '../../src/domain/run-report.ts';
+import type { AgentStore } from '../../src/ports/agents.ts';
 import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventBatch, EventStore } from '../../src/ports/events.ts';
@@ -101,7 +102,7 @@ export function mongoEventIngest(
     maxWaiting: waiting,
     maxWait: { ms: 5_000, clock },
     refusal: () =>
-      new HubError('overloaded', 'Too many events are being written. Try again in a moment.', {
+      new HubError('overloaded', 'The hub is writing too many events. Try again in a moment.', {
         retryAfter: 1,
       }),
   });
@@ -136,3 +137,16 @@ export function mongoEventIngest(
 
   return (batch) => enter(() => write(batch));
 }
+
+/** Notes the agents of a batch after its events: MongoDB has no commit for both. The repeat of a failure notes them. */
+export const notingAgents =
+  (ingest: EventStore['ingest'], { seen }: Pick<AgentStore, 'seen'>): EventStore['ingest'] =>
+  async (batch) => {
+    const result = await ingest(batch);
+    const { tenantId, env, receivedAt, agents } = batch;
+    if (!agents || agents.length === 0) return result;
+    const noted = await Promise.all(
+      agents.map(({ agentId, newId, on }) => seen(tenantId, agentId, env, receivedAt, newId, on)),
+    );
+    return { ...result, agents: noted };
+  };

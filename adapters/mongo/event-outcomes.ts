@@ -10,7 +10,7 @@ import {
   outcomeKey,
   outcomeText,
 } from '../../src/domain/event.ts';
-import { reportFacts } from '../../src/domain/run-report.ts';
+import { isRunDecision, reportFacts } from '../../src/domain/run-report.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import { type EventRow, mapTexts, type OutcomeRow, toOutcome } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
@@ -39,6 +39,7 @@ function outcomeRow(repeat: EventInput, batch: EventBatch, by: string): OutcomeR
     ...mapTexts(eventOutcomeOf(repeat), toBsonText),
     by,
     receivedAt: batch.receivedAt,
+    ...(batch.reporter && isRunDecision(repeat) ? { reporter: batch.reporter } : {}),
     ...(run
       ? {
           agent: toBsonText(repeat.agent_id),

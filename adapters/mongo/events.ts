@@ -24,7 +24,7 @@ export function mongoEvents(
 ): EventStore {
   return {
     ingest: mongoEventIngest(events, runs, audit, nextId, clock),
-    ...mongoEventFigures(events, clock),
+    ...mongoEventFigures(events),
 
     async search(tenantId, filter, limit, cursor, order = 'newest') {
       const query = eventQuery(tenantId, filter);

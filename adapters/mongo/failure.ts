@@ -1,15 +1,20 @@
 // The driver's failures as the product's errors, and the guard that every store call goes through: it counts what is
 // under way, refuses calls after closing, and lets no error of the driver out.
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
+import { connectionLoss } from '../../src/domain/connect-failure.ts';
 import { HubError, taken } from '../../src/domain/error.ts';
 import { searchTimeout } from '../../src/domain/event.ts';
 import type { Storage } from '../../src/domain/storage.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 
-const retryAfter = 2;
-/** While the store is away every call fails: the log says so no more often than this. */
-const tellEveryMs = 10_000;
+/** Seconds after which a caller may try again while the store is away. */
+export const retryAfter = 2;
+/**
+ * Milliseconds from the line of an outage to its next one: every call fails meanwhile. Each following pause is twice as
+ * long, up to the longest.
+ */
+const [firstPauseMs, longestPauseMs] = [10_000, 10 * 60_000];
 
 /** The server changes its role, shuts down, or gave up waiting: asking again may help. */
 const passing = new Set([6, 7, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436]);
@@ -23,7 +28,7 @@ const duplicateKey = 11000;
 const tookTooLong = 50;
 
 export const unavailable = (): HubError =>
-  new HubError('unavailable', 'The store cannot be reached. Try again in a moment.', { retryAfter });
+  new HubError('unavailable', 'The hub cannot reach its store. Try again in a moment.', { retryAfter });
 
 /** True for a write refused by a unique index. */
 export const isDuplicate = (error: unknown): boolean =>
@@ -87,29 +92,39 @@ const withinBulk = (error: unknown): unknown =>
 
 type FailureLog = Pick<Log, 'warn' | 'error'>;
 
+const outageFields = (error: Error): object => ({
+  cause: connectionLoss(error),
+  error: error.message,
+  kind: error.name,
+});
+
 /** The error to throw instead of `error`; one that is not of the driver is returned as it is. */
 export function asHubError(thrown: unknown, log: FailureLog): unknown {
   const error = withinBulk(thrown);
   if (isSocketError(error)) {
-    log.warn({ error: error.message, kind: error.name }, 'the store cannot be reached');
+    log.warn(outageFields(error), 'cannot reach the store');
     return unavailable();
   }
   if (!(error instanceof MongoError)) return error;
   if (error instanceof MongoServerError && error.code === tookTooLong) return searchTimeout();
   if (isTooLarge(error)) {
-    return new HubError('unprocessable', 'The record would be larger than the store can keep.');
+    return new HubError('unprocessable', 'The record is larger than the store allows. Send less data.');
   }
   if (error instanceof MongoServerError && Number(error.code) === noRoom) {
     log.warn({ error: error.message }, 'the disk of the store is full');
-    return new HubError('disk_full', "The disk of the hub's store is full. Try again when it has room.", {
-      retryAfter: 10,
-    });
+    return new HubError(
+      'disk_full',
+      "The disk of the hub's store is full, so nothing was stored. Try again later: MongoDB needs more disk space.",
+      {
+        retryAfter: 10,
+      },
+    );
   }
   if (error instanceof MongoServerError && !isPassing(error)) {
     log.error({ code: error.code, error: error.message }, 'the store refused a command');
     return new HubError('internal', 'The store refused a command.');
   }
-  log.warn({ error: error.message, kind: error.name }, 'the store cannot be reached');
+  log.warn(outageFields(error), 'cannot reach the store');
   return unavailable();
 }
 
@@ -122,9 +137,15 @@ export interface GuardedStore {
   close(): Promise<void>;
 }
 
-/** The log, with what is said once per call while the store is away said now and then, with how often it was not. */
-function spared(log: Log, clock: Clock): FailureLog {
+interface OutageLog extends FailureLog {
+  /** The store is back: the next failure is logged at once. */
+  end(): void;
+}
+
+/** The log of an outage: its first failure at once, then one line after growing pauses. `unsaid` counts the others. */
+function outageLog(log: Log, clock: Clock): OutageLog {
   let next = Number.NEGATIVE_INFINITY;
+  let pauseMs = firstPauseMs;
   let unsaid = 0;
   return {
     error: (fields, message) => log.error(fields, message),
@@ -134,15 +155,24 @@ function spared(log: Log, clock: Clock): FailureLog {
         return;
       }
       log.warn(unsaid === 0 ? fields : { ...fields, unsaid }, message);
-      next = clock.monotonic() + tellEveryMs;
+      next = clock.monotonic() + pauseMs;
+      pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+      unsaid = 0;
+    },
+    end() {
+      next = Number.NEGATIVE_INFINITY;
+      pauseMs = firstPauseMs;
       unsaid = 0;
     },
   };
 }
 
+/** True for a failure from the driver, not for a refusal that a store made itself. */
+const isDriverFailure = (error: unknown): boolean => error instanceof MongoError || isSocketError(error);
+
 /** @param probe a write that changes nothing of what the store holds */
 export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>): GuardedStore {
-  const log = spared(to, clock);
+  const log = outageLog(to, clock);
   let probing: Timer | null = null;
 
   function endProbing(): void {
@@ -157,16 +187,31 @@ export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>)
     });
   }
 
+  /** Failures to reach the store since it could be reached. */
+  let unreachable = 0;
+
+  /** @param before failures when the call that succeeded began: one that began earlier proves nothing */
+  function noteSuccess(before: number): void {
+    if (unreachable === 0 || before !== unreachable) return;
+    to.info({ failed_calls: unreachable }, 'the store is back');
+    unreachable = 0;
+    log.end();
+  }
+
   let underWay = 0;
   let closed = false;
   let idle: (() => void) | null = null;
   const enter = async (method: (...args: unknown[]) => unknown, self: object, args: unknown[]) => {
     if (closed) throw new HubError('shutting_down', 'The store is closed.', { retryAfter });
     underWay++;
+    const before = unreachable;
     try {
-      return await Reflect.apply(method, self, args);
+      const result = await Reflect.apply(method, self, args);
+      noteSuccess(before);
+      return result;
     } catch (thrown) {
       const error = asHubError(thrown, log);
+      if (isDriverFailure(thrown) && error instanceof HubError && error.code === 'unavailable') unreachable++;
       if (error instanceof HubError && error.code === 'disk_full') startProbing();
       throw error;
     } finally {

@@ -59,11 +59,36 @@ const literalPattern = (text: string): string =>
     c.charCodeAt(0) < 0x80 ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : c,
   );
 
+/** Patterns one after another, a repeated one with its count: servers bound the length of a pattern. */
+function joinPatterns(patterns: readonly string[]): string {
+  let joined = '';
+  let at = 0;
+  while (at < patterns.length) {
+    const pattern = patterns[at] ?? '';
+    let count = 1;
+    while (patterns[at + count] === pattern) count++;
+    joined += count > 3 ? `(?:${pattern}){${count}}` : pattern.repeat(count);
+    at += count;
+  }
+  return joined;
+}
+
 /** A pattern that finds what a search finds (domain/search-text.ts). A server's own idea of cases is not asked. */
 export const searchPattern = (search: string): string =>
-  searchedLetters(search)
-    .map((letters) => (letters.length > 1 ? `[${letters.join('')}]` : literalPattern(letters.join(''))))
-    .join('');
+  joinPatterns(
+    searchedLetters(search).map((letters) =>
+      letters.length > 1 ? `[${letters.join('')}]` : literalPattern(letters.join('')),
+    ),
+  );
+
+/** A pattern that finds what a search finds in a text of JSON: names of fields as well as values. */
+export const jsonSearchPattern = (search: string): string =>
+  joinPatterns(
+    [...search].map((letter) => {
+      const written = JSON.stringify(letter).slice(1, -1);
+      return written === letter ? searchPattern(letter) : literalPattern(written);
+    }),
+  );
 
 /** Marks a text that is kept as a JSON string. */
 const escaped = '\u0001';
@@ -77,13 +102,9 @@ const jsonSign = '(?:[^\\x5c]|\\x5cu[0-9a-f]{4}|\\x5c[^u])';
 
 /** What a search finds among texts that `toBsonText` made. */
 export function textSearch(search: string): readonly { readonly [operator: string]: unknown }[] {
-  const signs = [...search].map((letter) => {
-    const kept = JSON.stringify(letter).slice(1, -1);
-    return kept === letter ? searchPattern(letter) : literalPattern(kept);
-  });
   return [
     { $regex: searchPattern(search), $not: { $regex: '^\\x01' } },
-    { $regex: `^\\x01"${jsonSign}*?${signs.join('')}` },
+    { $regex: `^\\x01"${jsonSign}*?${jsonSearchPattern(search)}` },
   ];
 }
 

@@ -78,7 +78,7 @@ export const importAll = (
       if ('unknownContract' in items) {
         throw new HubError(
           'unprocessable',
-          `The composition names contract '${items.unknownContract}', which does not exist.`,
+          `The composition contains contract '${items.unknownContract}', which does not exist. Create it, or remove it from the composition.`,
         );
       }
       set[compositionPath(composition.name)] = toEntry(composition, items, document.revision + 1);

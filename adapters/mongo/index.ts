@@ -2,9 +2,11 @@
 // together. Texts are compared as they are: by the types of the ports and the checks of the edge no object stands where
 // a text belongs. No transactions and no change streams: single documents and unique indexes decide. Any number of
 // nodes may share one database.
-import { type Db, MongoClient } from 'mongodb';
+import { type Db, MongoClient, MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import { createKeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
+import { connectFailure } from '../../src/domain/connect-failure.ts';
+import { HubError } from '../../src/domain/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
@@ -14,18 +16,21 @@ import { mongoApprovals } from './approvals.ts';
 import { type AuditCollections, mongoAudit, noteWrite } from './audit.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
 import { mongoChannels } from './channels.ts';
+import { claimFormat } from './cluster-format.ts';
 import { mongoCompositions } from './compositions.ts';
 import { mongoContracts } from './contracts.ts';
 import { mongoDeliveries } from './deliveries.ts';
 import { mongoDeployments } from './deployments.ts';
+import { notingAgents } from './event-ingest.ts';
 import { mongoEvents } from './events.ts';
-import { asHubError, type GuardedStore, guardStore, unavailable } from './failure.ts';
+import { asHubError, type GuardedStore, guardStore, retryAfter, unavailable } from './failure.ts';
 import { mongoIdempotency } from './idempotency.ts';
 import { createIndexes } from './indexes.ts';
 import { mongoKeyCheck } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
+import { mongoOperatorTokens } from './operator-tokens.ts';
 import { mongoRules } from './rules.ts';
 import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoSettings } from './settings.ts';
@@ -47,15 +52,29 @@ export interface MongoOptions {
 }
 
 const pingMs = 2000;
+const authenticationFailed = 18;
 
-const connect = (url: string): MongoClient =>
+/** Any command but one that builds an index: that takes as long as the collection is large. */
+const commandMs = 8000;
+
+/** @throws HubError unavailable for what is no connection string */
+function connect(url: string, socketTimeoutMS = commandMs): MongoClient {
+  try {
+    return clientOf(url, socketTimeoutMS);
+  } catch {
+    // The driver's words may repeat the password.
+    throw new HubError('unavailable', 'MONGODB_URL is not a valid MongoDB connection string. Correct it.');
+  }
+}
+
+const clientOf = (url: string, socketTimeoutMS: number): MongoClient =>
   new MongoClient(url, {
     appName: 'reeve',
     maxPoolSize: 64,
     maxConnecting: 8,
     serverSelectionTimeoutMS: 2000,
     connectTimeoutMS: 2000,
-    socketTimeoutMS: 8000,
+    socketTimeoutMS,
     waitQueueTimeoutMS: 4000,
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
@@ -69,7 +88,11 @@ const connect = (url: string): MongoClient =>
 const databaseOf = (url: string): string =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? 'reeve');
 
-/** Opens the store. @throws HubError('unavailable') when no server that takes writes answers within about 2 s */
+/**
+ * Opens the store.
+ * @throws HubError unavailable when no server that takes writes answers within about 2 s; conflict when the database
+ * has a format that does not fit this version
+ */
 export async function openMongo({ url, database, node, log, clock }: MongoOptions): Promise<DocumentStore> {
   const client = connect(url);
   const db = client.db(database ?? databaseOf(url));
@@ -80,11 +103,13 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   };
   try {
     await client.connect();
-    await createIndexes(db);
+    // Before anything is written: a database that does not fit stays as it is.
+    await claimFormat(db.collection('formats'), async () => (await founding.users.findOne()) === null);
+    await makeIndexes(url, db.databaseName, log);
     await finishFounding(founding);
   } catch (error) {
     await client.close();
-    throw asHubError(error, log);
+    throw notOpened(error, client.options.tls === true, log);
   }
 
   // The process's own calls must not lose to each other at compare-and-set.
@@ -111,10 +136,13 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     intents: db.collection('auditIntents'),
   };
   const audit = mongoAudit(chain);
+  const agents = mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut'));
+  const events = mongoEvents(db.collection('events'), db.collection('runs'), audit, nextId, clock);
   const stores = {
     tenants: guard.guarded(mongoTenants(founding)),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),
+    operatorTokens: guard.guarded(mongoOperatorTokens(db.collection('operatorTokens'))),
     signing: guard.guarded(
       mongoSigning(founding.signing, turn, (tenantId) => finishFounding(founding, tenantId)),
     ),
@@ -122,7 +150,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     compositions: guard.guarded(mongoCompositions(library)),
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
-    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), audit, nextId, clock)),
+    events: guard.guarded({ ...events, ingest: notingAgents(events.ingest, agents) }),
     runs: guard.guarded(
       mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), audit, clock),
     ),
@@ -133,9 +161,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
         db.collection('runs'),
       ),
     ),
-    agents: guard.guarded(
-      mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut')),
-    ),
+    agents: guard.guarded(agents),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     settings: guard.guarded(mongoSettings(db.collection('settings'))),
     aiUsage: guard.guarded(mongoAiUsage(db.collection('aiUsage'))),
@@ -160,6 +186,27 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
       await client.close();
     },
   };
+}
+
+/** Over connections of its own, which no time bounds while the server builds an index. */
+async function makeIndexes(url: string, database: string, log: Log): Promise<void> {
+  const client = connect(url, 0);
+  try {
+    await createIndexes(client.db(database), log);
+  } finally {
+    await client.close();
+  }
+}
+
+/** The failure to open, for whoever operates the hub. */
+function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
+  if (error instanceof MongoServerError && error.code !== authenticationFailed) return asHubError(error, log);
+  if (!(error instanceof MongoError)) return error;
+  // One server's failure tells more than that none could be selected.
+  const servers = error instanceof MongoServerSelectionError ? error.reason?.servers : undefined;
+  const failures = [...(servers?.values() ?? [])].flatMap((server) => server.error ?? []);
+  const cause = connectFailure(failures[0] ?? error, usesTls);
+  return new HubError('unavailable', `The hub cannot use MongoDB (MONGODB_URL): ${cause}`, { retryAfter });
 }
 
 /** Milliseconds of one command. @throws HubError('unavailable') after 2 s */

@@ -1,5 +1,7 @@
 // Every index, by collection. Unique ones carry promises; the others carry queries. Looked for at each start.
+
 import { type Db, type IndexDescription, MongoServerError } from 'mongodb';
+import type { Log } from '../../src/ports/log.ts';
 
 const indexes: { readonly [collection: string]: readonly IndexDescription[] } = {
   users: [
@@ -10,6 +12,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   logins: [{ key: { userId: 1 } }, { key: { expiresAt: 1 } }],
   signIns: [{ key: { userId: 1, lastAt: -1 } }, { key: { lastAt: 1 } }],
+  operatorTokens: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { expiresAt: 1 } }],
   keys: [{ key: { hash: 1 }, unique: true }, { key: { tenantId: 1, createdAt: -1 } }],
   bundles: [
     { key: { tenantId: 1, name: 1, version: -1 }, unique: true },
@@ -54,7 +57,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { deadline: 1 }, partialFilterExpression: { status: 'pending' } },
     { key: { unannouncedAt: 1 }, sparse: true },
   ],
-  approvalArgs: [{ key: { tenantId: 1, env: 1, bytes: 1 } }, { key: { createdAt: 1 } }],
+  approvalArgs: [{ key: { tenantId: 1, env: 1, keyId: 1, bytes: 1 } }, { key: { createdAt: 1 } }],
   agents: [
     { key: { tenantId: 1, agentId: 1 }, unique: true },
     { key: { tenantId: 1, retiredAt: 1, agentId: 1 } },
@@ -93,7 +96,7 @@ const formOf = ({ key, unique, sparse, partialFilterExpression }: IndexDescripti
  * Makes those that are missing. Where all are there this only reads: creating an index takes turns with the writes of
  * its collection, and a node that starts beside busy ones would wait for that.
  */
-export async function createIndexes(db: Db): Promise<void> {
+export async function createIndexes(db: Db, log?: Log): Promise<void> {
   for (const [name, wanted] of Object.entries(indexes)) {
     const collection = db.collection(name);
     const there = await collection
@@ -105,6 +108,9 @@ export async function createIndexes(db: Db): Promise<void> {
       });
     const known = new Set(there.map(formOf));
     const missing = wanted.filter((index) => !known.has(formOf(index)));
-    if (missing.length > 0) await collection.createIndexes(missing);
+    if (missing.length === 0) continue;
+    // An empty collection is indexed at once.
+    if (there.length > 0) log?.info({ collection: name, indexes: missing.length }, 'building indexes');
+    await collection.createIndexes(missing);
   }
 }

@@ -101,12 +101,12 @@ export const decideLibrary = async <A>(
 const full = (): HubError =>
   new HubError(
     'unprocessable',
-    'The library of this tenant is full: its list of contracts and compositions is one document of at most 16 MiB. ' +
-      'Remove compositions or contracts that nobody uses.',
+    "The tenant's library is full: its list of contracts and compositions can have at most 16 MiB. " +
+      'Delete unused compositions or contracts.',
   );
 
 /** Thrown to start over on the document that was just made. */
-const fresh = new Error('The library was just made.');
+const fresh = new Error('The library already exists.');
 
 async function begin(documents: Collection<LibraryDocument>, tenantId: string): Promise<never> {
   await unlessTaken(documents.insertOne({ _id: tenantId, revision: 1, contracts: {}, compositions: {} }));

@@ -7,6 +7,7 @@ import type { Collection } from 'mongodb';
 import type { AuditNote } from '../../src/domain/audit.ts';
 import type { EventInput, StoredEvent } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
+import { omitUndefined } from '../../src/domain/omit-undefined.ts';
 import {
   factsOf,
   joinFacts,
@@ -15,7 +16,7 @@ import {
   type RunStanding,
   standingOf,
 } from '../../src/domain/run.ts';
-import { runNote } from '../../src/domain/run-report.ts';
+import { type Reporter, runNote } from '../../src/domain/run-report.ts';
 import type { AuditStore } from '../../src/ports/audit.ts';
 import { type EventRow, type OutcomeRow, toEvent, toOutcome } from './event-filter.ts';
 import { takenAmong, unavailable } from './failure.ts';
@@ -117,8 +118,14 @@ export function runProjection(
     const add = (said: RunFacts): void => {
       facts = facts === null ? said : joinFacts(facts, said);
     };
-    const record = (event: EventInput, one: EventRow, receivedAt: number): void => {
-      const note = runNote(event, { tenantId, env: one.env as Env, receivedAt }, sha256);
+    const record = (
+      event: EventInput,
+      one: EventRow,
+      receivedAt: number,
+      reporter: Reporter | undefined,
+    ): void => {
+      const batch = { tenantId, env: one.env as Env, receivedAt, ...omitUndefined({ reporter }) };
+      const note = runNote(event, batch, sha256);
       if (note && receivedAt >= since && !one.sample) notes.push(note);
     };
     // A repeat may be of another session, or another agent, than the event that it adds an outcome to.
@@ -131,13 +138,13 @@ export function runProjection(
       const place = { seq: event.seq, id: event.id };
       if (one.agentId === agentId && one.session === sessionId) {
         add(factsOf(event, { ...place, receivedAt: one.receivedAt, env: one.env as Env }));
-        record(event, one, one.receivedAt);
+        record(event, one, one.receivedAt, one.reporter);
       }
       for (const outcome of one.outcomes) {
         if (outcome.agent !== agentId || outcome.session !== sessionId || outcome.facts === undefined)
           continue;
         add(placedAt(JSON.parse(outcome.facts) as RunFacts, event.seq, event.id));
-        record(asReported(event, outcome), one, outcome.receivedAt ?? one.receivedAt);
+        record(asReported(event, outcome), one, outcome.receivedAt ?? one.receivedAt, outcome.reporter);
       }
     }
     await audit.append(notes);

@@ -60,6 +60,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
   }
   return {
     anyUser,
+    hasSeveral: async () => (await c.tenants.countDocuments({}, { limit: 2 })) > 1,
     async bootstrap(tenant, admin, key) {
       // Who was first may have been removed since, and with that the field which decides between parallel calls.
       if (await anyUser()) return 'taken';

@@ -61,7 +61,8 @@ export const startNodeServer: StartServer = async (options) => {
   const open = new Set<Socket>();
   /** Connections that end with the answer under way: what was parsed behind its request may be a part of it. */
   const doubtful = new WeakSet<Socket>();
-  let stopping = false;
+  let isDraining = false;
+  let isListening = true;
   const connections = new Connections(
     options.maxConnections ?? Number.POSITIVE_INFINITY,
     options.isProxy ?? (() => false),
@@ -70,7 +71,7 @@ export const startNodeServer: StartServer = async (options) => {
   async function serve(exchange: Exchange, raw: RawRequest, body: IncomingBody | null): Promise<void> {
     const handle = () => pipeline.handle(raw);
     await unfinished.serve(exchange, { raw, body, handle }, (response) => {
-      const close = response.close || stopping || (body !== null && !body.whole);
+      const close = response.close || isDraining || (body !== null && !body.whole);
       exchange.send(response, { close, unsent: pipeline.budgets.unsent });
     });
   }
@@ -94,7 +95,10 @@ export const startNodeServer: StartServer = async (options) => {
       req.on('error', () => body.abort());
     } else req.resume();
     unfinished.began(exchange, body);
-    const oldVersion = req.httpVersion === '1.1' ? null : new HubError('bad_request', 'Use HTTP/1.1.');
+    const oldVersion =
+      req.httpVersion === '1.1'
+        ? null
+        : new HubError('bad_request', 'The HTTP version is not supported. Use HTTP/1.1.');
     const raw: RawRequest = {
       ...copied,
       refused: copied.refused ?? oldVersion,
@@ -123,7 +127,7 @@ export const startNodeServer: StartServer = async (options) => {
       else if (response.live) sockets.complete(handshake, response, response.live);
       else refuse(socket, response);
     } catch (error) {
-      if (!(error instanceof TransportGone)) log.error({ err: error }, 'a WebSocket could not be opened');
+      if (!(error instanceof TransportGone)) log.error({ err: error }, 'cannot open a WebSocket');
       socket.destroy();
     }
   }
@@ -168,16 +172,22 @@ export const startNodeServer: StartServer = async (options) => {
 
   const sweep = clock.every(sweepMs, () => unfinished.sweep(connections));
 
+  const drain = (): void => {
+    isDraining = true;
+  };
   const stopListening = (): void => {
-    if (stopping) return;
-    stopping = true;
+    drain();
+    if (!isListening) return;
+    isListening = false;
     // Not http's own, which cuts idle connections: their next request is answered, and told that it is the last.
     NetServer.prototype.close.call(server);
   };
   return {
     port: (server.address() as AddressInfo).port,
     connections: () => connections.count,
+    drain,
     stopListening,
+    settle: (ms) => unfinished.settle(ms),
     close() {
       stopListening();
       server.close();

@@ -82,7 +82,7 @@ export async function sealArchive(
 }
 
 const noArchive = (path: string, why: string): HubError =>
-  new HubError('conflict', `${path} is not a complete back-up of Reeve: ${why}.`);
+  new HubError('conflict', `${path} is not a complete Reeve back-up: ${why}. Use another file.`);
 
 /**
  * What the file says it is; its digest is not checked.
@@ -92,8 +92,11 @@ export async function readArchive(path: string): Promise<Archive> {
   // A pipe would keep this waiting for ever.
   const found = await stat(path).catch(() => null);
   if (found === null)
-    throw new HubError('not_found', `${path === '' ? 'The empty name' : path} names no file.`);
-  if (!found.isFile()) throw new HubError('conflict', `${path} is no file, so no back-up.`);
+    throw new HubError(
+      'not_found',
+      `${path === '' ? 'The empty name' : path} does not exist. Name a back-up file.`,
+    );
+  if (!found.isFile()) throw new HubError('conflict', `${path} is not a regular file. Name a back-up file.`);
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
@@ -104,15 +107,15 @@ export async function readArchive(path: string): Promise<Archive> {
       throw noArchive(
         path,
         newer !== undefined && newer !== '1'
-          ? `its format ${newer} is not known here`
-          : 'its last line is not there',
+          ? `this version does not support its format ${newer}`
+          : 'its last line is missing',
       );
     }
     const [length, sha256] = [Number(found[1]), String(found[2])];
     const from = size - lastLineBytes - length;
     if (length > maxManifestBytes || from < 0) throw noArchive(path, 'it is cut off');
     const manifest = parsed((await readAt(file, from, length)).toString());
-    if (!manifest) throw noArchive(path, 'the line that says what it holds cannot be read');
+    if (!manifest) throw noArchive(path, 'its description cannot be read');
     if (manifest.databaseBytes !== from) throw noArchive(path, 'it is cut off');
     return { manifest, sha256, bytes: size };
   } finally {
@@ -153,7 +156,7 @@ export async function openArchive(
       onProgress(done, total);
     });
     if (hash.digest('hex') !== sha256)
-      throw noArchive(path, 'its digest differs, so it was damaged since it was made');
+      throw noArchive(path, 'its digest does not match, so the file is damaged');
     await target?.sync();
   } finally {
     await source.close();

@@ -23,6 +23,8 @@ const paths = names.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${na
 
 export interface LogOptions {
   readonly level?: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** This process's name among a cluster's nodes, for every line; none by default. */
+  readonly node?: string | undefined;
   /** Standard output by default. */
   readonly destination?: DestinationStream;
 }
@@ -32,7 +34,7 @@ export function createLog(options: LogOptions = {}): Log {
   return pino(
     {
       level: options.level ?? 'info',
-      base: null,
+      base: options.node === undefined ? null : { node: options.node },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths, censor: '[redacted]' },

@@ -16,7 +16,7 @@ export function keptSecret(dataDir: string): string | null {
   if (known === null || known.length >= 32) return known;
   throw new HubError(
     'internal',
-    `${path} is damaged: restore it from a back-up, or nothing sealed can be read`,
+    `${path} is damaged, so the hub cannot open its sealed secrets. Restore the file from a back-up.`,
   );
 }
 

@@ -42,7 +42,7 @@ export function createPasswords(
       max,
       maxWaiting: options.waiting ?? 64,
       refusal: () =>
-        new HubError('overloaded', 'Too many passwords are being checked. Try again shortly.', {
+        new HubError('overloaded', 'The hub is checking too many passwords. Try again shortly.', {
           retryAfter: 1,
         }),
     });

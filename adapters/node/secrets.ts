@@ -134,7 +134,10 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
           ? null
           : nacl.secretbox.open(bytes.subarray(nonceLength), bytes.subarray(0, nonceLength), keyOf(purpose));
       if (!plain) {
-        throw new HubError('internal', 'A stored secret cannot be opened with the configured master secret.');
+        throw new HubError(
+          'internal',
+          'The configured SECRET_KEY cannot open a stored secret. Start the hub with the SECRET_KEY from its first start.',
+        );
       }
       return plain;
     },

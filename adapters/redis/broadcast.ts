@@ -79,7 +79,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
         try {
           tell(follower);
         } catch (error) {
-          log.error({ error: String(error), audience }, 'a follower failed on a frame');
+          log.error({ error: String(error), audience }, 'a subscriber failed to handle a frame');
         }
       }
     };
@@ -130,7 +130,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
     },
     async follow(audience, deliver, lost = () => {}) {
       if (closed) throw unavailable();
-      if (audience === nodes) throw new Error('Control messages are heard by onControl.');
+      if (audience === nodes) throw new Error('Only onControl receives control messages.');
       const bounds = await logs.bounds(audience);
       if (closed) throw unavailable();
       const shared = followed.get(audience) ?? share(audience, bounds.end);

@@ -41,7 +41,7 @@ export function clusterClock(own: Clock, log: Log): ClusterClock {
     const differsMs = Math.round(own.monotonic() + offset - own.now());
     if (Math.abs(differsMs - told) < toldMs) return;
     told = differsMs;
-    log.warn({ differsMs }, "this machine's clock differs from Redis's, whose time counts");
+    log.warn({ differsMs }, 'the clock of this machine differs from the clock of Redis, which the hub uses');
   }
 
   return {

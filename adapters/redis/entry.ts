@@ -89,7 +89,7 @@ function split(entry: Buffer): { readonly type: string; readonly json: Buffer; r
   const type = textAt(entry, 1);
   const json = textAt(entry, type.end);
   const name = decoder.decode(entry.subarray(1, type.end));
-  if (typeof name !== 'string') throw new RangeError('The type is no text.');
+  if (typeof name !== 'string') throw new RangeError('The type is not a string.');
   return {
     type: name,
     json: entry.subarray(json.start, json.end),

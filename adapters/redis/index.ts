@@ -1,6 +1,7 @@
 // What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per
 // node. Puts them together.
 import { randomUUID } from 'node:crypto';
+import { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
 import { hourMs } from '../../src/domain/duration.ts';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -12,9 +13,10 @@ import type { MessageBus } from '../../src/ports/message-bus.ts';
 import type { ValueStore } from '../../src/ports/values.ts';
 import { openBroadcast } from './broadcast.ts';
 import type { ClusterClock } from './clock.ts';
+import { checkEviction, type EvictionCheck } from './eviction.ts';
 import { redisLeases } from './leases.ts';
 import { redisLimits } from './limits.ts';
-import { type Link, openLink } from './link.ts';
+import { type Link, openLink, unavailable } from './link.ts';
 import { type Retention, redisLogs } from './log.ts';
 import { redisMembers } from './membership.ts';
 import { openMessageBus } from './message-bus.ts';
@@ -34,6 +36,8 @@ export interface RedisOptions {
   readonly prefix?: string;
   /** This process's name among the nodes; a random one without it. */
   readonly nodeId?: string;
+  /** Of all connections to this server; one of its own that logs, by default. */
+  readonly group?: ConnectionGroup;
   readonly retention?: Partial<Retention>;
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs?: number;
@@ -59,11 +63,18 @@ export interface RedisParts {
   readonly members: Membership;
   /** How far this node is behind what was published, in milliseconds. @throws HubError('unavailable') */
   broadcastLagMs(): Promise<number>;
-  /** Round trip in milliseconds. @throws HubError('unavailable') within 2 s */
+  /** Round trip in milliseconds. @throws HubError('unavailable') within 2 s, and while Redis may evict keys */
   ping(): Promise<number>;
   /** Closes the broadcast and the connections. Leases are not released. */
   close(): Promise<void>;
 }
+
+/** Logs that Redis cannot be used, and that it can be used again, once each. */
+export const redisConnections = (log: Log): ConnectionGroup =>
+  new ConnectionGroup({
+    down: (cause) => log.warn({ cause }, 'cannot use redis'),
+    up: () => log.info({}, 'redis is back'),
+  });
 
 const timeoutMs = 2000;
 const defaultRetention: Retention = { keepMs: hourMs, keepFrames: 2000, keepBytes: 64 * 2 ** 20 };
@@ -75,17 +86,21 @@ const defaultRetention: Retention = { keepMs: hourMs, keepFrames: 2000, keepByte
 export async function openRedis(options: RedisOptions): Promise<RedisParts> {
   const { url, log, clock, prefix = 'reeve:' } = options;
   const nodeId = options.nodeId ?? randomUUID();
+  const group = options.group ?? redisConnections(log);
   const links: Link[] = [];
   const opened = async (name: string): Promise<Link> => {
-    const one = await openLink({ url, log, clock, timeoutMs, name });
+    const one = await openLink({ url, log, clock, timeoutMs, name, group });
     links.push(one);
     return one;
   };
   let reader: Reader | null = null;
   let followed: { stop(): void } | undefined;
+  let eviction: EvictionCheck | undefined;
   try {
     const link = await opened('commands');
     followed = await options.clusterClock?.follow(link);
+    eviction = await checkEviction(link, clock, log);
+    const mayEvict = eviction.mayEvict;
     const blocking = await opened('reader');
     const replays = await opened('replay');
     const envelopes = await opened('bus');
@@ -116,10 +131,12 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
       async ping() {
         const begun = clock.monotonic();
         await link.send(['PING']);
+        if (mayEvict()) throw unavailable();
         return clock.monotonic() - begun;
       },
       async close() {
         followed?.stop();
+        eviction?.stop();
         await broadcast.close();
         await bus.close();
         await replays.close();
@@ -128,6 +145,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
     };
   } catch (error) {
     followed?.stop();
+    eviction?.stop();
     await reader?.close();
     await Promise.all(links.map((one) => one.close()));
     throw error;

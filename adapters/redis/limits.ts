@@ -1,5 +1,5 @@
 // Sliding-window limits in Redis: one sorted set of hits per name and their sum beside it, changed by one script in
-// Redis's own time, so that all nodes count alike. Fails closed: without Redis nothing is let through.
+// Redis's own time, so that all nodes count alike. Without Redis nothing is let through: the calls throw.
 import type { LimitAnswer, Limits } from '../../src/ports/limits.ts';
 import { type Link, script } from './link.ts';
 
@@ -55,22 +55,16 @@ redis.call('HSET', KEYS[2], 'sum', string.format('%.17g', sum))
 return 1
 `);
 
-const closedSeconds = 30;
-
 /** @param time the time to count in; Redis's own without it (nodes' clocks differ) */
 export function redisLimits(link: Link, prefix: string, time?: () => number): Limits {
   const keysOf = (name: string) => [`${prefix}limit:{${name}}`, `${prefix}limit:{${name}}:sum`];
   return {
     async hit(name, max, windowMs, cost = 1): Promise<LimitAnswer> {
-      try {
-        const args = [String(max), String(Math.ceil(windowMs)), String(cost), time ? String(time()) : ''];
-        const wait = Number(await link.run(hitScript, keysOf(name), args));
-        return wait < 0
-          ? { ok: true, left: -wait - 1 }
-          : { ok: false, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
-      } catch {
-        return { ok: false, retryAfter: closedSeconds };
-      }
+      const args = [String(max), String(Math.ceil(windowMs)), String(cost), time ? String(time()) : ''];
+      const wait = Number(await link.run(hitScript, keysOf(name), args));
+      return wait < 0
+        ? { ok: true, left: -wait - 1 }
+        : { ok: false, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
     },
 
     async takeBack(name) {

@@ -2,7 +2,9 @@
 // when it returns. Its errors leave as HubErrors; it logs no address, because an address may hold a password.
 import { createHash } from 'node:crypto';
 import { createClient, ErrorReply, RESP_TYPES } from 'redis';
+import type { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
+import { connectFailure, connectionLoss } from '../../src/domain/connect-failure.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -36,8 +38,24 @@ export interface Link {
 const connectMs = 2000;
 const longestPauseMs = 1000;
 
+/** A server that became a replica is left at most so often: its address may lead to the new primary later. */
+const leaveEveryMs = 500;
+/** Replies that pass by themselves. */
+const passing = /^(LOADING|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|TRYAGAIN)\b/;
+/** Redis 6 wraps the reply when a script meets it. */
+const demoted = /\b(READONLY|UNBLOCKED)\b/;
+
 export const unavailable = (): HubError =>
-  new HubError('unavailable', 'The message bus cannot be reached. Try again in a moment.', { retryAfter: 2 });
+  new HubError('unavailable', 'The hub cannot reach the message bus. Try again in a moment.', {
+    retryAfter: 2,
+  });
+
+/** Thrown at the start, to whoever operates the hub. */
+const notConnected = (error: unknown, url: string): HubError =>
+  new HubError(
+    'unavailable',
+    `The hub cannot use Redis (REDIS_URL): ${connectFailure(error, url.startsWith('rediss:'))}`,
+  );
 
 export interface LinkOptions {
   readonly url: string;
@@ -46,12 +64,20 @@ export interface LinkOptions {
   /** How long a command may take. */
   readonly timeoutMs: number;
   readonly name: string;
+  /** All connections of the process to this server. */
+  readonly group: ConnectionGroup;
 }
 
-/** Connects. @throws HubError('unavailable') when Redis does not answer in time */
-export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions): Promise<Link> {
+/** Connects. @throws HubError('unavailable') with the cause when Redis does not answer in time */
+export async function openLink({ url, log, clock, timeoutMs, name, group }: LinkOptions): Promise<Link> {
+  /** What the group knows this link by. */
+  const member = {};
+  let lastError: unknown;
+  let wasReady = false;
+  /** The server is a replica, or has no room: it can be reached and is of no use. */
+  let isRefusing = false;
+  let leftAt = Number.NEGATIVE_INFINITY;
   const make = () => {
-    let away = false;
     const client = createClient({
       url,
       name: `reeve-${name}`,
@@ -68,12 +94,12 @@ export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions
       },
     });
     client.on('error', (error: Error) => {
-      if (!away) log.warn({ kind: error.name, link: name }, 'redis cannot be reached');
-      away = true;
+      lastError = error;
+      group.down(member, wasReady ? connectionLoss(error) : connectFailure(error));
     });
     client.on('ready', () => {
-      if (away) log.info({ link: name }, 'redis is back');
-      away = false;
+      wasReady = true;
+      if (!isRefusing) group.up(member);
     });
     return client;
   };
@@ -97,7 +123,12 @@ export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions
     const answered = used.sendCommand<RedisReply>([...args]);
     answered.catch(() => {});
     try {
-      return await within(ms, answered);
+      const reply = await within(ms, answered);
+      if (isRefusing) {
+        isRefusing = false;
+        group.up(member);
+      }
+      return reply;
     } catch (error) {
       if (error instanceof ErrorReply) throw error;
       if (error instanceof HubError && used === client) replace();
@@ -105,19 +136,35 @@ export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions
     }
   }
 
+  /** The server became a replica: its address leads to the primary by now, or soon does. */
+  function leave(): void {
+    const now = clock.monotonic();
+    if (now - leftAt < leaveEveryMs) return;
+    leftAt = now;
+    group.reconnectAll();
+  }
+
   const refused = (error: unknown): unknown => {
     if (!(error instanceof ErrorReply)) return error;
-    log.error({ error: error.message, link: name }, 'redis refused a command');
-    // LOADING, READONLY, OOM and the like pass; what does not is a fault of ours.
+    if (demoted.test(error.message)) {
+      isRefusing = true;
+      group.down(member, 'the server is now a replica and refuses writes. The hub reconnects.');
+      leave();
+    } else if (passing.test(error.message)) {
+      isRefusing = true;
+      group.down(member, `the server refuses commands (${error.message.slice(0, 200)}).`);
+    } else log.error({ error: error.message, link: name }, 'redis refused a command');
     return unavailable();
   };
 
   try {
     await within(connectMs, client.connect());
-  } catch {
+  } catch (error) {
     client.destroy();
-    throw unavailable();
+    group.forget(member);
+    throw notConnected(lastError ?? error, url);
   }
+  const leaveGroup = group.add(replace);
   return {
     send: (args, ms) =>
       send(args, ms).catch((error) => {
@@ -142,6 +189,8 @@ export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions
       // What was sent is answered before the connection ends; a dead one is not waited for.
       const quit = last.isReady ? within(timeoutMs, last.close()).catch(() => {}) : undefined;
       closed = true;
+      leaveGroup();
+      group.up(member);
       await quit;
       if (last.isOpen) last.destroy();
     },

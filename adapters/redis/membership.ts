@@ -1,6 +1,7 @@
 // The members of the cluster in Redis: one hash of node → when it was last heard (in Redis's own time) and what it
 // said, and one sorted set of nodes by the time of their last pulse.
 import { decode, encode } from '@msgpack/msgpack';
+import { formatOf } from '../../src/domain/cluster-format.ts';
 import {
   type Member,
   type Membership,
@@ -11,12 +12,17 @@ import {
 import { type Link, script } from './link.ts';
 import { isList } from './log.ts';
 
-/** KEYS: members. ARGV: node, note, how long one lasts in ms. Answers node and note of each that lives. */
+/**
+ * KEYS: members. ARGV: node, note (empty: the caller does not join), how long one lasts in ms. Answers node and note of
+ * each that lives.
+ */
 const heartbeatScript = script(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f ', now) .. ARGV[2])
-redis.call('PEXPIRE', KEYS[1], 60000)
+if ARGV[2] ~= '' then
+  redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f ', now) .. ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], 60000)
+end
 local all = redis.call('HGETALL', KEYS[1])
 local alive = {}
 for i = 1, #all, 2 do
@@ -55,7 +61,8 @@ return {0, unpack(gone)}
 function noteIn(bytes: Buffer): NodeNote | null {
   try {
     const note = decode(bytes) as Partial<NodeNote> | null;
-    return Array.isArray(note?.shards) ? (note as NodeNote) : null;
+    // A node from before the numbers sends none.
+    return Array.isArray(note?.shards) ? ({ ...note, ...formatOf(note) } as NodeNote) : null;
   } catch {
     return null;
   }
@@ -75,23 +82,25 @@ export function redisMembers(
   const pulses = `${prefix}pulses`;
   let steady = 0;
   let hasLeft = false;
+  /** @param note empty for a node that does not join */
+  async function exchange(note: Buffer): Promise<readonly Member[]> {
+    const answer = await link.run(heartbeatScript, [key], [node, note, String(lifeMs)]);
+    const members: Member[] = [];
+    if (!isList(answer)) return members;
+    for (let i = 0; i + 1 < answer.length; i += 2) {
+      const bytes = answer[i + 1];
+      const memberNote = Buffer.isBuffer(bytes) ? noteIn(bytes) : null;
+      if (memberNote) members.push({ node: String(answer[i]), note: memberNote });
+    }
+    return members.sort((a, b) => (a.node < b.node ? -1 : 1));
+  }
+
   return {
-    async heartbeat(note) {
+    heartbeat(note) {
       const { buffer, byteOffset, byteLength } = encode(note);
-      const answer = await link.run(
-        heartbeatScript,
-        [key],
-        [node, Buffer.from(buffer, byteOffset, byteLength), String(lifeMs)],
-      );
-      const found: Member[] = [];
-      if (!isList(answer)) return found;
-      for (let i = 0; i + 1 < answer.length; i += 2) {
-        const bytes = answer[i + 1];
-        const said = Buffer.isBuffer(bytes) ? noteIn(bytes) : null;
-        if (said) found.push({ node: String(answer[i]), note: said });
-      }
-      return found.sort((a, b) => (a.node < b.node ? -1 : 1));
+      return exchange(Buffer.from(buffer, byteOffset, byteLength));
     },
+    list: () => exchange(Buffer.alloc(0)),
     async pulse() {
       if (hasLeft) return [];
       const answer = await link.run(

@@ -78,7 +78,7 @@ export function openMessageBusReader(options: Options): MessageBusReader {
       try {
         take(key, entry);
       } catch (err) {
-        options.log.error({ err, key }, 'an entry of the bus could not be handed on');
+        options.log.error({ err, key }, 'cannot deliver an entry from the bus');
       }
     }
   };

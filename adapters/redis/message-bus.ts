@@ -93,7 +93,7 @@ export function openMessageBus(options: MessageBusOptions): MessageBus {
       const envelope = read(bytes, unpack);
       if (envelope) deliver({ shard, position, envelope, ageMs });
       else {
-        log.error({ shard, position }, 'an envelope cannot be read and was dropped');
+        log.error({ shard, position }, 'dropped an unreadable envelope');
         acknowledge({ key, position }).catch(() => {});
       }
     },

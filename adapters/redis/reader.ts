@@ -85,7 +85,7 @@ export function openReader(
     try {
       task();
     } catch (error) {
-      log.error({ error: String(error) }, 'a follower failed on a frame');
+      log.error({ error: String(error) }, 'a subscriber failed to handle a frame');
     }
   }
 

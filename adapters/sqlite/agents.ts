@@ -1,35 +1,15 @@
 // Agent registrations in SQLite. What agents report is agent-reports.ts.
 import type { Registration, RegistrationSummary } from '../../src/domain/agent.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
 import { findsIn, foldedText } from '../../src/domain/search-text.ts';
-import type { AgentApi, SeenOn } from '../../src/domain/vocabulary.ts';
+import type { AgentApi } from '../../src/domain/vocabulary.ts';
 import type { AgentQuery, AgentStore } from '../../src/ports/agents.ts';
 import { agentReports, dropReports } from './agent-reports.ts';
+import { agentSeen, listed, registrationOf, registrations } from './agent-seen.ts';
 import { type Database, givenText, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { flag, json, number, table, text } from './table.ts';
-
-const listed = {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  agentId: text('agent_id'),
-  displayName: text<string | null>('display_name'),
-  tags: json<Registration['tags']>('tags'),
-  bundleName: text<string | null>('bundle_name'),
-  lastEnv: text<Env | null>('last_env'),
-  lastSeenAt: number<number | null>('last_seen_at'),
-  createdAt: number('created_at'),
-  retiredAt: number<number | null>('retired_at'),
-  lastApi: text<AgentApi | null>('last_api'),
-  loadsAny: flag('loads_any'),
-};
-
-const registrations = table<Registration>('registrations', {
-  ...listed,
-  manifest: json<Registration['manifest']>('manifest'),
-});
+import { table } from './table.ts';
 
 const summaries = table<RegistrationSummary>('registrations', listed);
 
@@ -48,18 +28,6 @@ function walk({ order, descending }: AgentQuery): string {
     WHERE tenant_id = ?1 AND retired_at IS NULL AND (?2 IS NULL OR ${place}) ORDER BY ${by} LIMIT ?4`;
 }
 
-interface Seen {
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly env: Env;
-  readonly now: number;
-  readonly on: SeenOn | undefined;
-}
-
-/** Sets what an agent speaks, as far as it is known. */
-const speaks = (api: string, loadsAny: string): string =>
-  `last_api = ifnull(${api}, last_api), loads_any = ifnull(${loadsAny}, loads_any)`;
-
 /** Registrations looked at in one go for a search. */
 const searchedAtOnce = 2_000;
 
@@ -68,62 +36,13 @@ const isNamed = (texts: readonly unknown[], needle: string | null): boolean =>
   needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 
 export function agentStore(db: Database): Sync<AgentStore> {
-  const get = (tenantId: string, agentId: string) =>
-    registrations.maybe(
-      db.get(`SELECT ${registrations.columns} FROM registrations WHERE tenant_id = ? AND agent_id = ?`, [
-        tenantId,
-        agentId,
-      ]),
-    );
-
+  const get = registrationOf(db);
   const one = `SELECT ${registrations.columns} FROM registrations WHERE rowid = ?`;
-
-  /** Null when there is one. */
-  function add({ tenantId, agentId, env, now, on }: Seen, id: string): Registration | null {
-    const made: Registration = {
-      id,
-      tenantId,
-      agentId,
-      displayName: null,
-      tags: {},
-      bundleName: null,
-      manifest: null,
-      lastEnv: env,
-      lastSeenAt: now,
-      createdAt: now,
-      retiredAt: null,
-      lastApi: on?.api ?? null,
-      loadsAny: on?.loadsAny ?? false,
-    };
-    const insert = `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`;
-    return db.run(insert, registrations.values(made)) === 1 ? made : null;
-  }
 
   return {
     ...agentReports(db),
     ...leftOutCounts(db),
-    seen(tenantId, agentId, env, now, newId, on) {
-      const spoken = [on?.api ?? null, on?.loadsAny === undefined ? null : Number(on.loadsAny)];
-      const row = db.get(
-        `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, ${speaks('?5', '?6')}
-           WHERE tenant_id = ?3 AND agent_id = ?4
-           AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${registrations.columns}`,
-        [env, now, tenantId, agentId, ...spoken],
-      );
-      if (row) return { registration: registrations.read(row), made: false };
-      const added = newId === null ? null : add({ tenantId, agentId, env, now, on }, newId);
-      if (added) return { registration: added, made: true };
-      const known = get(tenantId, agentId);
-      if (newId === null || known === null || known.retiredAt === null) {
-        return { registration: known, made: false };
-      }
-      const back = db.get(
-        `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, ${speaks('?4', '?5')}
-           WHERE id = ?3 RETURNING ${registrations.columns}`,
-        [env, now, known.id, ...spoken],
-      );
-      return { registration: registrations.maybe(back), made: true };
-    },
+    seen: agentSeen(db),
     lastOn: (tenantId, { env, api, limit, after }) =>
       db.snapshot(() => {
         const found = db.all(

@@ -1,11 +1,11 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
-import { type Approval, largeArgs, maxInlineArgs } from '../../src/domain/approval.ts';
+import { type Approval, maxInlineArgs } from '../../src/domain/approval.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/library.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
+import { approvalArguments } from './approval-arguments.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
 import type { Database, Row } from './database.ts';
-import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
@@ -71,29 +71,7 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
       const kept = db.get('SELECT args FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
       return { ...approval, toolArgs: kept ? (JSON.parse(String(kept[0])) as JsonObject) : null };
     },
-    keepArgs({ tenantId, env, id, json, bytes, createdAt }, quota) {
-      if (bytes > largeArgs) {
-        if (!mayGrow()) throw diskFull();
-        const large = `SELECT ifnull(sum(bytes), 0) FROM approval_args
-          WHERE tenant_id = ? AND env = ? AND bytes > ${largeArgs}`;
-        if (Number(db.get(large, [tenantId, env])?.[0]) + bytes > quota) return 'full';
-      }
-      db.run(
-        `INSERT OR IGNORE INTO approval_args (tenant_id, id, env, bytes, created_at, args)
-           VALUES (?, ?, ?, ?, ?, ?)`,
-        [tenantId, id, env, bytes, createdAt, json],
-      );
-      return 'kept';
-    },
-    dropArgs(tenantId, id) {
-      db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
-    },
-    dropLargeArgs: (before, limit) =>
-      db.run(
-        `DELETE FROM approval_args WHERE rowid IN (SELECT rowid FROM approval_args
-           WHERE created_at < ? AND bytes > ${largeArgs} ORDER BY created_at LIMIT ?)`,
-        [before, limit],
-      ),
+    ...approvalArguments(db, mayGrow),
     list: (tenantId, filter, page, now) =>
       listApprovals(db, { select, read: approvals.read }, tenantId, filter, page, now),
     count: (tenantId, filter, now) => countApprovals(db, tenantId, filter, now),

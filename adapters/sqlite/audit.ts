@@ -13,7 +13,7 @@ import {
   withAnswer,
 } from '../../src/domain/audit.ts';
 import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/ports/audit.ts';
-import type { Database, Row, SqlValue } from './database.ts';
+import { type Database, type Row, type SqlValue, storedText } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
@@ -38,6 +38,13 @@ const heads = table<SignedHead>('audit_heads', {
   signature: text('signature'),
 });
 
+// The entries of a link, or the ids of its notes, come as one JSON list: one statement for all of them.
+const insertEntries = `INSERT INTO audit_entries
+    (tenant_id, id, seq, position, at, actor_id, actor_display, action, subject_type)
+  SELECT ?1, value->>0, ?2, key, ?3, value->>1, value->>2, value->>3, value->>4 FROM json_each(?4)`;
+const selectRecorded = `SELECT e.id FROM json_each(?2) n CROSS JOIN audit_entries e
+  ON e.tenant_id = ?1 AND e.id = n.value`;
+
 const sha256 = (value: string): string => hash('sha256', value, 'hex');
 
 function headOf(db: Database, tenantId: string): ChainHead | null {
@@ -53,29 +60,25 @@ export function appendNotes(db: Database, notes: readonly AuditNote[]): void {
   const [first] = notes;
   if (!first) return;
   const { tenantId } = first;
-  const fresh = notes.filter(
-    ({ id }) => !db.get('SELECT 1 FROM audit_entries WHERE tenant_id = ? AND id = ?', [tenantId, id]),
-  );
+  const recorded = recordedIds(db, tenantId, notes);
+  const fresh = notes.filter(({ id }) => !recorded.has(id));
   if (fresh.length === 0) return;
   const { link, at } = nextLink(headOf(db, tenantId) ?? emptyChain, fresh, sha256);
   db.run(links.insert, links.values({ ...link, tenantId, at }));
-  fresh.forEach((note, position) => {
-    db.run(
-      `INSERT INTO audit_entries (tenant_id, id, seq, position, at, actor_id, actor_display, action, subject_type)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        tenantId,
-        note.id,
-        link.seq,
-        position,
-        at,
-        note.actor.id.toLowerCase(),
-        note.actor.display.toLowerCase(),
-        note.action,
-        subjectOf(note),
-      ],
-    );
-  });
+  const entries = fresh.map((note) => [
+    note.id,
+    storedText(note.actor.id.toLowerCase()),
+    storedText(note.actor.display.toLowerCase()),
+    note.action,
+    subjectOf(note),
+  ]);
+  db.run(insertEntries, [tenantId, link.seq, at, JSON.stringify(entries)]);
+}
+
+/** The ids among these that the tenant's chain has. */
+function recordedIds(db: Database, tenantId: string, notes: readonly AuditNote[]): ReadonlySet<string> {
+  const ids = JSON.stringify(notes.map(({ id }) => id));
+  return new Set(db.all(selectRecorded, [tenantId, ids]).map(([id]) => String(id)));
 }
 
 /** What a write answered, once its note is added if the answer says that something was changed. */

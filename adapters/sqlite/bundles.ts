@@ -37,7 +37,8 @@ const summariesOf = `
   FROM bundles b
   WHERE b.tenant_id = ?1 AND b.deleted_at IS NULL AND (?2 IS NULL OR EXISTS (SELECT 1 FROM deployments d WHERE d.tenant_id = b.tenant_id
     AND d.bundle_name = b.name AND d.version = b.version AND d.env = ?2))
-  GROUP BY b.name ORDER BY uploaded DESC, b.name`;
+  GROUP BY b.name`;
+const summaryOrders = { newest: 'uploaded DESC, b.name', name: 'b.name' } as const;
 
 const oneVersion = 'WHERE tenant_id = ? AND name = ? AND version = ? AND deleted_at IS NULL';
 
@@ -94,8 +95,9 @@ export function bundleStore(db: Database): Sync<BundleStore> {
           [tenantId, revisionHash],
         )
         .map(([name, version]) => ({ name: givenText(String(name)), version: Number(version) })),
-    summaries(tenantId, env, { limit, offset }) {
-      const rows = db.all(`${summariesOf} LIMIT ? OFFSET ?`, [tenantId, env, limit + 1, offset]);
+    summaries(tenantId, env, { limit, offset }, order = 'newest') {
+      const page = `${summariesOf} ORDER BY ${summaryOrders[order]} LIMIT ? OFFSET ?`;
+      const rows = db.all(page, [tenantId, env, limit + 1, offset]);
       const items = rows.slice(0, limit).map(
         ([name, latest, count, contractCount, uploaded, deployed, envs]): BundleSummary => ({
           name: givenText(String(name)),

@@ -47,7 +47,7 @@ export function copyTo(path: string, to: string, onBytes: (bytes: number) => voi
     if (troubleOf(error) !== 'full') throw error;
     throw new HubError(
       'disk_full',
-      `The disk of ${dirname(to)} is full. Free some space there, or back up to another.`,
+      `The disk of ${dirname(to)} is full. Free space there, or back up to another disk.`,
     );
   } finally {
     db.close();
@@ -60,7 +60,7 @@ export function inspect(path: string, thorough: boolean): Facts {
   try {
     checkOurs(db, path);
     if (versionOf(db) === 0)
-      throw new HubError('not_found', `${path} is empty: no hub was ever started on it.`);
+      throw new HubError('not_found', `${path} is empty, because no hub has used it. Set DATA_DIR.`);
     const [found] = thorough ? (db.get('PRAGMA integrity_check(1)') ?? []) : ['ok'];
     if (found !== 'ok') throw new Error(String(found).slice(0, 200));
     const hasSeals = db.get(`SELECT 1 FROM sqlite_master WHERE name = 'seals'`) !== undefined;

@@ -6,18 +6,23 @@ import type { Storage, StorageState } from '../../src/domain/storage.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { diskFull } from './failure.ts';
+import { type PurgeReserve, purgeReserveBytes, purgeReserveOf } from './purge-reserve.ts';
 import type { Trouble } from './trouble.ts';
 
 const lookEveryMs = 1000;
 const mebibyte = 1 << 20;
 /** With less than this on the disk no commit is sure to succeed. */
 const floorBytes = mebibyte;
-/** The reserve unless it is set: this part of the disk, within these bounds. */
-const usualReserve = { part: 0.05, min: 4 * mebibyte, max: 512 * mebibyte };
+/**
+ * The reserve unless it is set: this part of the disk, within these bounds, and of a small disk a quarter at most.
+ */
+const usualReserve = { part: 0.05, min: 16 * mebibyte, max: 512 * mebibyte, maxPart: 0.25 };
 /** An event's bytes go into the write-ahead log and then into the file. */
 const bytesPerByte = 2;
 /** When the counted bytes run out the system is asked again at once, but not more often than this. */
 const lookAgainMs = 100;
+/** Pages in the write-ahead log before they are copied into the file: on a small disk fewer, 4 KiB each. */
+const [leastLogPages, mostLogPages, pageBytes] = [1000, 8000, 4096];
 
 /** What the disk's keeper asks of the store. */
 export interface DiskWork {
@@ -48,10 +53,29 @@ interface Room {
   readonly left: number;
 }
 
+/** Bytes of a disk of this size that events leave free. */
+function reserveOf(diskBytes: number): number {
+  const { part, min, max, maxPart } = usualReserve;
+  return Math.round(Math.min(Math.max(diskBytes * part, min), max, diskBytes * maxPart));
+}
+
+/**
+ * Pages of the write-ahead log before they are copied into the file: the copy fits into the space for a purge.
+ * @param reserveBytes as in `DiskOptions`
+ */
+export async function logPagesOn(folder: string, reserveBytes: number | null): Promise<number> {
+  const { blocks, bsize } = await statfs(folder);
+  const reserve = reserveBytes ?? reserveOf(blocks * bsize);
+  if (reserve === 0) return mostLogPages;
+  const pages = purgeReserveBytes(reserve) / 2 / pageBytes;
+  return Math.min(Math.max(Math.round(pages), leastLogPages), mostLogPages);
+}
+
 type Level = 'ok' | 'low' | 'reserved' | 'full';
 
 export class Disk {
   readonly #options: DiskOptions;
+  readonly #purgeReserve: PurgeReserve;
   #room: Room | null = null;
   #left = Number.POSITIVE_INFINITY;
   #level: Level = 'ok';
@@ -65,6 +89,7 @@ export class Disk {
 
   constructor(options: DiskOptions) {
     this.#options = options;
+    this.#purgeReserve = purgeReserveOf(options.path);
   }
 
   /** Looks once, then every second until closed. */
@@ -94,6 +119,29 @@ export class Disk {
       await this.#look();
     if (!this.#grows() || needed > this.#left) throw diskFull();
     this.#left -= needed;
+  }
+
+  /**
+   * Gives back the space that is kept for a purge, or a small part of it for a sign-in, after the write had none.
+   * @returns whether there was any: the write may be repeated
+   */
+  async release(use: 'purge' | 'sign-in'): Promise<boolean> {
+    const keptBytes = purgeReserveBytes(this.#room?.reserve ?? 0) / 2;
+    const isReleased =
+      use === 'purge'
+        ? await this.#purgeReserve.release()
+        : await this.#purgeReserve.releaseSignIn(keptBytes);
+    // The log copied into the file makes room in the log, even where the look in progress measured before.
+    if (isReleased) await this.#options.work.emptyLog().catch(() => {});
+    return isReleased;
+  }
+
+  /** After a purge the freed pages count at once; on a full disk the log needs room to use them. */
+  async purged(): Promise<void> {
+    await this.#look();
+    if (this.#state() !== 'full') return;
+    await this.release('purge');
+    await this.#look();
   }
 
   /** A call failed because of the file or its disk. */
@@ -126,13 +174,13 @@ export class Disk {
     const { work, log, clock } = this.#options;
     try {
       let room = await this.#measure();
-      if (await this.#makeRoom(room)) room = await this.#measure();
+      if ((await this.#makeRoom(room)) || (await this.#keepPurgeReserve(room))) room = await this.#measure();
       this.#room = room;
       this.#left = room.reserve === 0 ? Number.POSITIVE_INFINITY : room.left;
       this.#level = this.#levelOf(room);
       this.#lookedAt = clock.monotonic();
     } catch (err) {
-      log?.warn({ err }, 'the room on the disk of the store could not be read');
+      log?.warn({ err }, 'cannot read the free space on the disk of the store');
     }
     // What failed has passed once a commit succeeds; a probe that fails was told by the channel.
     if (this.#fault) {
@@ -156,13 +204,27 @@ export class Disk {
       ),
     ]);
     const free = space.bavail * space.bsize;
-    const part = Math.round(space.blocks * space.bsize * usualReserve.part);
-    const reserve = reserveBytes ?? Math.min(Math.max(part, usualReserve.min), usualReserve.max);
+    const reserve = reserveBytes ?? reserveOf(space.blocks * space.bsize);
     // Only near the reserve does it matter how much of the file is empty.
     const spare = free < 4 * reserve ? await work.spareBytes().catch(() => 0) : 0;
     // Moving the log into the file takes as much again, but for the empty pages that it fills.
     const afterMoving = free - logBytes + spare;
-    return { free, reserve, left: Math.min(afterMoving - reserve, free - reserve / 2), logBytes };
+    return {
+      free,
+      reserve,
+      left: Math.min(afterMoving - reserve, free - purgeReserveBytes(reserve) / 4),
+      logBytes,
+    };
+  }
+
+  /** Keeps space for a purge once the disk fills up. A disk that has too little for it goes on without. */
+  async #keepPurgeReserve({ free, reserve }: Room): Promise<boolean> {
+    if (reserve === 0 || free >= 8 * reserve) return false;
+    const bytes = purgeReserveBytes(reserve);
+    const missing = bytes - (await this.#purgeReserve.bytes());
+    if (missing <= 0 || free - missing < reserve / 2) return false;
+    await this.#purgeReserve.grow(bytes).catch(() => {});
+    return true;
   }
 
   /** Empties the log when it is a large part of what is left. @returns whether it tried */
@@ -175,7 +237,8 @@ export class Disk {
   #levelOf({ free, reserve, left }: Room): Level {
     if (free < floorBytes) return 'full';
     // Once refused, events are taken again when there is somewhat more room than none.
-    const enough = this.#level === 'reserved' || this.#level === 'full' ? reserve / 8 : 0;
+    const isRefusing = this.#level === 'reserved' || this.#level === 'full';
+    const enough = isRefusing ? purgeReserveBytes(reserve) / 8 : 0;
     if (reserve > 0 && left <= enough) return 'reserved';
     return reserve > 0 && left < reserve ? 'low' : 'ok';
   }
@@ -194,13 +257,19 @@ export class Disk {
 }
 
 const said = {
-  ok: ['info', 'the disk of the store has room and commits succeed'],
-  low: ['warn', 'the disk of the store is nearly full: events will be refused when only the reserve is left'],
+  ok: ['info', 'the disk of the store has space again; commits succeed'],
+  low: [
+    'warn',
+    'the disk of the store is nearly full: the hub refuses events when only its reserve is left; free space or purge old events',
+  ],
   reserved: [
     'warn',
-    'only the reserve is left on the disk of the store: events and growing session values are refused',
+    'the disk of the store has only its reserve left: the hub refuses events and growing session values; free space or purge old events',
   ],
-  full: ['error', 'the disk of the store is full: free some space there; the hub goes on by itself'],
-  failing: ['error', 'commits to the store fail; they are tried again every second'],
-  damaged: ['error', 'the database of the hub is damaged: stop the hub, keep a copy, restore a back-up'],
+  full: [
+    'error',
+    'the disk of the store is full: writes fail; free space or purge old events, and the hub continues by itself',
+  ],
+  failing: ['error', 'commits to the store fail; the hub retries every second'],
+  damaged: ['error', "the hub's database is damaged: stop the hub, keep a copy, restore a back-up"],
 } as const satisfies { readonly [S in StorageState]: readonly ['info' | 'warn' | 'error', string] };

@@ -14,15 +14,17 @@ export interface Failure {
 }
 
 export const unavailable = (): HubError =>
-  new HubError('unavailable', 'The store cannot be reached. Try again shortly.', { retryAfter: 1 });
+  new HubError('unavailable', 'The hub cannot reach its store. Try again shortly.', { retryAfter: 1 });
 
 export const diskFull = (): HubError =>
-  new HubError('disk_full', "The disk of the hub's store is full. Try again when it has room.", {
-    retryAfter: 10,
-  });
+  new HubError(
+    'disk_full',
+    "The disk of the hub's store is full, so nothing was stored. Try again later: an administrator frees space or purges old events.",
+    { retryAfter: 10 },
+  );
 
 const damaged = (): HubError =>
-  new HubError('unavailable', "The hub's database is damaged. The log of the hub says more.", {
+  new HubError('unavailable', "The hub's database is damaged. See the hub's log.", {
     retryAfter: 60,
   });
 

@@ -28,8 +28,8 @@ export const identityOf = (db: Database): Identity => ({
 const lost = (path: string, what: string): HubError =>
   new HubError(
     'conflict',
-    `${path} ${what}, but the file hub.id beside it says that a hub was set up in this folder: the database was ` +
-      'removed, or copied without its -wal file. Put it back or restore a back-up; to begin anew, empty the folder.',
+    `${path} ${what}, but the file hub.id beside it belongs to a hub that was set up in this folder. The database was ` +
+      'removed, or copied without its -wal file. Put it back or restore a back-up. To start a new hub, empty the folder.',
   );
 
 /** @throws HubError('conflict') when a hub was set up in the folder and there is no database (any more) */
@@ -48,11 +48,11 @@ export function checkIdentity(path: string, { id, isSetUp }: Identity, file: Hub
     if (isSetUp) file.write(id);
     return;
   }
-  if (!isSetUp) throw lost(path, 'holds no users');
+  if (!isSetUp) throw lost(path, 'contains no users');
   if (kept === id) return;
   throw new HubError(
     'conflict',
-    `${path} is the database of hub ${id}, but the file hub.id beside it says ${kept}. Put back the database ` +
-      'that belongs to this folder; if this one is meant to replace it, remove hub.id.',
+    `${path} is the database of hub ${id}, but the file hub.id beside it contains ${kept}. Put back the database ` +
+      'of this folder. To keep the new database instead, remove hub.id.',
   );
 }

@@ -7,7 +7,7 @@ import { type Database, givenText } from './database.ts';
 import type { Sync } from './sync.ts';
 
 const byRun = "WHERE queue = ? AND id = ? AND run = ? AND state = 'running'";
-const lostTooOften = 'The process that ran it died, too many times.';
+const lostTooOften = 'The processes that ran the job died too often.';
 
 const parsed = (text: unknown): unknown => (text === null ? null : JSON.parse(String(text)));
 

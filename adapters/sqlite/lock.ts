@@ -36,7 +36,7 @@ export function lockStore(path: string): { release(): void } {
     if (troubleOf(error) !== 'locked') throw openingError(error, lockPath);
     throw new HubError(
       'conflict',
-      `The store ${path} is in use by another process; one process at a time may open it.`,
+      `Another process uses the store ${path}. Stop it first: only one process can open the store.`,
     );
   }
   return {

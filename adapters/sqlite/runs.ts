@@ -2,18 +2,10 @@
 // looked up, not kept.
 import { asSeen } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import {
-  joinFacts,
-  placedAt,
-  type RunFacts,
-  type RunStanding,
-  type RunStatus,
-  standingOf,
-} from '../../src/domain/run.ts';
+import type { RunFacts, RunStanding, RunStatus } from '../../src/domain/run.ts';
 import type { Run, RunFilter, RunPageRequest, RunPlace, RunStore } from '../../src/ports/runs.ts';
 import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
-import type { EncodedBatch, SessionFacts } from './events/encode.ts';
 import { markOf } from './events/search.ts';
 import { eventId, positionOf, segmentOf } from './events/segment.ts';
 import type { Clause } from './events/walk.ts';
@@ -22,57 +14,6 @@ import type { Steps, Sync } from './sync.ts';
 
 const factsIn = (value: unknown): RunFacts | null =>
   typeof value === 'string' ? (JSON.parse(givenText(value)) as RunFacts) : null;
-
-/** Joins what stored events say to their runs. On the writer, in the transaction of the events. */
-export function runWriter(db: Database) {
-  return {
-    apply(
-      { tenantId, receivedAt, sample }: EncodedBatch,
-      agent: string,
-      /** The place from which those in the facts count. */
-      base: number,
-      runs: SessionFacts,
-    ) {
-      for (const [session, facts] of runs) {
-        const added = placedAt(facts, base);
-        const row = db.get(
-          'SELECT id, facts, started_at, last_at, received_at FROM runs WHERE tenant_id = ? AND agent = ? AND session = ?',
-          [tenantId, agent, session],
-        );
-        const before = row ? factsIn(row[1]) : null;
-        const joined = before ? joinFacts(before, added) : added;
-        const known = [joined.env, standingOf(joined), JSON.stringify(joined)];
-        if (row) {
-          const [id, , startedAt, lastAt, received] = row.map(Number) as [
-            number,
-            number,
-            number,
-            number,
-            number,
-          ];
-          db.run(
-            `UPDATE runs SET env = ?, standing = ?, facts = ?, started_at = ?, last_at = ?, received_at = ?,
-               sample = max(sample, ?) WHERE id = ?`,
-            [
-              ...known,
-              Math.min(startedAt, joined.startedAt),
-              Math.max(lastAt, joined.lastAt),
-              Math.max(received, receivedAt),
-              sample ? 1 : 0,
-              id,
-            ],
-          );
-        } else {
-          db.run(
-            `INSERT INTO runs (tenant_id, agent, session, env, standing, facts, started_at, last_at, received_at, sample)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-            [tenantId, agent, session, ...known, joined.startedAt, joined.lastAt, receivedAt, sample ? 1 : 0],
-          );
-        }
-      }
-    },
-  };
-}
 
 /** Removes runs that had nothing since `before`. */
 export function forgetRuns(db: Database, tenantId: string, before: number, limit: number): void {

@@ -20,6 +20,7 @@ import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
+import { operatorTokenStore } from './operator-tokens.ts';
 import { ruleStore } from './rules.ts';
 import { runStore } from './runs.ts';
 import { settingsStore } from './settings.ts';
@@ -44,6 +45,7 @@ export function storesOf(
     tenants: tenantStore(db),
     logins: loginStore(db),
     keys: keyStore(db),
+    operatorTokens: operatorTokenStore(db),
     signing: signingStore(db),
     contracts: contractStore(db),
     compositions: compositionStore(db),
@@ -89,6 +91,7 @@ export type Kind = 'read' | 'write';
 export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteStore[N]]: Kind } } = {
   tenants: {
     anyUser: 'read',
+    hasSeveral: 'read',
     bootstrap: 'write',
     provision: 'write',
     create: 'write',
@@ -113,6 +116,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     forgetNetworks: 'write',
   },
   keys: { insert: 'write', list: 'read', byHash: 'read', revoke: 'write', used: 'write' },
+  operatorTokens: { insert: 'write', list: 'read', isRevoked: 'read', revoke: 'write', sweep: 'write' },
   signing: { active: 'read', add: 'write', successions: 'read', rotate: 'write' },
   contracts: {
     create: 'write',

@@ -1,6 +1,5 @@
 // The shape of the store on its own thread: the port's methods without promises. No behaviour besides running steps.
-import type { Ingested } from '../../src/domain/event.ts';
-import type { EventStore } from '../../src/ports/events.ts';
+import type { EventStore, IngestResult } from '../../src/ports/events.ts';
 import type { JobTable } from '../../src/ports/job-table.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { EncodedBatch } from './events/encode.ts';
@@ -29,7 +28,7 @@ export type StoreName = Exclude<keyof SqliteStore, OfStore>;
 export type Stores = {
   readonly [N in Exclude<StoreName, 'events'>]: Sync<SqliteStore[N]>;
 } & {
-  readonly events: Omit<Sync<EventStore>, 'ingest'> & { ingest(batch: EncodedBatch): Ingested };
+  readonly events: Omit<Sync<EventStore>, 'ingest'> & { ingest(batch: EncodedBatch): IngestResult };
 };
 
 /** True for a result that is still to be worked out in steps. */

@@ -2,7 +2,7 @@
 // language.
 import { givenText, type Row, type SqlValue } from './database.ts';
 
-interface Column<T> {
+export interface Column<T> {
   readonly name: string;
   write(value: T): SqlValue;
   read(value: unknown): T;

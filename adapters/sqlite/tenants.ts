@@ -40,6 +40,7 @@ export function tenantStore(db: Database): Sync<TenantStore> {
 
   return {
     anyUser,
+    hasSeveral: () => db.get('SELECT 1 FROM tenants LIMIT 1 OFFSET 1') !== undefined,
     bootstrap(tenant, admin, key) {
       if (anyUser()) return 'taken';
       found(tenant, admin, key);

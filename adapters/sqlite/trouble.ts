@@ -41,17 +41,17 @@ export function troubleOf(error: unknown): Trouble | null {
 
 const advice = {
   full: (_path: string, folder: string) =>
-    `The disk of ${folder} is full. Free some space there, then start again.`,
+    `The disk of ${folder} is full. Free space there, then start again.`,
   damaged: (path: string, _folder: string, cause: string) =>
     `The database ${path} is damaged (${cause}). Keep a copy of its folder, then restore a back-up.`,
   foreign: (path: string, _folder: string, cause: string) =>
-    `${path} is not a database of Reeve (${cause}). Set DATA_DIR to another folder, or restore a back-up there.`,
+    `${path} is not a Reeve database (${cause}). Set DATA_DIR to another folder, or restore a back-up there.`,
   forbidden: (path: string, folder: string, cause: string) =>
-    `${path} cannot be opened (${cause}). The user that runs this must own ${folder} and be able to write there.`,
+    `${path} cannot be opened (${cause}). Make the user that runs this command the owner of ${folder}, with write access.`,
   locked: (path: string, _folder: string, cause: string) =>
-    `${path} is locked by another program (${cause}). Close that program, then start again.`,
+    `Another program locks ${path} (${cause}). Close that program, then start again.`,
   failing: (path: string, _folder: string, cause: string) =>
-    `${path} cannot be read or written (${cause}). See the system's log for what is wrong with its disk.`,
+    `${path} cannot be read or written (${cause}). Check the system log for disk errors.`,
 } as const satisfies { readonly [T in Trouble]: (path: string, folder: string, cause: string) => string };
 
 const codes = {

@@ -20,7 +20,7 @@ export async function loadUws(
     throw new HubError(
       'unavailable',
       `The native HTTP server (uWebSockets.js) does not load on Node ${process.version}, ${process.platform} ${process.arch}: ` +
-        'it needs Node 20 and, on Linux, glibc 2.27 or newer, or Node 22 or 24 and glibc 2.38 (not musl). ' +
+        'it needs Node 22 or 24 with glibc 2.38 or newer on Linux, or Node 20 with glibc 2.27 or newer (not musl). ' +
         `${why}${why.endsWith('.') ? '' : '.'}`,
     );
   }

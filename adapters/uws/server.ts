@@ -35,7 +35,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const waiting = new WaitingRoom(clock);
   /** Blind answers since the last sweep, by network. */
   const blind = new Map<string, number>();
-  let stopping = false;
+  let isDraining = false;
   const connections = new Connections(
     options.maxConnections ?? Number.POSITIVE_INFINITY,
     options.isProxy ?? (() => false),
@@ -88,7 +88,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       const how: SendOptions = {
         head: raw.method === 'HEAD',
         close: response.close || (body !== null && !body.whole),
-        last: stopping,
+        last: isDraining,
         unsent: pipeline.budgets.unsent,
         wholeChunks: readsWholeChunks(raw.headers.get('user-agent')),
       };
@@ -150,7 +150,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       };
       start(res, copied, exchange, handshake);
     } catch (error) {
-      log.error({ err: error }, 'a request could not be read');
+      log.error({ err: error }, 'cannot read a request');
       exchange.cut();
     }
   }
@@ -193,15 +193,20 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     throw new HubError('unavailable', portTaken(host, port));
   }
   let socket: us_listen_socket | null = listening;
+  const drain = (): void => {
+    isDraining = true;
+  };
   const stopListening = (): void => {
-    stopping = true;
+    drain();
     if (socket) uws.us_listen_socket_close(socket);
     socket = null;
   };
   return {
     port: uws.us_socket_local_port(listening),
     connections: () => connections.count,
+    drain,
     stopListening,
+    settle: (ms) => unfinished.settle(ms),
     close() {
       stopListening();
       sweep.cancel();

@@ -92,8 +92,8 @@ export const agentRoutes = routes({
     auth: ['cookie'],
     tag: 'agents',
     summary:
-      'Registered agents with what they should run and run; X-Next-Cursor and Link name the next page, and one ' +
-      'before the last may be short when filters leave much out',
+      'Registered agents with their assigned and their running bundle; X-Next-Cursor and Link name the next page, and a page ' +
+      'before the last may be short if filters leave much out',
     query: z.object({
       env: env.optional(),
       status: driftStatus.optional(),
@@ -119,7 +119,7 @@ export const agentRoutes = routes({
     auth: ['cookie'],
     tag: 'agents',
     summary:
-      'One entry per open agent stream, with drift, by environment and agent id; Link names the next page',
+      'Open agent streams with their drift, ordered by environment and agent id; Link names the next page',
     query: z.object({
       bundle_name: text(128, 1).optional(),
       env: env.optional(),
@@ -148,7 +148,7 @@ export const agentRoutes = routes({
     path: '/api/v1/agents/{agent_id}/streams',
     auth: ['cookie'],
     tag: 'agents',
-    summary: 'The open streams of an agent on every node, the newest first',
+    summary: 'Open streams of an agent on all nodes, newest first',
     params: z.object({ agent_id: line(255) }),
     query: z.object({ limit: intQuery(1, 200).default(50) }),
     status: 200,
@@ -183,7 +183,7 @@ export const agentRoutes = routes({
     path: '/api/v1/agents/report',
     auth: ['key'],
     tag: 'agents',
-    summary: 'The agent (of the agent-id header) says which policy version it runs now',
+    summary: 'Report the policy version that the agent (agent-id header) runs now',
     body: z.object({ bundle_name: bundleName.nullish(), policy_version: line(255) }),
     status: 200,
     reply: z.object({
@@ -199,7 +199,7 @@ export const agentRoutes = routes({
     auth: ['cookie'],
     tag: 'agents',
     summary:
-      'Registered agents, by agent id; Link names the next page, X-Agents-Not-Registered says how many were left out in this hour',
+      'Registered agents, ordered by agent id; Link names the next page, X-Agents-Not-Registered counts the agents left out this hour',
     query: z.object({ limit: intQuery(1, 2_000).default(2_000), cursor: cursor.optional() }),
     status: 200,
     reply: z.array(registration.extend({ tags: listed(registration.shape.tags) })),
@@ -210,7 +210,8 @@ export const agentRoutes = routes({
     path: '/api/v1/agent-registrations/{agent_id}',
     auth: ['cookie'],
     tag: 'agents',
-    summary: 'One registered agent, also one that no list shows because it was not seen for 7 days',
+    summary:
+      'One registered agent; also an agent that lists leave out because its last activity is over 7 days old',
     params: z.object({ agent_id: line(255) }),
     status: 200,
     reply: registration,
@@ -221,7 +222,7 @@ export const agentRoutes = routes({
     path: '/api/v1/agent-registrations/{agent_id}',
     auth: ['cookie'],
     tag: 'agents',
-    summary: 'Change display name, tags or assignment: absent keeps, null clears',
+    summary: 'Change display name, tags or assignment; absent fields keep their value, null clears it',
     params: z.object({ agent_id: line(255) }),
     body: z.object({
       display_name: text(255).nullish(),
@@ -237,7 +238,7 @@ export const agentRoutes = routes({
     path: '/api/v1/agent-registrations/bulk-assign',
     auth: ['cookie'],
     tag: 'agents',
-    summary: 'Assign a bundle to up to 100 registered agents; others are skipped',
+    summary: 'Assign a bundle to up to 100 registered agents; unregistered agents are skipped',
     body: z.object({ agent_ids: z.array(line(255)).min(1).max(100), bundle_name: assignment }),
     status: 200,
     reply: z.object({ updated: z.number().int(), warnings: assignmentWarnings }),

@@ -41,7 +41,7 @@ export const conversation = z.object({
     .array(aiMessage)
     .min(1)
     .max(50)
-    .refine((messages) => messages.at(-1)?.role === 'user', 'must end with a message of the user'),
+    .refine((messages) => messages.at(-1)?.role === 'user', 'must end with a message from the user'),
   current_yaml: text(50_000).nullish(),
 });
 
@@ -63,7 +63,7 @@ export const aiRoutes = routes({
     path: '/api/v1/settings/ai',
     auth: ['cookie'],
     tag: 'ai',
-    summary: 'Who assists people who write contracts; the key is masked',
+    summary: 'The AI provider and its model; the key is masked',
     status: 200,
     reply: aiSettings,
     errors: [],
@@ -74,7 +74,7 @@ export const aiRoutes = routes({
     auth: ['cookie'],
     tag: 'ai',
     summary:
-      'Choose who assists: absent keeps, null clears. Another provider or base_url asks for the api_key again',
+      'Choose the AI provider; absent fields keep their value, null clears it. A new provider or base_url needs the api_key again',
     body: z.object({
       provider: aiProvider,
       /** The masked one keeps the key that is stored, and so does null where the provider needs a key. */
@@ -92,7 +92,7 @@ export const aiRoutes = routes({
     path: '/api/v1/settings/ai',
     auth: ['cookie'],
     tag: 'ai',
-    summary: 'Forget the choice and its key; safe to repeat',
+    summary: 'Remove the AI provider and its key; safe to repeat',
     status: 204,
     errors: ['forbidden'],
   },
@@ -101,7 +101,7 @@ export const aiRoutes = routes({
     path: '/api/v1/settings/ai/test',
     auth: ['cookie'],
     tag: 'ai',
-    summary: 'Ask the provider something short and measure it; 200 whether or not it works',
+    summary: 'Send the provider a short question and measure the answer; 200 even if the provider fails',
     limits: [limits.aiTests],
     status: 200,
     reply: z.object({
@@ -117,7 +117,7 @@ export const aiRoutes = routes({
     path: '/api/v1/settings/ai/usage',
     auth: ['cookie'],
     tag: 'ai',
-    summary: 'Tokens, cost and questions of the last days; days without questions are left out',
+    summary: 'Tokens, cost and questions by day; days without questions are left out',
     query: z.object({ days: intQuery(1, 365).default(30) }),
     status: 200,
     reply: z.object({
@@ -136,7 +136,7 @@ export const aiRoutes = routes({
     path: '/api/v1/contracts/generate-description',
     auth: ['cookie'],
     tag: 'ai',
-    summary: 'One sentence that says what a contract does; 503 while nothing is configured',
+    summary: 'Describe a contract in one sentence; 503 if no provider is configured',
     body: z.object({
       name: line(255),
       type: line(32),
@@ -152,8 +152,8 @@ export const aiRoutes = routes({
     ...assist,
     path: '/api/ai/assist',
     summary:
-      'An answer as server-sent events: content_chunk, tool_call_start, tool_call_result, usage, then [DONE]; or ' +
-      'error. 503 while nothing is configured',
+      'Answer as server-sent events: content_chunk, tool_call_start, tool_call_result, usage, then [DONE]; or ' +
+      'error. 503 if no provider is configured',
   },
   assistContracts: {
     ...assist,

@@ -24,7 +24,10 @@ export const approval = z.object({
   status: approvalStatus,
   agent_id: z.string(),
   tool_name: z.string(),
-  /** Of large ones (over 64 KiB) only the size is left after LARGE_ARGUMENTS_DAYS. */
+  /**
+   * Of large ones (over 64 KiB) only the size is left after LARGE_ARGUMENTS_DAYS, or earlier when they fill
+   * LARGE_ARGUMENTS_MAX_BYTES and the approval has ended.
+   */
   tool_args: listed(anyObject).nullable(),
   message: z.string(),
   env,
@@ -59,7 +62,7 @@ export const approvalRoutes = routes({
     path: '/api/v1/approvals',
     auth: ['key'],
     tag: 'approvals',
-    summary: 'Ask people to approve a tool call; at most 10 per 60 seconds and agent',
+    summary: 'Request an approval for a tool call; at most 10 per agent in 60 seconds',
     exactNumbers: true,
     body: z.object({
       /** The agent-id header wins; this is used when the header is absent. */
@@ -133,7 +136,7 @@ export const approvalRoutes = routes({
     path: '/api/v1/approvals/{approval_id}',
     auth: ['key', 'cookie'],
     tag: 'approvals',
-    summary: 'One approval; a key sees those of its own environment',
+    summary: 'One approval; an API key can read those in its environment',
     params,
     status: 200,
     reply: approval,

@@ -28,7 +28,7 @@ export const authRoutes = routes({
     auth: [],
     tag: 'auth',
     summary:
-      'Sign in by the token of a link that `reeve login-link` made, once; sets the session cookie. The Origin must be the hub’s own',
+      'Sign in once with the token from a `reeve login-link` address; sets the session cookie. The Origin must be the hub’s own',
     body: z.object({ token: text(128, 1) }),
     status: 200,
     reply: message,
@@ -42,7 +42,7 @@ export const authRoutes = routes({
     path: '/api/v1/auth/logout',
     auth: [],
     tag: 'auth',
-    summary: 'Sign out; answers 200 with or without a session and clears the cookie',
+    summary: 'Sign out and clear the cookie; 200 with or without a session',
     status: 200,
     reply: message,
     errors: ['rate_limited'],

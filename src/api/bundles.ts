@@ -69,7 +69,7 @@ export const bundleRoutes = routes({
     path: '/api/v1/bundles',
     auth: ['cookie'],
     tag: 'bundles',
-    summary: 'Save YAML as the next version of the bundle that metadata.name names',
+    summary: 'Save YAML as the next version of the bundle in metadata.name',
     body: yamlDocument,
     yamlField: 'yaml_content',
     status: 201,
@@ -82,7 +82,7 @@ export const bundleRoutes = routes({
     path: '/api/v1/bundles',
     auth: ['key', 'cookie'],
     tag: 'bundles',
-    summary: 'Bundles, newest upload first; with an API key only those deployed to its environment',
+    summary: 'Bundles, newest upload first; an API key can read those deployed to its environment',
     query: z.object(paging(1000)),
     status: 200,
     reply: z.array(
@@ -136,7 +136,7 @@ export const bundleRoutes = routes({
     path: '/api/v1/bundles/{name}/{version}',
     auth: ['key', 'cookie'],
     tag: 'bundles',
-    summary: 'One version; with an API key only the one deployed to its environment',
+    summary: 'One version; an API key can read the version deployed to its environment',
     params: versionParams,
     status: 200,
     reply: version,
@@ -160,8 +160,8 @@ export const bundleRoutes = routes({
     auth: ['cookie'],
     tag: 'bundles',
     summary:
-      'Sign a version and deploy it to an environment; an older version is a rollback. A document with errors is refused with all of ' +
-      'them, unless it was deployed there before, or an admin forces it',
+      'Sign a version and deploy it to an environment; an older version is a rollback. A document with errors is refused with all ' +
+      'errors, unless it was deployed there before or an admin forces the deployment',
     params: versionParams,
     query: forceQuery,
     body: z.object({ env, reason: deployReason.nullish() }),
@@ -176,7 +176,7 @@ export const bundleRoutes = routes({
     auth: ['cookie'],
     tag: 'bundles',
     summary:
-      'Delete all versions of a bundle that is deployed nowhere. Their numbers are not given again; deployments stay listed',
+      'Delete all versions of an undeployed bundle. Its version numbers are not reused; its deployments stay listed',
     params,
     status: 204,
     errors: ['not_found', 'conflict', 'validation_failed'],
@@ -187,7 +187,7 @@ export const bundleRoutes = routes({
     auth: ['cookie'],
     tag: 'deployments',
     summary:
-      'Take a bundle away from an environment. Agents keep the document that they have; new ones get none',
+      'Undeploy a bundle from an environment. Connected agents keep their document; new agents receive none',
     query: z.object({ env, bundle_name: z.string().max(512) }),
     status: 204,
     errors: ['not_found', 'validation_failed', 'overloaded', 'unavailable'],
@@ -198,8 +198,8 @@ export const bundleRoutes = routes({
     auth: ['cookie'],
     tag: 'deployments',
     summary:
-      'How far a deployment has come among the connected agents that follow its bundle, and who does not run it ' +
-      'yet; next_cursor names the next page of these',
+      'Progress of a deployment among the connected agents that follow its bundle, and the agents that do not run it ' +
+      'yet; next_cursor names their next page',
     params: z.object({ deployment_id: uuid }),
     query: z.object({ limit: intQuery(1, 500).default(100), cursor: text(4096, 1).optional() }),
     status: 200,

@@ -49,6 +49,8 @@ export type Caller =
       readonly role: OperatorRole;
       /** Hash of the token of the login that the token was given to, with which it ends; null: it ends by itself. */
       readonly loginHash: string | null;
+      /** The record of a token that an admin made, which may be revoked; null or absent: it is no such token. */
+      readonly tokenId?: string | null;
       /** Epoch milliseconds. */
       readonly expiresAt: number;
     }
@@ -131,16 +133,27 @@ export class List<T> {
   /** The field of an object that holds the array; null: the answer is the array itself. */
   readonly field: string | null;
   readonly headers: { readonly [name: string]: string };
+  readonly #shorten: (item: never) => unknown;
 
   constructor(
     items: readonly T[],
     next: List<T>['next'],
-    more: { readonly field?: string; readonly headers?: { readonly [name: string]: string } } = {},
+    more: {
+      readonly field?: string;
+      readonly headers?: { readonly [name: string]: string };
+      /** Makes an item smaller that is too large for a list, before its fields give way to their size. */
+      readonly shorten?: (item: T) => T;
+    } = {},
   ) {
     this.items = items;
     this.next = next;
     this.field = more.field ?? null;
     this.headers = more.headers ?? {};
+    this.#shorten = more.shorten ?? ((item) => item);
+  }
+
+  shorten(item: T): T {
+    return this.#shorten(item as never) as T;
   }
 }
 

@@ -89,7 +89,7 @@ export const channelRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     tag: 'notifications',
-    summary: 'Add a channel in which people are told of approvals; at most 100',
+    summary: 'Add a channel that receives approvals; at most 100',
     body: z.object({
       name: line(100),
       channel_type: channelType,
@@ -108,8 +108,8 @@ export const channelRoutes = routes({
     role: 'admin',
     tag: 'notifications',
     summary:
-      'Change a channel: what is absent is kept, filters null clears them, config replaces the whole but for ' +
-      'secrets that are absent or masked',
+      'Change a channel; absent fields keep their value, filters null clears them, config replaces everything except ' +
+      'absent or masked secrets',
     params,
     body: z.object({
       name: line(100).optional(),
@@ -127,7 +127,7 @@ export const channelRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     tag: 'notifications',
-    summary: 'Remove a channel and what was on its way to it',
+    summary: 'Remove a channel and its unfinished deliveries',
     params,
     status: 204,
     errors: ['not_found', 'validation_failed'],
@@ -138,7 +138,7 @@ export const channelRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     tag: 'notifications',
-    summary: 'Send a test message, at most 10 seconds; a failure is told by success: false',
+    summary: 'Send a test message within 10 seconds; success is false if it fails',
     params,
     limits: [limits.consoleChannelTests],
     status: 200,
@@ -150,7 +150,7 @@ export const channelRoutes = routes({
     path: `${path}/{channel_id}/deliveries`,
     auth: ['cookie'],
     tag: 'notifications',
-    summary: 'What was sent to a channel, or is on its way, newest first; kept for 30 days after its end',
+    summary: 'Deliveries to a channel, newest first; kept for 30 days after their end',
     params,
     query: z.object({ status: deliveryStatus.optional(), ...paging(1000, 100) }),
     status: 200,
@@ -163,7 +163,7 @@ export const channelRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     tag: 'notifications',
-    summary: 'Send a delivery once more; receivers know the repeat by its webhook-id',
+    summary: 'Repeat a delivery; receivers recognise the repeat by its webhook-id',
     params: params.extend({ delivery_id: uuid }),
     status: 202,
     reply: delivery,

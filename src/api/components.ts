@@ -11,7 +11,7 @@ import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
 import { timeWindow } from './coverage.ts';
 import { lintFinding } from './evaluate.ts';
-import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
+import { condition, eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
   approvalStatus,
@@ -33,7 +33,8 @@ import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
 import { contractChange, oneSided } from './impact.ts';
 import { truncatedField } from './listed.ts';
-import { givenToken } from './operator-tokens.ts';
+import { jobQueue } from './operator.ts';
+import { givenToken, operatorRole } from './operator-tokens.ts';
 import {
   consoleReplay,
   replayDoubt,
@@ -60,7 +61,9 @@ const eventNames = (table: FrameTable) =>
 const { assignment_changed: agentAssignment, ...agentFrames } = consoleAgentFrames;
 const { assignment_changed: dashboardAssignment, ...dashboardFrames } = consoleDashboardFrames;
 
-export const components: { readonly [name: string]: z.ZodType } = {
+export const components: {
+  readonly [name: string]: z.ZodType;
+} = {
   Environment: env,
   Uuid: uuid,
   BundleReplay: consoleReplay,
@@ -106,6 +109,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AuditEventBatch: eventBatch,
   AuditEvent: stored,
   AuditEventOutcome: outcome,
+  EventCondition: condition,
   EventFacet: facet,
   TimeWindow: timeWindow,
   RejectedEvent: rejected,
@@ -137,6 +141,8 @@ export const components: { readonly [name: string]: z.ZodType } = {
   Delivery: delivery,
   DeliveryStatus: deliveryStatus,
   StorageState: storageState,
+  JobQueue: jobQueue,
+  OperatorTokenRole: operatorRole,
   StoreConnection: link,
   ...hostedComponents,
   ...eventNames(agentFrames),

@@ -45,7 +45,7 @@ const contracts = z
         context.addIssue({
           code: 'custom',
           path: [i, 'contract_id'],
-          message: `'${contract_id}' is in the list twice`,
+          message: `the list contains '${contract_id}' twice`,
         });
       }
       seen.add(contract_id);
@@ -138,9 +138,9 @@ export const compositionRoutes = routes({
     auth: ['cookie'],
     tag: 'compositions',
     summary:
-      'Change a composition: absent keeps; null clears description, document_kind, tools_config and observability, and keeps the rest. ' +
-      'A list of contracts replaces the whole list, each pinned to its latest version. ' +
-      'With if_updated_at a change made since that state was read answers 409',
+      'Change a composition; absent fields keep their value; null clears description, document_kind, tools_config and observability only. ' +
+      'A list of contracts replaces the whole list and pins each to its latest version. ' +
+      'With if_updated_at, a change after that time answers 409',
     params,
     body: z.object({
       description: text(2000).nullish(),
@@ -163,7 +163,7 @@ export const compositionRoutes = routes({
     path: '/api/v1/compositions/{name}',
     auth: ['cookie'],
     tag: 'compositions',
-    summary: 'Delete a composition; bundles made from it stay',
+    summary: 'Delete a composition; its bundles stay',
     params,
     status: 204,
     errors: ['not_found', 'validation_failed'],
@@ -173,7 +173,7 @@ export const compositionRoutes = routes({
     path: '/api/v1/compositions/{name}/preview',
     auth: ['cookie'],
     tag: 'compositions',
-    summary: 'The YAML that a deploy would make, and its problems; nothing is written',
+    summary: 'The YAML that a deployment would contain, and its problems; stores nothing',
     params,
     status: 200,
     reply: z.object({
@@ -191,7 +191,7 @@ export const compositionRoutes = routes({
     auth: ['cookie'],
     tag: 'compositions',
     summary:
-      'Assemble, validate, save as a bundle version, sign, deploy and push; without a body to production',
+      'Assemble, validate, save as a bundle version, sign, deploy and push; to production if there is no body',
     params,
     query: forceQuery,
     body: z.object({ env: env.default('production'), reason: deployReason.nullish() }),

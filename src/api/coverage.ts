@@ -17,12 +17,13 @@ export const coverageRoutes = routes({
     auth: ['cookie'],
     tag: 'agents',
     summary:
-      'The tools that the agent used since then, and which contract governs each: those of the bundle that it follows as it is ' +
-      'deployed now, else those that it said it loaded itself',
+      'Tools that the agent used since then, and the contract that governs each: from the bundle that it follows as ' +
+      'deployed now, else from the document that it reported',
     params: z.object({ agent_id: line(255) }),
     query: z.object({
       since: window,
       include_verdicts: z.enum(['true', 'false', '1', '0']).default('false'),
+      include_durations: z.enum(['true', 'false']).default('false'),
     }),
     status: 200,
     reply: z.object({
@@ -48,6 +49,14 @@ export const coverageRoutes = routes({
           deny_count: count.nullable(),
           allow_count: count.nullable(),
           observe_count: count.nullable(),
+          /**
+           * With `include_durations`: how long the tool ran in the agent's newest 1,000 calls, in milliseconds; null
+           * when none of these was measured.
+           */
+          durations: z
+            .object({ runs: count, p50_ms: z.number(), p95_ms: z.number(), max_ms: z.number() })
+            .nullable()
+            .optional(),
         }),
       ),
       summary: coverageCounts,
@@ -61,7 +70,7 @@ export const coverageRoutes = routes({
     auth: ['cookie'],
     tag: 'agents',
     summary:
-      'Coverage of every agent with events since then, by agent id; next_cursor leads to further agents. The summary is of all',
+      'Coverage of every agent with events since then, ordered by agent id; next_cursor names the next page. The summary covers all agents',
     query: z.object({
       since: window,
       env: env.optional(),
@@ -114,7 +123,7 @@ export const coverageRoutes = routes({
     path: '/api/v1/agents/{agent_id}/history',
     auth: ['cookie'],
     tag: 'agents',
-    summary: 'What was deployed for the agent, and since when until when it ran something else; newest first',
+    summary: 'Deployments for the agent, and the times of its drift; newest first',
     params: z.object({ agent_id: line(255) }),
     /** Deployments looked at, the newest. */
     query: z.object({ limit: intQuery(1, 200).default(50) }),

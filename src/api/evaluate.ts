@@ -24,7 +24,7 @@ export const evaluateRoutes = routes({
     path: '/api/v1/bundles/evaluate',
     auth: ['cookie'],
     tag: 'bundles',
-    summary: 'Dry-run a bundle against one tool call; env.* selectors find nothing',
+    summary: 'Dry-run a bundle against one tool call; env.* selectors have no value',
     body: z.object({
       yaml_content: yamlContent,
       tool_name: line(255),

@@ -1,12 +1,26 @@
 // Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event
 // by event.
 import { z } from 'zod';
+import { conditionResults } from '../domain/event.ts';
 import { limits } from '../domain/limit.ts';
 import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
 const name = z.string();
+
+/** One comparison of the contract that decided, as it came out for the call. Values are redacted and cut. */
+export const condition = z.object({
+  /** The selector, such as `args.path`; `args` for a sandbox, `limits.<limit>` for a limit of a session. */
+  path: z.string(),
+  /** Of the rule language; for a sandbox the key of the boundary, such as `within`. */
+  operator: z.string(),
+  expected: z.unknown(),
+  /** Null: the call has nothing there. */
+  actual: z.unknown(),
+  /** Whether the comparison holds; `fault`: it could not be made; `skipped`: the ones before it had decided. */
+  result: z.enum(conditionResults),
+});
 
 /**
  * An audit event as agents send it. Fields beyond these are ignored. What does not fit is repaired rather than refused:
@@ -24,8 +38,35 @@ export const eventInput = z.object({
   mode: name.nullish(),
   /** ISO 8601, any offset; microseconds are kept. Missing or odd: the time of receipt. */
   timestamp: name.nullish(),
-  /** `environment` is ignored: the key's environment counts. */
-  payload: z.looseObject({}).nullish(),
+  /** Any fields; the hub reads these. `environment` is ignored: the key's environment counts. */
+  payload: z
+    .looseObject({
+      tool_args: z.record(z.string(), z.unknown()).nullish(),
+      principal: z.record(z.string(), z.unknown()).nullish(),
+      decision_source: name.nullish(),
+      decision_name: name.nullish(),
+      reason: name.nullish(),
+      policy_version: name.nullish(),
+      bundle_name: name.nullish(),
+      /** The run that the call counts in, unless `session_id` names it. */
+      run_id: name.nullish(),
+      session_id: name.nullish(),
+      call_index: z.number().int().nullish(),
+      parent_call_id: name.nullish(),
+      tool_success: z.boolean().nullish(),
+      postconditions_passed: z.boolean().nullish(),
+      /** How long the tool ran; counted where `tool_success` says that it did. */
+      duration_ms: z.number().nullish(),
+      error: name.nullish(),
+      policy_error: z.boolean().nullish(),
+      session_attempt_count: z.number().int().nullish(),
+      session_execution_count: z.number().int().nullish(),
+      /** True on a verdict that follows the decision on its call, such as a refusal after an approval. */
+      follows_decision: z.boolean().nullish(),
+      /** Of the contract that decided, at most 50. */
+      conditions: z.array(condition).nullish(),
+    })
+    .nullish(),
 });
 
 export const manifest = z.object({
@@ -58,6 +99,18 @@ export const rejected = z.object({
   detail: z.string(),
 });
 
+/** How a call ended, where the event or the repeat says it. */
+export const callEnd = {
+  tool_success: z.boolean().optional(),
+  postconditions_passed: z.boolean().optional(),
+  /** How long the tool ran. */
+  duration_ms: z.number().optional(),
+  error: z.string().optional(),
+  /** A contract failed instead of answering. */
+  policy_error: z.boolean().optional(),
+  conditions: z.array(condition).optional(),
+};
+
 export const outcome = z.object({
   verdict: z.string(),
   timestamp: instant,
@@ -66,6 +119,7 @@ export const outcome = z.object({
   reason: z.string().nullable(),
   /** As the event's own. */
   sent_by: z.string().nullable(),
+  ...callEnd,
 });
 
 export const stored = z.object({
@@ -103,6 +157,10 @@ const filters = {
   /** The event's `payload.run_id`. */
   run_id: text(255, 1).optional(),
   call_id: text(255, 1).optional(),
+  /**
+   * Text in the agent id, the tool name, the call id, the contract, the reason or a value of the arguments. Case does
+   * not matter. The first 4,096 characters of reason and arguments are searched.
+   */
   search: text(255, 1).optional(),
 };
 
@@ -121,7 +179,7 @@ export const eventRoutes = routes({
     auth: ['key'],
     tag: 'events',
     summary:
-      'Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. One bad event never costs the others',
+      'Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. An invalid event does not affect the others',
     body: eventBatch,
     parse: 'bytes',
     bodyLimit: 16 * 1024 * 1024,
@@ -155,8 +213,8 @@ export const eventRoutes = routes({
     ownEnvironment: true,
     tag: 'events',
     summary:
-      'Events, newest first; X-Next-Cursor and Link carry the cursor of the next page, which may also follow a short one. ' +
-      'The largest values of a payload over 4 KiB give way to their size',
+      'Events, newest first; X-Next-Cursor and Link contain the cursor of the next page, even after a short page. ' +
+      'In a payload over 4 KiB, sizes replace the largest values',
     query: z.object({
       ...filters,
       ...range,
@@ -182,7 +240,7 @@ export const eventRoutes = routes({
     path: '/api/v1/events/{event_id}',
     auth: ['key', 'cookie'],
     tag: 'events',
-    summary: 'One event with its whole payload; a key sees those of its own environment',
+    summary: 'One event with its whole payload; an API key can read those in its environment',
     params: z.object({ event_id: uuid }),
     status: 200,
     reply: stored.extend({
@@ -201,8 +259,8 @@ export const eventRoutes = routes({
     ownEnvironment: true,
     tag: 'events',
     summary:
-      'How many of the events that fit each agent, tool, verdict, mode, contract and environment has: the 50 most ' +
-      'frequent values of each, and the others together',
+      'Matching events counted by agent, tool, verdict, mode, contract and environment: the 50 most ' +
+      'frequent values of each, and a sum of the others',
     query: z.object({ ...filters, ...range }),
     status: 200,
     reply: z.object({
@@ -227,8 +285,8 @@ export const eventRoutes = routes({
     auth: ['cookie'],
     tag: 'events',
     summary:
-      'All events that fit, newest first, as a download of any size: NDJSON, or CSV (text/csv) in which cells that begin ' +
-      'like a formula have an apostrophe in front. Two of a tenant run at once; one that cannot be finished is cut off',
+      'All matching events, newest first, as a download of any size: NDJSON, or CSV (text/csv), where cells that begin ' +
+      'like a formula get a leading apostrophe. A tenant can run two at once; an export that fails ends early, without its terminator',
     query: z.object({ ...filters, ...range, format: z.enum(['ndjson', 'csv']).default('ndjson') }),
     status: 200,
     media: 'application/x-ndjson',
@@ -241,7 +299,7 @@ export const eventRoutes = routes({
     auth: ['key', 'cookie'],
     ownEnvironment: true,
     tag: 'events',
-    summary: 'Counts per bucket of time; buckets without events are left out, until is exclusive',
+    summary: 'Event counts by time bucket; empty buckets are left out, until is exclusive',
     query: z.object({
       ...filters,
       since: instantInput,

@@ -23,7 +23,7 @@ export const line = (max: number) =>
     .string()
     .min(1)
     .max(max)
-    .refine((value) => isWellFormed(value) && !hasControl(value), 'must not hold control characters');
+    .refine((value) => isWellFormed(value) && !hasControl(value), 'must not contain control characters');
 
 export const env = z.enum(environments);
 /** What happens to a call that nobody decided, in the words of either API. */
@@ -84,4 +84,4 @@ export const instantInput = z
 /** An agent's tags: at most 64 pairs of texts. */
 export const tagMap = z
   .record(line(128), text(256))
-  .refine((value) => Object.keys(value).length <= 64, 'must not hold more than 64 tags');
+  .refine((value) => Object.keys(value).length <= 64, 'must not contain more than 64 tags');

@@ -40,8 +40,8 @@ const decided = approvalStatus.extract(['approved', 'denied']);
 
 const contractUpdate = event(
   'contract_update',
-  'A bundle is deployed to an environment, or its deployment is signed with a new key. An agent gets those of ' +
-    'its environment, or of the bundle it follows; also at connect, when what it runs is not what is deployed.',
+  'A bundle is deployed to an environment, or its deployment is signed with a new key. An agent receives those in ' +
+    'its environment, or for the bundle that it follows; also at connect, if it does not run the deployed document.',
   {
     bundle_name: z.string(),
     version,
@@ -60,21 +60,17 @@ const contractUpdate = event(
 
 const approvalDecided = event(
   'approval_decided',
-  'A person approves or denies. Of agents, only the one that asked gets it.',
+  'A person approves or denies a call. Only the agent that requested the approval receives it.',
   { approval_id: uuid, status: decided, decided_by: z.string().nullable() },
 );
 
 const resyncReason = z.enum(['position_unknown', 'position_gone', 'too_far_behind']);
 export type ResyncReason = z.output<typeof resyncReason>;
 
-const resync = event(
-  'resync',
-  'Frames were missed and cannot be sent again: read anew what the stream tells of.',
-  {
-    /** Absent where the hub itself lost frames. */
-    reason: resyncReason.optional(),
-  },
-);
+const resync = event('resync', 'Frames were missed and cannot be resent: read the current state again.', {
+  /** Absent where the hub itself lost frames. */
+  reason: resyncReason.optional(),
+});
 
 /** The agent stream of the console API. */
 export const consoleAgentFrames = {
@@ -82,7 +78,7 @@ export const consoleAgentFrames = {
   approval_decided: approvalDecided,
   assignment_changed: event(
     'assignment_changed',
-    'What the agent runs is changed by an assignment or a rule. Only this agent gets it.',
+    'An assignment or a rule changes the bundle of the agent. Only this agent receives it.',
     {
       agent_id: z.string(),
       /** Null when it is assigned nothing. */
@@ -99,7 +95,7 @@ const contractFields = { contract_id: z.string(), version: version.optional() };
 
 /** The dashboard stream of the console API: of all environments of a tenant. */
 export const consoleDashboardFrames = {
-  approval_created: event('approval_created', 'An agent asks for an approval.', {
+  approval_created: event('approval_created', 'An agent requests an approval.', {
     ...approvalFields,
     message: z.string(),
   }),
@@ -130,10 +126,10 @@ export const consoleDashboardFrames = {
   }),
   composition_changed: event(
     'composition_changed',
-    'A composition is created, changed or deleted; with `bundle_version` when it is deployed.',
+    'A composition is created, changed, deleted or deployed; `bundle_version` is present if it is deployed.',
     { composition_name: z.string(), bundle_version: version.optional() },
   ),
-  contract_created: event('contract_created', 'A contract is added to the library.', contractFields),
+  contract_created: event('contract_created', 'A contract is created in the library.', contractFields),
   contract_update: contractUpdate,
   contract_updated: event('contract_updated', 'A contract gets a new version.', contractFields),
   event_created: event(
@@ -151,7 +147,7 @@ export const consoleDashboardFrames = {
   api_key_revoked: event('api_key_revoked', 'An API key is revoked.', { key_id: uuid }),
   bundle_deployed: event(
     'bundle_deployed',
-    'A bundle version is deployed, and follows its `contract_update`; or what was deployed is taken away.',
+    'A bundle version is deployed, after its `contract_update`; or a bundle is undeployed.',
     {
       bundle_name: z.string(),
       /** Null when the bundle is taken away. */
@@ -168,8 +164,8 @@ export const consoleDashboardFrames = {
   ),
   fleet_changed: event(
     'fleet_changed',
-    'Only with `include=fleet`: how many agents are connected to an environment, and how many of them run what ' +
-      'is deployed, something else, or do not say. At connect for each environment, then when it changes, at most ' +
+    'Only with `include=fleet`: counts of the connected agents in an environment, by whether they run the deployed ' +
+      'document, another one, or have not reported one. Sent at connect for each environment, then on each change, at most ' +
       'once a second each.',
     { env, connected: agents, current: agents, drift: agents, unknown: agents },
   ),

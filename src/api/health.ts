@@ -17,7 +17,7 @@ export const healthRoutes = routes({
     auth: [],
     tag: 'health',
     summary:
-      'Minimal health: 200 always, degraded when the key-value store does not answer or writes are refused',
+      'Minimal health: always 200; degraded if the key-value store does not answer or the store refuses writes',
     status: 200,
     reply: minimalHealth,
     errors: [],
@@ -28,7 +28,7 @@ export const healthRoutes = routes({
     path: '/api/v1/health/live',
     auth: [],
     tag: 'health',
-    summary: 'The process answers',
+    summary: 'Liveness of the process',
     status: 200,
     reply: z.object({ status: z.literal('alive') }),
     errors: [],
@@ -39,7 +39,7 @@ export const healthRoutes = routes({
     path: '/api/v1/health/ready',
     auth: [],
     tag: 'health',
-    summary: 'The node can serve: 200, or 503 with the same body',
+    summary: 'Readiness of the node: 200, or 503 with the same body',
     status: 200,
     reply: z.object({
       status: z.enum(['ready', 'not_ready']),
@@ -54,11 +54,11 @@ export const healthRoutes = routes({
   healthCluster: {
     method: 'GET',
     path: '/api/v1/health/cluster',
-    auth: ['cookie'],
+    auth: ['cookie', 'operatorToken'],
     role: 'admin',
     tag: 'health',
     summary:
-      "Nodes, who owns which shard, and what waits; lag is that of the answering node's shards and of those nobody owns",
+      "Nodes, shard owners and waiting messages; lag covers the answering node's shards and unowned shards. With a second tenant, needs OPERATOR_TOKEN",
     status: 200,
     reply: z.object({
       mode: z.enum(['embedded', 'cluster']),
@@ -87,16 +87,16 @@ export const healthRoutes = routes({
       }),
       broadcast: z.object({ lag_ms: z.number() }),
     }),
-    errors: ['unavailable'],
+    errors: ['forbidden', 'unavailable'],
   },
   healthMetrics: {
     method: 'GET',
     path: '/api/v1/health/metrics',
-    auth: ['cookie'],
+    auth: ['cookie', 'operatorToken'],
     role: 'admin',
     tag: 'health',
     summary:
-      'What the answering node has done since its start: requests and times by route, streams, queues, event loop',
+      'Metrics of the answering node since its start: requests and durations by route, streams, queues, event loop. With a second tenant, needs OPERATOR_TOKEN',
     status: 200,
     reply: z.object({
       node: z.string(),
@@ -129,14 +129,14 @@ export const healthRoutes = routes({
       /** How late it was in the last one to two minutes. */
       event_loop: z.object({ mean_ms: z.number(), p99_ms: z.number(), max_ms: z.number() }),
     }),
-    errors: ['unavailable'],
+    errors: ['forbidden', 'unavailable'],
   },
   healthDetails: {
     method: 'GET',
     path: '/api/v1/health/details',
     auth: ['cookie'],
     tag: 'health',
-    summary: 'Health in detail, for the dashboard',
+    summary: 'Detailed health for the dashboard',
     status: 200,
     reply: z.object({
       status,

@@ -19,8 +19,8 @@ export const impactRoutes = routes({
     auth: ['cookie'],
     tag: 'bundles',
     summary:
-      'What a deploy of a text, or of a saved composition, would change: contracts added, removed, tightened, ' +
-      'loosened, changed otherwise; and what connected agents run now. Deploys nothing',
+      'Preview a deployment of a text or a saved composition: contracts added, removed, tightened, ' +
+      'loosened or otherwise changed, and what connected agents run now. Deploys nothing',
     body: z
       .object({
         yaml_content: yamlContent.optional(),
@@ -30,7 +30,7 @@ export const impactRoutes = routes({
       })
       .refine(
         ({ yaml_content, composition }) => (yaml_content === undefined) !== (composition === undefined),
-        'must hold yaml_content or composition, and not both',
+        'must contain either yaml_content or composition',
       ),
     reads: true,
     status: 200,

@@ -30,7 +30,7 @@ export const keyRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     tag: 'keys',
-    summary: 'Create an API key for one environment; the full key is shown once',
+    summary: 'Create an API key for one environment; only this answer contains the full key',
     body: z.object({
       env,
       label,
@@ -47,7 +47,7 @@ export const keyRoutes = routes({
     path: '/api/v1/keys',
     auth: ['cookie'],
     tag: 'keys',
-    summary: 'Keys that are not revoked, newest first',
+    summary: 'Active API keys, newest first',
     query: z.object(paging(1000)),
     status: 200,
     reply: z.array(
@@ -65,7 +65,7 @@ export const keyRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     tag: 'keys',
-    summary: 'Revoke a key; its live streams end within a second',
+    summary: 'Revoke an API key; its streams end within a second',
     params: z.object({ key_id: uuid }),
     status: 204,
     errors: ['not_found', 'validation_failed'],

@@ -5,6 +5,9 @@ import { z } from 'zod';
 /** Bytes of a field's JSON that a list shows. */
 export const maxListedField = 4096;
 
+/** Of a UTF-16 unit as JSON: control characters are written as escapes. */
+const maxBytesOfUnit = 6;
+
 /** Stands in a list where a larger field would be. */
 export interface Truncated {
   readonly _truncated: true;
@@ -54,6 +57,12 @@ function isTooLarge(json: string): boolean {
   return json.length * 3 > maxListedField && bytesOf(json) > maxListedField;
 }
 
+/** True for a value whose JSON can be too large. */
+const mayBeTooLarge = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.length * maxBytesOfUnit + 2 > maxListedField
+    : typeof value === 'object' && value !== null;
+
 /**
  * The record with each field that is too large for a list replaced; the same object when all fit.
  * @param json the record's JSON, when it is known
@@ -63,9 +72,23 @@ export function shortened<T extends object>(
   json = JSON.stringify(record),
 ): { [K in keyof T]: T[K] | Truncated } {
   if (!isTooLarge(json)) return record;
-  const fields = Object.entries(record).map(([name, value]): [string, unknown] => {
+  const replaced: { [name: string]: Truncated } = {};
+  for (const [name, value] of Object.entries(record)) {
+    if (!mayBeTooLarge(value)) continue;
     const text = JSON.stringify(value) ?? '';
-    return [name, isTooLarge(text) ? truncated(bytesOf(text)) : value];
-  });
-  return Object.fromEntries(fields) as { [K in keyof T]: T[K] | Truncated };
+    if (isTooLarge(text)) replaced[name] = truncated(bytesOf(text));
+  }
+  return Object.keys(replaced).length === 0 ? record : { ...record, ...replaced };
+}
+
+/**
+ * The JSON of a record in a list: written once, unless it is too large for a list.
+ * @param shorten makes a record smaller that is too large, before its fields give way to their size
+ */
+export function listedText<T extends object>(record: T, shorten?: (record: T) => T): string {
+  const json = JSON.stringify(record);
+  if (!isTooLarge(json)) return json;
+  const smaller = shorten ? shorten(record) : record;
+  const listedRecord = smaller === record ? shortened(record, json) : shortened(smaller);
+  return listedRecord === record ? json : JSON.stringify(listedRecord);
 }

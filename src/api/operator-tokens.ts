@@ -1,9 +1,10 @@
 // Routes by which signed-in people get tokens for the hosted API, and the public keys of those tokens.
 import { z } from 'zod';
 import { operatorRoles } from '../domain/principal.ts';
-import { anyObject, instant } from './fields.ts';
+import { anyObject, instant, paging, uuid } from './fields.ts';
 import { routes, smallBody } from './route.ts';
 
+export const operatorRole = z.enum(operatorRoles);
 export const givenToken = z.object({ token: z.string(), expires_at: instant });
 
 export const operatorTokenRoutes = routes({
@@ -13,12 +14,44 @@ export const operatorTokenRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     tag: 'operator-tokens',
-    summary: 'Make a token for the API under /v1; it is shown once and cannot be revoked',
-    body: z.object({ role: z.enum(operatorRoles), ttl_seconds: z.number().int().min(1).max(86_400) }),
+    summary:
+      'Create a token for the API under /v1; only this answer contains it, and the audit chain records it',
+    body: z.object({ role: operatorRole, ttl_seconds: z.number().int().min(1).max(86_400) }),
     status: 201,
-    reply: givenToken,
+    reply: givenToken.extend({ id: uuid }),
     errors: ['not_found', 'validation_failed'],
     bodyLimit: smallBody,
+  },
+  listOperatorTokens: {
+    method: 'GET',
+    path: '/api/v1/operator-tokens',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'operator-tokens',
+    summary: 'Active tokens that admins created, newest first; without the tokens themselves',
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(
+      z.object({
+        id: uuid,
+        role: operatorRole,
+        created_by: z.string(),
+        created_at: instant,
+        expires_at: instant,
+      }),
+    ),
+    errors: ['validation_failed'],
+  },
+  revokeOperatorToken: {
+    method: 'DELETE',
+    path: '/api/v1/operator-tokens/{token_id}',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'operator-tokens',
+    summary: 'Revoke a token; every node refuses it at once, and its streams end within a second',
+    params: z.object({ token_id: uuid }),
+    status: 204,
+    errors: ['not_found', 'validation_failed'],
   },
   exchangeLogin: {
     method: 'POST',
@@ -26,7 +59,7 @@ export const operatorTokenRoutes = routes({
     auth: ['cookie'],
     tag: 'operator-tokens',
     summary:
-      "A token for the API under /v1 of the signed-in person's own: 15 minutes, and no longer than the login",
+      'Create a token for the API under /v1 for the signed-in person; valid for 15 minutes, and no longer than the login',
     status: 201,
     reply: givenToken,
     errors: [],
@@ -37,7 +70,7 @@ export const operatorTokenRoutes = routes({
     path: '/.well-known/jwks.json',
     auth: [],
     tag: 'operator-tokens',
-    summary: "Public keys of the hub's own tokens, as a JSON Web Key Set",
+    summary: "Public keys that verify the hub's own tokens, as a JSON Web Key Set",
     status: 200,
     reply: z.object({ keys: z.array(anyObject) }),
     errors: ['rate_limited'],

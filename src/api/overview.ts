@@ -13,7 +13,7 @@ export const overviewRoutes = routes({
     ownEnvironment: true,
     tag: 'stats',
     summary:
-      'Counts of now and the last 24 hours; a key sees its environment, a user all of them or the one asked for',
+      'Current counts and those of the last 24 hours; an API key gets its environment, a user all or one',
     query: z.object({ env: env.optional() }),
     status: 200,
     reply: z.object({
@@ -34,8 +34,8 @@ export const overviewRoutes = routes({
     auth: ['cookie'],
     tag: 'stats',
     summary:
-      'How contracts decided in a time range, by default the last 24 hours, most evaluations first; a call counts once for each ' +
-      'contract that it names',
+      'Decisions by contract in a time range, by default the last 24 hours, most evaluations first; a call counts once for each ' +
+      'contract in its event',
     query: z.object({ env: env.optional(), since: instantInput.optional(), until: instantInput.optional() }),
     status: 200,
     reply: z.object({

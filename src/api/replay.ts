@@ -130,7 +130,7 @@ export const replayRoutes = routes({
     auth: ['cookie'],
     tag: 'bundles',
     summary:
-      'What a text would have decided on the newest calls that agents reported, against what is deployed under its name. Deploys nothing',
+      'Compare the decisions of a text and of the deployed bundle of its name on the newest calls that agents reported. Deploys nothing',
     body: z.object({ yaml_content: yamlContent, ...scope }),
     reads: true,
     limits: [limits.replays],
@@ -145,8 +145,8 @@ export const replayRoutes = routes({
     auth: ['cookie'],
     tag: 'compositions',
     summary:
-      'What a saved composition would have decided on the newest calls that agents reported, against what is ' +
-      'deployed under its name. Deploys nothing',
+      'Compare the decisions of a saved composition and of the deployed bundle of its name on the newest calls ' +
+      'that agents reported. Deploys nothing',
     params: z.object({ name: z.string().max(512) }),
     body: z.object(scope),
     reads: true,

@@ -20,7 +20,7 @@ export const sampleRunRoutes = routes({
     auth: ['cookie'],
     tag: 'events',
     summary:
-      'Make the sample run of the tenant: 201; 200 when it is there. It is counted in no statistic; 10 calls a minute',
+      "Create the tenant's sample run: 201, or 200 if it exists. Statistics do not count it; 10 calls a minute",
     limits: [limits.sampleRuns],
     status: 201,
     reply: sampleRunReply,
@@ -31,8 +31,7 @@ export const sampleRunRoutes = routes({
     path: '/api/v1/sample-run',
     auth: ['cookie'],
     tag: 'events',
-    summary:
-      'Remove the sample run, its events and its approval, whether or not they are there; its ruleset stays',
+    summary: 'Remove the sample run, its events and its approval; safe to repeat; its ruleset stays',
     limits: [limits.sampleRuns],
     status: 200,
     reply: sampleRunRemoved,

@@ -7,17 +7,29 @@ import { routes } from './route.ts';
 /** Arguments of all tools together. */
 const maxDeclarations = 2_000;
 
+const declarations = z.record(line(255), z.record(line(255), z.enum(argumentKinds)));
+const { $schema: _, ...declarationsShape } = z.toJSONSchema(declarations, { io: 'input' });
+
+/** Whether a value of any shape holds no more than may be declared; stops counting there. */
+function isWithinCount(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  let count = 0;
+  for (const kinds of Object.values(value)) {
+    count += 1 + (typeof kinds === 'object' && kinds !== null ? Object.keys(kinds).length : 0);
+    if (count > maxDeclarations) return false;
+  }
+  return true;
+}
+
 /**
  * What the arguments of tools hold, by tool (a name or a glob) and argument (`a.b`: the argument `b` in the mapping
- * `a`).
+ * `a`). Too many are refused before each is checked.
  */
 export const toolArguments = z
-  .record(line(255), z.record(line(255), z.enum(argumentKinds)))
-  .refine(
-    (tools) =>
-      Object.values(tools).reduce((sum, kinds) => sum + 1 + Object.keys(kinds).length, 0) <= maxDeclarations,
-    `must not hold more than ${maxDeclarations} tools and arguments`,
-  );
+  .unknown()
+  .refine(isWithinCount, `must not contain more than ${maxDeclarations} tools and arguments`)
+  .meta(declarationsShape)
+  .pipe(declarations);
 
 /** Names of one kind that agents add to the rule language. */
 const names = (builtIn: Iterable<string>) => {
@@ -26,7 +38,7 @@ const names = (builtIn: Iterable<string>) => {
     .array(
       z
         .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must be a name of letters, digits, _ and -')
+        .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must contain only letters, digits, _ and -')
         .refine((name) => !taken.has(name), 'is built in'),
     )
     .max(100);
@@ -48,8 +60,8 @@ export const settingRoutes = routes({
     role: 'admin',
     tag: 'settings',
     summary:
-      'Make a new signing key and sign every current deployment with it; agents get the new signatures. With ' +
-      'compromised, the old key does not vouch for the new one, and agents that pinned it must be pinned again',
+      'Create a signing key and sign every current deployment with it; agents receive the new signatures. With ' +
+      'compromised, the old key does not attest the new one, and agents that pinned the old key must pin the new one',
     body: z.object({ compromised: z.boolean().optional() }),
     optionalBody: true,
     status: 201,
@@ -68,7 +80,7 @@ export const settingRoutes = routes({
     auth: ['cookie'],
     tag: 'settings',
     summary:
-      'What documents cannot say of your agents: what the arguments of tools hold, and which selectors and operators they register',
+      'Declarations about your agents: the kinds of tool arguments, and the selectors and operators that agents register',
     status: 200,
     reply: toolSettings,
     errors: [],
@@ -80,9 +92,9 @@ export const settingRoutes = routes({
     role: 'admin',
     tag: 'settings',
     summary:
-      'Say what the arguments of tools hold (path, url, command, content or cwd), and which prefixes of selectors and which operators ' +
-      'agents register, for linter, deploys and playground. Give agents the same as the options toolArguments, selectors and operators ' +
-      'of their guard. What is absent stays as it was, null clears',
+      'Declare the kinds of tool arguments (path, url, command, content or cwd), and the selector prefixes and operators that ' +
+      'agents register, for the linter, deployments and the playground. Give agents the same toolArguments, selectors and operators ' +
+      'as guard options. Absent fields keep their value, null clears it',
     body: z
       .object({
         tool_arguments: toolArguments.nullish(),
@@ -91,7 +103,7 @@ export const settingRoutes = routes({
       })
       .refine(
         (body) => Object.keys(body).length > 0,
-        'must hold tool_arguments, custom_selectors or custom_operators',
+        'must contain tool_arguments, custom_selectors or custom_operators',
       ),
     status: 200,
     reply: toolSettings,
@@ -104,9 +116,11 @@ export const settingRoutes = routes({
     role: 'admin',
     tag: 'settings',
     summary:
-      'Remove events received more than N days ago; complete is false when more are left, which are removed in the background',
+      'Remove events received more than N days or hours ago (send one); complete is false while the rest is removed in the background',
     query: z.object({
-      older_than_days: intQuery(1, 36_500),
+      older_than_days: intQuery(1, 36_500).optional(),
+      /** Instead of `older_than_days`. */
+      older_than_hours: intQuery(1, 876_000).optional(),
       /** true: nothing is removed, and deleted_count is what would be. */
       dry_run: z.enum(['true', 'false']).default('false'),
     }),

@@ -16,7 +16,7 @@ export const setupRoutes = routes({
     path: '/api/v1/setup',
     auth: [],
     tag: 'setup',
-    summary: 'Create the first tenant and its admin; refused for ever after',
+    summary: 'Create the first tenant and its admin; refused once they exist',
     body: z.object({
       email,
       password: newPassword,

@@ -101,6 +101,8 @@ export interface AdmittedStream {
   history?(lastEventId: string): History;
   /** Announces it again (an environment actor asks). */
   announce(bundleName: string | null): Promise<void>;
+  /** The message that goes with each ping of a WebSocket, for browsers: their scripts see no pings. */
+  readonly keepalive?: { readonly type: string };
   /** The stream has ended; called exactly once. */
   closed(): void;
 }

@@ -12,7 +12,7 @@ export const streamRoutes = routes({
     path: '/api/v1/stream',
     auth: ['key'],
     tag: 'streams',
-    summary: 'An agent follows contract updates, decisions on its approvals and its assignment',
+    summary: 'Stream of an agent: contract updates, decisions on its approvals, and its assignment',
     query: z.object({
       /** The key's environment, also when absent: another answers 403 before any stream. */
       env: z.string().max(255).optional(),
@@ -34,7 +34,7 @@ export const streamRoutes = routes({
     path: '/api/v1/stream/dashboard',
     auth: ['cookie'],
     tag: 'streams',
-    summary: "A dashboard follows what happens in its tenant's environments",
+    summary: "Stream of a dashboard: changes in its tenant's environments",
     query: z.object({
       /** `fleet` adds `fleet_changed`: the numbers of connected agents, live. */
       include: includeField.optional(),

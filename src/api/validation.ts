@@ -7,7 +7,7 @@ export const maxProblems = 50;
 
 /** The error of a request that does not fit its declaration; it keeps the first 50 problems. */
 export const validationFailed = (problems: readonly Problem[]): HubError =>
-  new HubError('validation_failed', 'The request does not fit its declaration.', {
+  new HubError('validation_failed', 'The request does not match its schema. Correct each listed field.', {
     problems: problems.slice(0, maxProblems),
   });
 
@@ -42,7 +42,7 @@ const kinds: Words<string> = {
 
 const bounds: Words<(limit: string) => string> = {
   string: (limit) => `must have ${limit} character(s)`,
-  array: (limit) => `must hold ${limit} item(s)`,
+  array: (limit) => `must contain ${limit} item(s)`,
   number: (limit) => `must be ${limit}`,
   int: (limit) => `must be ${limit}`,
 };

@@ -3,9 +3,9 @@ import { refused } from '../domain/error.ts';
 import type { Principal, Role } from '../domain/principal.ts';
 
 const words: { readonly [R in Role]: string } = {
-  agent: 'This needs an API key.',
-  viewer: 'This needs the right to read.',
-  operator: 'This needs the right to change things.',
+  agent: 'This request needs an API key. Send one as a bearer token.',
+  viewer: 'Your credentials do not allow reading. Use a role or an API key that does.',
+  operator: 'Your role does not allow changes. Ask an admin for the role operator.',
   admin: 'Admin access required.',
 };
 

@@ -56,7 +56,8 @@ export interface Accounts {
 }
 
 const alreadySetUp = () => new HubError('conflict', 'Server is already set up.');
-const emailTaken = () => new HubError('conflict', 'A user with this e-mail exists already.');
+const emailTaken = () =>
+  new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
 
 /** Characters of a tenant's name that a workspace's id becomes. */
 const maxName = 200;
@@ -70,7 +71,10 @@ export function createAccounts(ports: Ports): Accounts {
   const oneAtATime = createSemaphore({
     max: 1,
     maxWaiting: 1_000,
-    refusal: () => new HubError('overloaded', 'Too many set-ups at once.', { retryAfter: 1 }),
+    refusal: () =>
+      new HubError('overloaded', 'Too many setup requests run at once. Try again shortly.', {
+        retryAfter: 1,
+      }),
   });
 
   let complete = false;
@@ -121,9 +125,7 @@ export function createAccounts(ports: Ports): Accounts {
     // A right one only asks whether there is room for a wrong one.
     if (right) return counters.check(limits.setupTokens);
     await counters.count(limits.setupTokens);
-    const which = setupToken.made
-      ? 'the token that the hub printed at its start'
-      : 'the value of SETUP_TOKEN';
+    const which = setupToken.made ? 'the token that the hub printed at startup' : 'the value of SETUP_TOKEN';
     throw new HubError(
       'forbidden',
       `Setup needs ${which}, in the body field setup_token or the header X-Setup-Token.`,
@@ -176,7 +178,10 @@ export function createAccounts(ports: Ports): Accounts {
       const id = contentId(secrets.sha256(JSON.stringify(['workspace', issuer, workspaceId])));
       const tenant = { id, name: workspaceId.slice(0, maxName), createdAt: clock.now() };
       if ((await tenants.provision(tenant, newSigningKey(id))) === 'created') {
-        log.info({ tenant: id, issuer, workspace: workspaceId }, 'a tenant was made for a workspace');
+        log.info(
+          { tenant: id, issuer, workspace: workspaceId },
+          'created a tenant for an identity provider workspace',
+        );
       }
       await store.workspaces.link(workspace, id);
       // Somebody may have linked the workspace to another tenant meanwhile.
@@ -194,7 +199,10 @@ export function createAccounts(ports: Ports): Accounts {
     async linkWorkspace(workspace, tenantId) {
       if (!(await tenants.tenantIds()).includes(tenantId)) throw notFound('Tenant not found.');
       if ((await store.workspaces.link(workspace, tenantId)) === 'taken') {
-        throw new HubError('conflict', 'This workspace is another tenant already.');
+        throw new HubError(
+          'conflict',
+          'This workspace is already linked to another tenant. The link cannot be changed.',
+        );
       }
     },
 

@@ -23,4 +23,4 @@ export function requireAgent(scope: AgentScope, agentId: string): void {
 
 /** What the holder of a key is told about an agent that the key is not bound to. */
 export const outsideScope = ({ agentPattern }: AgentScope, agentId: string): string =>
-  `This API key is bound to agents that match '${agentPattern}', which '${agentId}' does not.`;
+  `This API key is restricted to agents that match '${agentPattern}', and '${agentId}' does not match. Use a key for this agent.`;

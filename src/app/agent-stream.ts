@@ -245,7 +245,7 @@ async function leave(ports: StreamPorts, tell: () => Promise<void>): Promise<voi
       return await tell();
     } catch (error) {
       if (attempt === leaveAttempts) {
-        ports.log.warn({ err: error }, 'the end of a stream could not be told to its actors');
+        ports.log.warn({ err: error }, 'cannot announce the end of a stream to its actors');
         return;
       }
       await pause(ports.clock, firstWaitMs * 2 ** attempt);

@@ -2,14 +2,15 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import { SharedTexts } from '../concurrency/shared-texts.ts';
 import type { Announcement } from '../domain/announcement.ts';
-import { environments } from '../domain/ids.ts';
+import { environments, isAgentId } from '../domain/ids.ts';
+import { requireAgentId } from './agent-ids.ts';
 import { AgentStream, type Asked, type StreamPorts } from './agent-stream.ts';
 import type { AppPorts } from './ports.ts';
 import { SentCopies } from './sent-copies.ts';
 import { Updates } from './updates.ts';
 
 export interface AgentStreams {
-  /** Tells the agent's actor of the stream. @throws what the actor throws */
+  /** Tells the agent's actor of the stream. @throws HubError bad_request (the agent's id), and what the actor throws */
   admit(asked: Asked): Promise<AgentStream>;
   /** The fleet's numbers of every environment that tells them now: one that cannot does so with the next change. */
   fleetNow(tenantId: string): Promise<readonly Announcement[]>;
@@ -26,7 +27,12 @@ export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>,
     copies: new SentCopies(),
   };
   return {
-    admit: (asked) => new AgentStream(shared, asked).admit(),
+    admit(asked) {
+      const stream = new AgentStream(shared, asked);
+      // Thousands connect at once: only ids outside of the rule wait for the store.
+      if (isAgentId(asked.agentId)) return stream.admit();
+      return requireAgentId(store.agents, asked.tenantId, asked.agentId).then(() => stream.admit());
+    },
 
     async fleetNow(tenantId) {
       const asked = await Promise.allSettled(

@@ -43,7 +43,7 @@ export const keyOf = ({ secrets }: Pick<Ports, 'secrets'>, { sealedKey }: AiConf
   sealedKey === null ? null : new TextDecoder().decode(secrets.unseal('ai-key', sealedKey));
 
 /** What is said where a tenant has chosen no model. */
-export const noModel = 'No model is chosen. Name one in the AI settings.';
+export const noModel = 'No AI model is configured. Choose one in the AI settings.';
 
 export function createAiAccess({ store, clock, secrets, models, log, settings }: Ports): AiAccess {
   async function targetOf(tenantId: string): Promise<AiTarget> {
@@ -108,7 +108,7 @@ export function createAiAccess({ store, clock, secrets, models, log, settings }:
           ending.abort();
           // An answer is worth more than its figures.
           await store.aiUsage.add(tenantId, dayOf(clock.now()), used()).catch((err: unknown) => {
-            log.warn({ err }, 'what an AI question used was not counted');
+            log.warn({ err }, 'cannot count the usage of an AI question');
           });
         },
       };

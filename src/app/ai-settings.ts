@@ -68,12 +68,12 @@ export function createAiSettings(ports: Ports): AiSettings {
     if (provider === 'local' && (apiKey === null || before?.provider !== 'local')) return none;
     if (!before || before.sealedKey === null) {
       if (provider === 'local') return none;
-      throw new HubError('unprocessable', 'An api_key is required for this provider.');
+      throw new HubError('unprocessable', 'This provider needs an api_key. Send one.');
     }
     if (before.provider !== provider || before.baseUrl !== baseUrl) {
       throw new HubError(
         'unprocessable',
-        'Enter the api_key again: the provider or the base_url changes, and the key that is kept was entered for the one before.',
+        'The provider or the base_url changes, and the stored key belongs to the previous one. Enter the api_key again.',
       );
     }
     const { sealedKey, maskedKey: masked } = before;
@@ -123,7 +123,7 @@ export function createAiSettings(ports: Ports): AiSettings {
       await noted(ports, principal, {
         action: 'setting.deleted',
         subject: { id: 'ai', name: 'AI assistance' },
-        summary: 'AI assistance was switched off',
+        summary: 'AI assistance was turned off',
       }).settings.remove(principal.tenantId, 'ai');
     },
 

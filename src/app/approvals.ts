@@ -17,6 +17,7 @@ import { actorName, type KeyPrincipal, type Principal } from '../domain/principa
 import type { ApprovalFilter, ApprovalPageRequest } from '../ports/approvals.ts';
 import { requireRole } from './access.ts';
 import { requireAgent } from './acting-agent.ts';
+import { requireAgentId } from './agent-ids.ts';
 import type { LastSeen } from './last-seen.ts';
 import type { AppPorts } from './ports.ts';
 
@@ -65,7 +66,8 @@ export interface Approvals {
   /**
    * Makes a pending approval, under the id that is given, if any: a repeat answers the one that was made. So does the
    * same request with the same idempotency key, and the same one within 10 s that has neither.
-   * @throws HubError forbidden, payload_too_large, quota_exceeded, disk_full, overloaded, unavailable
+   * @throws HubError bad_request (the agent's id), forbidden, payload_too_large, quota_exceeded, disk_full, overloaded,
+   *   unavailable
    */
   ask(principal: KeyPrincipal, wanted: NewApproval, sent: AskedUnder): Promise<Approval>;
   /**
@@ -127,7 +129,9 @@ export function createApprovals({
     // The sweep would have it announced as well, 2 s later.
     actors
       .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
-      .catch((err: unknown) => log.debug({ err, id }, 'a timeout is announced by the sweep'));
+      .catch((err: unknown) =>
+        log.debug({ err, id }, 'cannot announce an expired approval; the next sweep repeats it'),
+      );
     return expired;
   }
 
@@ -172,7 +176,7 @@ export function createApprovals({
    * @throws HubError payload_too_large, quota_exceeded, disk_full
    */
   async function keepArgs(
-    { tenantId, env }: KeyPrincipal,
+    { tenantId, env, keyId }: KeyPrincipal,
     { toolArgs }: NewApproval,
     id: string,
     createdAt: number,
@@ -186,13 +190,15 @@ export function createApprovals({
     }
     if (bytes <= maxInlineArgs) return bytes;
     const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
-    const kept = await approvals.keepArgs({ tenantId, env, id, json, bytes, createdAt }, quota);
+    const kept = await approvals.keepArgs({ tenantId, env, keyId, id, json, bytes, createdAt }, quota);
     if (kept === 'kept') return bytes;
-    const room = days === 0 ? 'They are kept for ever' : `They make room ${days} days after their approval`;
+    const age =
+      days === 0 ? 'They have no age limit' : `The hub removes them ${days} days after the approval request`;
     throw new HubError(
       'quota_exceeded',
-      `Large tool_args of approvals (over ${largeArgs} bytes) fill the ${quota} bytes that they may take in '${env}'. ` +
-        `${room}. Ask with smaller ones, or have LARGE_ARGUMENTS_MAX_BYTES raised.`,
+      `Large tool_args in approvals (over ${largeArgs} bytes) fill their quota of ${quota} bytes in '${env}'. ` +
+        `The hub evicts neither those in pending approvals nor those from API keys that use less space. ${age}. ` +
+        'Decide pending approvals, send smaller tool_args, or raise LARGE_ARGUMENTS_MAX_BYTES.',
     );
   }
 
@@ -205,7 +211,7 @@ export function createApprovals({
     const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
     if (isRefused && argsBytes > maxInlineArgs) {
       await approvals.dropArgs(tenantId, id).catch((err: unknown) => {
-        log.warn({ err, id }, 'the arguments of a refused approval are left');
+        log.warn({ err, id }, 'cannot remove the stored arguments of a refused approval');
       });
     }
     throw refusal;
@@ -217,6 +223,7 @@ export function createApprovals({
       const { agentId, namedAgentId, timeoutEffect, ...asked } = wanted;
       requireAgent(principal, agentId);
       if (namedAgentId !== null) requireAgent(principal, namedAgentId);
+      await requireAgentId(store.agents, tenantId, agentId);
       const now = clock.now();
       const fingerprint = fingerprintOf(principal, wanted, idempotencyKey);
       // The same idempotency key with another body is another request.
@@ -249,7 +256,7 @@ export function createApprovals({
         })
         .catch((error: unknown) => forgetArgs(approval, error));
       await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
-        log.warn({ err, id }, 'an agent that asked is not registered');
+        log.warn({ err, id }, 'cannot register an agent that requested an approval');
       });
       // Answered with an earlier approval, which has its own.
       if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);
@@ -313,7 +320,7 @@ function within(principal: Principal, filter: ApprovalFilter): ApprovalFilter {
   if (principal.agentPattern === null) return { ...filter, env };
   const agentId = filter.agentId ?? principal.agentId;
   if (agentId === null) {
-    throw new HubError('forbidden', 'This API key is bound to some agents: name one with agent_id.');
+    throw new HubError('forbidden', 'This API key is restricted to some agents. Name one with agent_id.');
   }
   requireAgent(principal, agentId);
   return { ...filter, env, agentId };

@@ -42,7 +42,10 @@ const globPattern = /^[\x20-\x2e\x30-\x5b\x5d-\x7e]+$/;
 /** @throws HubError bad_request for other than printable ASCII, and for path separators */
 function checkPattern(pattern: string): void {
   if (globPattern.test(pattern)) return;
-  throw new HubError('bad_request', "A rule's pattern is printable ASCII text without '/' and '\\'.");
+  throw new HubError(
+    'bad_request',
+    "A rule's pattern must be printable ASCII text without '/' and '\\'. Change the pattern.",
+  );
 }
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock'>;
@@ -83,7 +86,7 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
           id,
           rule.pattern,
           'created',
-          `An assignment rule sends ${rule.pattern} to ${rule.bundleName}.`,
+          `An assignment rule for ${rule.pattern} was added with the bundle ${rule.bundleName}.`,
         ),
       });
     },

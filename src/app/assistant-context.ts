@@ -16,7 +16,7 @@ A contract has an id, a type, a tool, conditions and an effect:
   "sandbox" bounds paths, domains and commands ("within", "not_within", "allows", "not_allows", "outside").
 - conditions stand under "when": a selector such as args.path, principal.role, environment, output.text, with one operator:
   equals, not_equals, in, not_in, contains, contains_any, starts_with, ends_with, matches, matches_any, gt, gte, lt, lte, exists;
-  joined by all, any and not.
+  joined by all, any and not. One selector and one operator in a mapping: several are all: [{...}, {...}].
 - "then" has "effect" and "message"; a message may hold placeholders such as {args.path}.
 Answer briefly. Give YAML in fenced blocks, whole enough to be used. Say plainly when something cannot be expressed.`;
 

@@ -12,13 +12,13 @@ import { wordsOf } from './tool-settings.ts';
 
 const yamlContent = {
   type: 'string',
-  description: 'YAML of a bundle, of a list of contracts or of one contract',
+  description: 'YAML with a bundle, a list of contracts or one contract',
 };
 
 export const assistantTools: readonly AiTool[] = [
   {
     name: 'validate_contract',
-    description: 'Compiles and lints YAML. Answers {valid, errors, warnings}.',
+    description: 'Compiles and lints YAML. Returns {valid, errors, warnings}.',
     parameters: {
       type: 'object',
       properties: { yaml_content: yamlContent },
@@ -28,14 +28,14 @@ export const assistantTools: readonly AiTool[] = [
   {
     name: 'evaluate_contract',
     description:
-      'Dry-runs YAML against one tool call. Answers {verdict, deciding_contract, contracts_evaluated, evaluation_time_ms}, or {error}.',
+      'Dry-runs YAML against one tool call. Returns {verdict, deciding_contract, contracts_evaluated, evaluation_time_ms}, or {error}.',
     parameters: {
       type: 'object',
       properties: {
         yaml_content: yamlContent,
         tool_name: { type: 'string' },
         tool_args: { type: 'object' },
-        environment: { type: 'string', description: 'production unless given' },
+        environment: { type: 'string', description: 'default: production' },
       },
       required: ['yaml_content', 'tool_name', 'tool_args'],
     },
@@ -91,9 +91,9 @@ export function createToolRunner({ evaluator, clock, store, settings, inspector 
   return async function run(tenantId: string, { name, input }: AiToolCall): Promise<JsonObject> {
     const tool = name === 'validate_contract' ? validate : name === 'evaluate_contract' ? evaluate : null;
     try {
-      if (tool === null) throw wrong('There is no such tool.');
+      if (tool === null) throw wrong('This tool does not exist.');
       const work = tool(tenantId, objectIn(input));
-      return await withTimeout(clock, maxMs, work, () => wrong('It took longer than 5 seconds.'));
+      return await withTimeout(clock, maxMs, work, () => wrong('The tool call took longer than 5 seconds.'));
     } catch (error) {
       if (!(error instanceof HubError) || error.code === 'internal') throw error;
       const first = error.detail.problems?.[0];
@@ -109,16 +109,16 @@ function objectIn(input: string): JsonObject {
   try {
     value = JSON.parse(input);
   } catch {
-    throw wrong('The input is no JSON.');
+    throw wrong('The input is not JSON.');
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
-  throw wrong('The input is no object.');
+  throw wrong('The input is not an object.');
 }
 
 function textOf(input: JsonObject, name: string, max: number): string {
   const value = input[name];
   if (typeof value === 'string' && value !== '' && value.length <= max) return value;
-  throw wrong(`${name} must be a text of 1 to ${max} characters.`);
+  throw wrong(`${name} must be text with 1 to ${max} characters.`);
 }
 
 const yamlOf = (input: JsonObject): string => textOf(input, 'yaml_content', maxYaml);

@@ -105,7 +105,7 @@ export function createAssistant(ports: Ports): Assistant {
           by.toolName.top.map(({ value, count }) => ({ name: value.slice(0, 255), calls: count })),
         ),
     ]).catch((err: unknown) => {
-      log.warn({ err }, 'an AI question is asked without the data beside it');
+      log.warn({ err }, 'cannot read context data for an AI question; it is sent without them');
       return [[], []] as const;
     });
     return contextMessage({ contracts, tools, currentYaml }, mark);
@@ -155,7 +155,9 @@ export function createAssistant(ports: Ports): Assistant {
         yield { kind: 'toolStarted', id, tool };
         const begun = clock.monotonic();
         const result: JsonObject =
-          callsLeft-- > 0 ? await runTool(tenantId, call) : { error: 'Too many tool calls in one answer.' };
+          callsLeft-- > 0
+            ? await runTool(tenantId, call)
+            : { error: 'The answer needs too many tool calls. Ask a smaller question.' };
         yield { kind: 'toolEnded', id, tool, result, durationMs: Math.round(clock.monotonic() - begun) };
         results.push({ id, content: JSON.stringify(result).slice(0, maxResult) });
       }
@@ -174,7 +176,7 @@ export function createAssistant(ports: Ports): Assistant {
       yield { kind: 'used', model: question.target.model, use: question.used() };
     } catch (error) {
       if (!(error instanceof AiError)) log.error({ err: error }, 'an AI answer failed');
-      const message = error instanceof AiError ? error.message : 'The answer failed. Try again.';
+      const message = error instanceof AiError ? error.message : 'The AI assistant failed. Try again.';
       yield { kind: 'failed', message };
     } finally {
       await question.end();
@@ -187,7 +189,7 @@ export function createAssistant(ports: Ports): Assistant {
       const { tenantId } = principal;
       const running = underWay.get(tenantId) ?? 0;
       if (running >= maxAtOnce) {
-        const message = 'Too many AI answers at once. Wait for one to end.';
+        const message = 'Too many AI answers run at once. Wait for one to end.';
         throw new HubError('rate_limited', message, { retryAfter: 5 });
       }
       underWay.set(tenantId, running + 1);
@@ -225,7 +227,7 @@ export function createAssistant(ports: Ports): Assistant {
       }
       const description = oneSentence(text, maxDescription);
       if (description === '')
-        throw new HubError('unavailable', 'The provider gave an empty answer. Try again.');
+        throw new HubError('unavailable', 'The provider returned an empty answer. Try again.');
       return description;
     },
   };

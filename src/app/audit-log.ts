@@ -1,8 +1,10 @@
 // Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
 // then.
 import {
+  type AuditActorType,
   type AuditLink,
   type AuditSubject,
+  auditSubjects,
   feedSubjects,
   headText,
   headType,
@@ -11,6 +13,7 @@ import {
 import { dayMs } from '../domain/duration.ts';
 import { envelopeBytes } from '../domain/envelope.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
+import { maxSearchMs, searchTimeout } from '../domain/event.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { AuditPlace, PlacedAuditEntry } from '../ports/audit.ts';
 import { requireRole } from './access.ts';
@@ -22,6 +25,8 @@ export interface AuditQuestion {
   readonly actor: string | null;
   readonly actions: readonly string[] | null;
   readonly subjects: readonly AuditSubject[] | null;
+  /** Who acted; null: everybody. */
+  readonly actorTypes: readonly AuditActorType[] | null;
   /** True: subjects of all types, where neither actions nor types are named. */
   readonly everything: boolean;
 }
@@ -60,12 +65,38 @@ export interface AuditLog {
   retain(): Promise<number>;
 }
 
+/** Entries that are read at once for a list of some actors. */
+const feedPortion = 500;
 /** Days that are listed when no time is named. */
 const usualDays = 30;
 const maxExportBytes = 8 * 1024 * 1024;
 /** Links that go in one step: other writes wait as long. */
 const retainedAtOnce = 500;
 const utf8 = new TextEncoder();
+
+/**
+ * Entries of these actors, read in portions until they are enough or the chain ends.
+ * @throws HubError search_timeout
+ */
+async function entriesOfActors(
+  read: (before: AuditPlace | null) => Promise<readonly PlacedAuditEntry[]>,
+  types: readonly AuditActorType[],
+  before: AuditPlace | null,
+  limit: number,
+  clock: AppPorts['clock'],
+): Promise<readonly PlacedAuditEntry[]> {
+  const typeOf = ({ entry }: PlacedAuditEntry) => (entry.actor as { readonly type?: AuditActorType }).type;
+  const entries: PlacedAuditEntry[] = [];
+  const until = clock.monotonic() + maxSearchMs;
+  let place = before;
+  while (true) {
+    const portion = await read(place);
+    entries.push(...portion.filter((one) => types.some((type) => type === typeOf(one))));
+    place = portion.at(-1) ?? null;
+    if (entries.length >= limit || portion.length < feedPortion) return entries.slice(0, limit);
+    if (clock.monotonic() > until) throw searchTimeout();
+  }
+}
 
 export function createAuditLog({
   store,
@@ -84,7 +115,7 @@ export function createAuditLog({
     if (!key) {
       throw refused(
         'signing_unavailable',
-        'There is no active signing key, so nothing can be signed. Rotate the signing key to make one.',
+        'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
       );
     }
     const { publicKey } = key;
@@ -100,15 +131,19 @@ export function createAuditLog({
   return {
     async feed(principal, question, before, limit) {
       requireRole(principal, 'viewer');
-      const { actions, subjects, everything } = question;
+      const { actions, subjects, everything, actorTypes } = question;
       const usual = everything || actions !== null || subjects !== null ? null : feedSubjects;
+      const listed = subjects ?? usual;
       const from = question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * dayMs;
-      return store.audit.feed(
-        principal.tenantId,
-        { from, to: question.to, actor: question.actor, actions, subjects: subjects ?? usual },
-        before,
-        limit,
-      );
+      const filter = { from, to: question.to, actor: question.actor, actions, subjects: listed };
+      if (actorTypes === null) return store.audit.feed(principal.tenantId, filter, before, limit);
+      // Runs are reported by agents and their keys alone, and are most of a chain: no page of them is read in vain.
+      const isOfRuns = actorTypes.some((type) => type === 'agent' || type === 'key');
+      const withoutRuns = (listed ?? auditSubjects).filter((subject) => subject !== 'run');
+      const narrowed = isOfRuns ? filter : { ...filter, subjects: withoutRuns };
+      const read = (place: AuditPlace | null) =>
+        store.audit.feed(principal.tenantId, narrowed, place, feedPortion);
+      return entriesOfActors(read, actorTypes, before, limit, clock);
     },
 
     async export(principal, from, to) {
@@ -119,7 +154,7 @@ export function createAuditLog({
       const start = await store.audit.start(tenantId);
       const links = last < from ? [] : await store.audit.links(tenantId, from, last, maxExportBytes);
       const end = links.at(-1);
-      if (!end) throw notFound('Nothing is recorded in this part of the chain.');
+      if (!end) throw notFound('This part of the chain has no entries. Choose another range.');
       return {
         links,
         start: start && links[0]?.seq === start.seq + 1 ? start : null,
@@ -131,7 +166,8 @@ export function createAuditLog({
     async head(principal) {
       requireRole(principal, 'viewer');
       const signed = await store.audit.signedHead(principal.tenantId);
-      if (!signed) throw notFound('No head was signed yet: the first is an hour after the first entry.');
+      if (!signed)
+        throw notFound('No head is signed yet. The hub signs the first one an hour after the first entry.');
       return signed;
     },
 
@@ -146,10 +182,7 @@ export function createAuditLog({
         } catch (err) {
           // A tenant without a key must not keep the others from theirs.
           if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;
-          log.warn(
-            { tenant: tenantId },
-            'the head of the audit chain was not signed: there is no signing key',
-          );
+          log.warn({ tenant: tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
         }
       }
       return signed;

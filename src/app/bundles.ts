@@ -110,7 +110,7 @@ export function createBundles({
       if (removed === 'deployed') {
         throw new HubError(
           'conflict',
-          `Bundle '${name}' is deployed. Take it away from every environment first: DELETE /api/v1/deployments/current.`,
+          `Bundle '${name}' is deployed. Undeploy it from every environment first: DELETE /api/v1/deployments/current.`,
         );
       }
     },

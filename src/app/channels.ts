@@ -1,7 +1,9 @@
 // Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here
 // alone.
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../domain/channel.ts';
 import type { AttemptFailure, AttemptOutcome } from '../domain/delivery.ts';
+import { minuteMs } from '../domain/duration.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { registrationJob } from '../domain/notification-jobs.ts';
 import { OutboundError } from '../domain/outbound.ts';
@@ -71,6 +73,9 @@ export interface Channels {
 
 type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers' | 'log' | 'settings'>;
 
+/** Configurations kept in the clear in memory, and for how long, in milliseconds: strangers may have them opened. */
+const maxOpenConfigs = 1000;
+const openConfigMs = 10 * minuteMs;
 const updateTries = 5;
 /** Milliseconds that the job leaves to whoever tells the platform at once, who takes at most 10 s. */
 const firstTryMs = 15_000;
@@ -85,9 +90,18 @@ export function createChannels(ports: Ports): Channels {
   const seal = (config: ChannelConfig): string =>
     secrets.seal('channel-config', Buffer.from(JSON.stringify(config)));
 
+  // By the sealed text: what changes is sealed anew, on every node.
+  const openConfigs = new BoundedMap<ChannelConfig>(maxOpenConfigs);
+
   function open(channel: Channel): OpenChannel {
-    const plain = secrets.unseal('channel-config', channel.sealedConfig);
-    return { channel, config: JSON.parse(Buffer.from(plain).toString()) as ChannelConfig };
+    const { sealedConfig } = channel;
+    const now = clock.now();
+    const cachedConfig = openConfigs.get(sealedConfig, now);
+    if (cachedConfig) return { channel, config: cachedConfig };
+    const plain = secrets.unseal('channel-config', sealedConfig);
+    const config = JSON.parse(Buffer.from(plain).toString()) as ChannelConfig;
+    openConfigs.set(sealedConfig, config, now + openConfigMs);
+    return { channel, config };
   }
 
   /** @throws HubError unprocessable */
@@ -147,13 +161,13 @@ export function createChannels(ports: Ports): Channels {
       const recorded = noted(ports, principal, {
         action: 'channel.created',
         subject: { id: channel.id, name: channel.name },
-        summary: `Notification channel '${channel.name}' was made.`,
+        summary: `Notification channel '${channel.name}' was created.`,
         details: detailsOf(channel),
       });
       if ((await recorded.channels.insert(channel, maxChannels)) === 'full') {
         throw new HubError(
           'quota_exceeded',
-          `There are ${maxChannels} notification channels, which is as many as may be. Delete one first.`,
+          `A tenant can have at most ${maxChannels} notification channels. Delete one first.`,
         );
       }
       await registerSoon({ channel, config }, options);
@@ -190,7 +204,7 @@ export function createChannels(ports: Ports): Channels {
       }
       throw new HubError(
         'conflict',
-        'Others are changing this notification channel. Look at it again first.',
+        'Another request changed this notification channel. Read it again, then repeat the change.',
       );
     },
 
@@ -235,7 +249,7 @@ export function createChannels(ports: Ports): Channels {
       if (outcome.kind === 'delivered') return;
       ports.log.warn(
         { channel: id, status: outcome.status },
-        'a chat bot could not be told of its callbacks',
+        'cannot register the callback address of a chat bot',
       );
       if (outcome.mayRetry) throw new Error(`the platform answered with ${outcome.failure}`);
     },
@@ -243,7 +257,7 @@ export function createChannels(ports: Ports): Channels {
     async callbackProblem({ channel, config }) {
       if (config.kind !== 'chatBot' || !channel.enabled) return null;
       if (!isReachable) {
-        return 'Presses of its buttons cannot come back: BASE_URL is no https address that the platform can call.';
+        return 'Its buttons do not work, because BASE_URL is not an https address that the platform can call.';
       }
       const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel));
       const isOver = outcome.kind === 'delivered' || !outcome.mayRetry;
@@ -252,8 +266,8 @@ export function createChannels(ports: Ports): Channels {
       if (isOver) await jobs.remove(queue, id).catch(() => false);
       if (outcome.kind === 'delivered') return null;
       const answer = outcome.status === null ? 'did not answer' : `answered with ${outcome.status}`;
-      const next = outcome.mayRetry ? 'The hub goes on trying.' : 'Check the bot token.';
-      return `The platform could not be told where presses of buttons go: it ${answer}. ${next}`;
+      const next = outcome.mayRetry ? 'The hub retries.' : 'Check the bot token.';
+      return `Its buttons do not work yet, because the hub could not register its callback address: the platform ${answer}. ${next}`;
     },
   };
 }

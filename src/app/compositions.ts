@@ -132,7 +132,7 @@ export function createCompositions(ports: Ports): Compositions {
       if (updated === 'changed') {
         throw new HubError(
           'conflict',
-          `Composition '${name}' was changed since it was read. Read it again and repeat the change.`,
+          `Composition '${name}' has changed since you read it. Read it again and repeat the change.`,
         );
       }
       if ('unknownContract' in updated) throw unknownContract(updated.unknownContract);

@@ -122,7 +122,7 @@ export function createContracts(ports: Ports): Contracts {
       if ('typeChanged' in imported) {
         throw new HubError(
           'unprocessable',
-          `Contract '${imported.typeChanged}' exists with another type. A contract keeps its type: import it under another id.`,
+          `Contract '${imported.typeChanged}' exists with another type, and a contract cannot change its type. Import it under another id.`,
         );
       }
       await announcer.announce(announcementsOf(tenantId, imported));
@@ -150,7 +150,7 @@ export function createContracts(ports: Ports): Contracts {
       if (Object.keys(patch).length === 0) {
         throw new HubError(
           'unprocessable',
-          'At least one field must be provided: name, description, definition or tags.',
+          'The request changes no field. Send name, description, definition or tags.',
         );
       }
       const { tenantId } = principal;

@@ -15,18 +15,21 @@ import {
 import type { Deployment } from '../domain/deployment.ts';
 import { dayMs } from '../domain/duration.ts';
 import { notFound } from '../domain/error.ts';
+import type { AgentManifest } from '../domain/event.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
+import { durationsByTool, measuredCalls, type ToolDurations } from '../domain/tool-durations.ts';
 import type { AgentTools, ToolUse } from '../ports/usage.ts';
 import { requireRole } from './access.ts';
+import { CompiledRulings, JudgeSteps, weightOf } from './compiled-rulings.ts';
 import type { AppPorts } from './ports.ts';
 import type { Rulings } from './rulings.ts';
 
 /** Registrations, and manifests, read at once. */
 const atOnce = 2000;
-const manifestsAtOnce = 200;
-/** Agents judged in one turn of the event loop. */
-const judgedPerTurn = 200;
+const manifestsAtOnce = 16;
+/** What an agent takes beside its tools, in characters of patterns. */
+const stepsOfAgent = 1000;
 /** Ungoverned tools that are named, and agents of each. */
 const maxTools = 100;
 const maxAgentIds = 100;
@@ -51,6 +54,8 @@ export interface AgentCoverage {
   readonly deployed: Deployment | null;
   /** Enforced, observed, ungoverned; each by name. */
   readonly tools: readonly CoveredTool[];
+  /** By tool, of the agent's newest calls; empty unless requested. */
+  readonly durations: ReadonlyMap<string, ToolDurations>;
   readonly counts: CoverageCounts;
 }
 
@@ -102,7 +107,11 @@ export interface Coverage {
     registrations: readonly RegistrationSummary[],
   ): Promise<ReadonlyMap<string, CoverageCounts>>;
   /** @throws HubError not_found when the agent has no event since then */
-  ofAgent(principal: Principal, agentId: string, since: number): Promise<AgentCoverage>;
+  ofAgent(
+    principal: Principal,
+    agentId: string,
+    query: { readonly since: number; readonly withDurations: boolean },
+  ): Promise<AgentCoverage>;
   /** @param env null: every environment. @throws HubError search_timeout */
   ofFleet(
     principal: Principal,
@@ -118,8 +127,11 @@ export interface Coverage {
 export function createCoverage({
   store,
   clock,
+  secrets,
   rulings,
-}: Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Rulings }): Coverage {
+}: Pick<AppPorts, 'store' | 'clock' | 'secrets'> & { readonly rulings: Rulings }): Coverage {
+  const localRulings = new CompiledRulings();
+
   /** What is registered of these agents; of others their id alone. */
   async function registrationsOf(tenantId: string, agentIds: readonly string[]): Promise<readonly Known[]> {
     const known = new Map<string, RegistrationSummary>();
@@ -136,7 +148,7 @@ export function createCoverage({
   }
 
   return {
-    async ofAgent(principal, agentId, since) {
+    async ofAgent(principal, agentId, { since, withDurations }) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const uses = await store.usage.toolsOf(tenantId, agentId, since);
@@ -150,11 +162,14 @@ export function createCoverage({
       ]);
       const bundleName = standing?.bundleName ?? null;
       const manifest = registration?.manifest ?? null;
-      const ruling = (await inEnv.of(bundleName)) ?? (manifest ? rulingOfManifest(manifest) : nothing);
-      const tools = [...byTool(uses).values()].map((use): CoveredTool => {
+      const ruling = (await inEnv.of(bundleName)) ?? (await rulingOfLocal(manifest)).ruling;
+      const steps = new JudgeSteps();
+      const tools: CoveredTool[] = [];
+      for (const use of byTool(uses).values()) {
+        await steps.take(weightOf(ruling));
         const by = governing(ruling, use.tool);
-        return { ...use, by, status: statusOfTool(by) };
-      });
+        tools.push({ ...use, by, status: statusOfTool(by) });
+      }
       tools.sort(
         (a, b) =>
           toolStatuses.indexOf(a.status) - toolStatuses.indexOf(b.status) || (a.tool < b.tool ? -1 : 1),
@@ -166,6 +181,7 @@ export function createCoverage({
         until: clock.now(),
         deployed: deployed ?? null,
         tools,
+        durations: withDurations ? await durationsOf(tenantId, agentId, since) : new Map(),
         counts: countsOf(tools.map(({ status }) => status)),
       };
     },
@@ -212,6 +228,22 @@ export function createCoverage({
     },
   };
 
+  async function durationsOf(tenantId: string, agentId: string, since: number) {
+    const filter = { env: null, agentId, since };
+    return durationsByTool((await store.events.search(tenantId, filter, measuredCalls, null)).events);
+  }
+
+  /** The rules of an agent's own, and a digest that equal rules share. */
+  async function rulingOfLocal(
+    manifest: AgentManifest | null,
+  ): Promise<{ readonly digest: string; readonly ruling: Ruling }> {
+    if (manifest === null) return { digest: 'none', ruling: nothing };
+    const text = JSON.stringify(manifest.contracts);
+    if (text.length > bytesPerTurn) await turns.next(text.length);
+    const digest = secrets.sha256(text);
+    return { digest, ruling: await localRulings.of(digest, () => rulingOfManifest(manifest)) };
+  }
+
   /** How these agents stand, in their order. */
   async function judge(
     tenantId: string,
@@ -220,6 +252,7 @@ export function createCoverage({
     toolSets: readonly (readonly string[])[],
   ): Promise<readonly Standing[]> {
     const judged: Standing[] = new Array(agents.length);
+    const steps = new JudgeSteps();
     for (const env of environments) {
       const places = agents.flatMap((agent, i) => (agent.env === env ? [i] : []));
       if (places.length === 0) continue;
@@ -236,14 +269,14 @@ export function createCoverage({
         const agent = agents[place];
         const { bundleName, drift } = standings[i] ?? { bundleName: null, drift: 'unknown' as const };
         if (!agent) continue;
-        if ((i + 1) % judgedPerTurn === 0) await turns.next(bytesPerTurn);
+        await steps.take(stepsOfAgent);
         const ruling = await inEnv.of(bundleName);
         if (ruling === null) {
           local.push({ place, drift });
           continue;
         }
         const key = `${agent.tools} ${bundleName === null ? '' : `=${bundleName}`}`;
-        const verdict = known.get(key) ?? verdictOf(ruling, toolSets[agent.tools] ?? []);
+        const verdict = known.get(key) ?? (await verdictOf(ruling, toolSets[agent.tools] ?? [], steps));
         known.set(key, verdict);
         judged[place] = { drift, ...verdict };
       }
@@ -255,9 +288,12 @@ export function createCoverage({
         for (const { place, drift } of part) {
           const agent = agents[place];
           if (!agent) continue;
-          const manifest = byAgent.get(agent.agentId);
-          const ruling = manifest ? rulingOfManifest(manifest) : nothing;
-          judged[place] = { drift, ...verdictOf(ruling, toolSets[agent.tools] ?? []) };
+          await steps.take(stepsOfAgent);
+          const { digest, ruling } = await rulingOfLocal(byAgent.get(agent.agentId) ?? null);
+          const key = `${agent.tools} ${digest}`;
+          const verdict = known.get(key) ?? (await verdictOf(ruling, toolSets[agent.tools] ?? [], steps));
+          known.set(key, verdict);
+          judged[place] = { drift, ...verdict };
         }
       }
     }
@@ -280,7 +316,7 @@ interface Judged extends FleetAgentCoverage, Verdict {}
 
 const nothing: Ruling = { matchers: [] };
 const unknown: Known = { agentId: '', bundleName: null, tags: {} };
-const none: Standing = { drift: 'unknown', ...verdictOf(nothing, []) };
+const none: Standing = { drift: 'unknown', counts: countsOf([]), ungoverned: [] };
 
 const newestOf = (deployments: readonly Deployment[]): Deployment | undefined =>
   deployments.reduce<Deployment | undefined>(
@@ -322,8 +358,13 @@ function countsOf(statuses: readonly ToolStatus[]): CoverageCounts {
   };
 }
 
-function verdictOf(ruling: Ruling, tools: readonly string[]): Verdict {
-  const statuses = tools.map((tool) => statusOfTool(governing(ruling, tool)));
+async function verdictOf(ruling: Ruling, tools: readonly string[], steps: JudgeSteps): Promise<Verdict> {
+  const statuses: ToolStatus[] = [];
+  const weight = weightOf(ruling);
+  for (const tool of tools) {
+    await steps.take(weight);
+    statuses.push(statusOfTool(governing(ruling, tool)));
+  }
   return {
     counts: countsOf(statuses),
     ungoverned: tools.filter((_, i) => statuses[i] === 'ungoverned'),

@@ -2,6 +2,7 @@
 // environment's.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
 import { type AuditActor, auditActor } from '../domain/audit.ts';
+import { versionsByHash } from '../domain/deployed-versions.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { type Finding, isError } from '../domain/finding.ts';
@@ -34,7 +35,7 @@ export interface DeploymentRollout extends Rollout {
   readonly deployment: Deployment;
   /** True when it is what the environment runs under its name. */
   readonly isCurrent: boolean;
-  /** Of one of the newest deployments of the bundle there; else null. */
+  /** Of the newest deployment of this document there; null: it is none of the newest deployments. */
   versionOf(policyVersion: string | null): number | null;
 }
 
@@ -179,7 +180,7 @@ export function createDeployments({
         store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
         store.deployments.currentOf(tenantId, env, bundleName),
       ]);
-      const versions = new Map(newest.items.map((one) => [one.revisionHash, one.version]));
+      const versions = versionsByHash(newest.items);
       versions.set(revisionHash, deployment.version);
       return {
         ...rollout,

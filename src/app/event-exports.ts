@@ -57,9 +57,13 @@ export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'se
       const { tenantId } = principal;
       const before = running.get(tenantId) ?? 0;
       if (before >= maxRunning) {
-        throw new HubError('rate_limited', 'Two exports are running. Wait for one to end, then repeat.', {
-          retryAfter: 5,
-        });
+        throw new HubError(
+          'rate_limited',
+          'Two exports are already running. Wait for one to end, then repeat.',
+          {
+            retryAfter: 5,
+          },
+        );
       }
       running.set(tenantId, before + 1);
       return {

@@ -6,9 +6,13 @@ import { scopeTest } from '../domain/agent-scope.ts';
 import { callIdOf, sessionOf } from '../domain/decision-event.ts';
 import { hourMs } from '../domain/duration.ts';
 import type { AgentManifest, EventInput, Ingested } from '../domain/event.ts';
-import { hasControl, isWellFormed } from '../domain/ids.ts';
+import { hasControl, isAgentId, isWellFormed } from '../domain/ids.ts';
 import { type CountLimit, fewEvents, limits } from '../domain/limit.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
+import { maxPayload } from '../domain/payload-fit.ts';
 import type { KeyPrincipal } from '../domain/principal.ts';
+import type { FirstSeenAgent } from '../ports/agents.ts';
+import type { IngestResult } from '../ports/events.ts';
 import { agentOf, outsideScope } from './acting-agent.ts';
 import type { LastSeen } from './last-seen.ts';
 import type { AppPorts } from './ports.ts';
@@ -20,8 +24,12 @@ export interface IngestBatch {
    * answered.
    */
   events: readonly EventInput[];
+  /** The list of events as JSON bytes, where they can be kept as they came (domain/sent-events). */
+  sent?: Uint8Array;
   /** The place of each event in the list that was sent. */
   places: readonly number[];
+  /** Bytes of each element of that list, where some may be large. */
+  readonly sizes?: readonly number[];
   /** The contracts that the agent runs of its own; null: not said. `refused`: they could not be read. */
   readonly manifest: AgentManifest | null | 'refused';
 }
@@ -52,6 +60,8 @@ export interface EventIntake {
 
 /** Events stored in one go: a large batch is stored in several, so that others are served between. */
 const storedAtOnce = 1000;
+/** Bytes of them, as they were sent. */
+const storedBytesAtOnce = 1024 * 1024;
 /** Agents, sessions and hours that they are of: stores keep what is told of each, which costs more than an event. */
 const placesAtOnce = 100;
 
@@ -87,20 +97,39 @@ export function createEventIntake(ports: Ports): EventIntake {
   /**
    * Stores the events of a batch, some at a time. When it throws, part of them may be stored: the repeat finds
    * them as duplicates.
+   * @param unregistered agents that are registered in the commits of their events
    */
   async function storeAll(
     principal: KeyPrincipal,
     batch: IngestBatch,
     receivedAt: number,
+    unregistered: Set<string>,
   ): Promise<Ingested> {
-    const { tenantId, env } = principal;
-    const events = sentBy(agentOf(principal), batch.events);
+    const { tenantId, env, actor } = principal;
+    const reporter = actor.kind === 'key' ? { keyId: actor.id, prefix: actor.prefix } : undefined;
+    const requestAgent = agentOf(principal);
+    const events = sentBy(requestAgent, batch.events);
+    const sender = events === batch.events ? undefined : requestAgent;
+    const batchOf = { tenantId, env, receivedAt, ...omitUndefined({ reporter, sender }) };
+    const sizes = sizesOf(batch);
+    const { sent } = batch;
     batch.events = [];
+    delete batch.sent;
     let accepted = 0;
     let duplicates = 0;
-    for (const [i, part] of partsOf(events).entries()) {
+    const parts = partsOf(events, sizes);
+    for (const [i, part] of parts.entries()) {
       if (i > 0) await turns.next(Number.POSITIVE_INFINITY);
-      const ingested = await store.events.ingest({ tenantId, env, receivedAt, events: part });
+      const newIds = takeAgents(unregistered, part);
+      const ingest = (agents?: readonly FirstSeenAgent[]): Promise<IngestResult> =>
+        store.events.ingest({
+          ...batchOf,
+          events: part,
+          ...(agents && { agents }),
+          ...(sent && parts.length === 1 && { sent }),
+        });
+      const ingested =
+        newIds.length === 0 ? await ingest() : await lastSeen.registerWith(principal, newIds, ingest);
       accepted += ingested.accepted;
       duplicates += ingested.duplicates;
     }
@@ -114,11 +143,12 @@ export function createEventIntake(ports: Ports): EventIntake {
       const now = clock.now();
       const refused = takeOutOfScope(principal, batch);
       if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
-      const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
+      const agentIds = [...new Set(batch.events.map(({ agent_id }) => agent_id))].filter(canBeRegistered);
+      const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
       const reports = versionsRun(batch.events, now);
-      const ingested = await storeAll(principal, batch, now);
+      const ingested = await storeAll(principal, batch, now, unregistered);
+      lastSeen.touchLater(principal, agentIds);
       try {
-        await lastSeen.touch(principal, new Set([...agentIds].filter(isAgentId)));
         const { manifest } = batch;
         if (manifest !== null && manifest !== 'refused' && !refused.manifestRefused) {
           await store.agents.putManifest(tenantId, manifest, now);
@@ -169,6 +199,7 @@ function takeOutOfScope(
     if (outOfScope.length > 0) {
       batch.events = kept.flatMap((i) => events[i] ?? []);
       batch.places = kept.flatMap((i) => places[i] ?? []);
+      delete batch.sent;
     }
   }
   const { manifest } = batch;
@@ -176,19 +207,32 @@ function takeOutOfScope(
   return { outOfScope, manifestRefused };
 }
 
+/** Bytes of an event that is stored: its payload's bound, and its names. */
+const maxStoredBytes = maxPayload + 8192;
+
+/** Bytes of each event; null where all together are few. */
+function sizesOf({ places, sizes }: IngestBatch): readonly number[] | null {
+  // A longer one was shortened to its bound.
+  return sizes ? places.map((place) => Math.min(sizes[place] ?? 0, maxStoredBytes)) : null;
+}
+
 /** The events in parts that are stored in one go, in their order. */
-function partsOf(events: readonly EventInput[]): (readonly EventInput[])[] {
+function partsOf(events: readonly EventInput[], sizes: readonly number[] | null): (readonly EventInput[])[] {
   // So few are of few places.
-  if (events.length <= placesAtOnce) return [events];
+  if (events.length <= placesAtOnce && sizes === null) return [events];
   const parts: (readonly EventInput[])[] = [];
   let from = 0;
+  let bytes = 0;
   let places = new Set<string>();
   for (const [i, event] of events.entries()) {
     const hour = Math.floor(event.timestamp / hourMs);
     const place = JSON.stringify([event.agent_id, sessionOf(event), hour]);
-    if (i - from >= storedAtOnce || (places.size >= placesAtOnce && !places.has(place))) {
+    const isFull = i - from >= storedAtOnce || (places.size >= placesAtOnce && !places.has(place));
+    bytes += sizes?.[i] ?? 0;
+    if (isFull || (bytes > storedBytesAtOnce && i > from)) {
       parts.push(events.slice(from, i));
       from = i;
+      bytes = sizes?.[i] ?? 0;
       places = new Set();
     }
     places.add(place);
@@ -203,8 +247,17 @@ const sentBy = (sender: string, events: readonly EventInput[]): readonly EventIn
     ? events
     : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
 
-/** Whether an agent can connect under this name: only then is it registered. */
-const isAgentId = (text: string): boolean => text.length <= 255 && !hasControl(text) && isWellFormed(text);
+/** The agents of these events that are in the set; they leave it. */
+function takeAgents(agentIds: Set<string>, events: readonly EventInput[]): readonly string[] {
+  if (agentIds.size === 0) return [];
+  const taken = new Set<string>();
+  for (const { agent_id: agentId } of events) if (agentIds.delete(agentId)) taken.add(agentId);
+  return [...taken];
+}
+
+/** Whether an agent may be registered under this name since an earlier version. */
+const canBeRegistered = (text: string): boolean =>
+  text.length <= 255 && !hasControl(text) && isWellFormed(text);
 
 interface VersionRun {
   readonly agentId: string;

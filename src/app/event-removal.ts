@@ -1,7 +1,7 @@
 // Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job
 // (jobs/purge.ts).
 import { auditActor } from '../domain/audit.ts';
-import { dayMs } from '../domain/duration.ts';
+import { dayMs, hourMs } from '../domain/duration.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/events.ts';
@@ -95,32 +95,41 @@ export interface Removal {
   readonly complete: boolean;
 }
 
+/** How old events are that are removed, by their time of receipt. */
+export interface RemovalAge {
+  readonly unit: 'days' | 'hours';
+  /** At least 1. */
+  readonly count: number;
+}
+
+const ageMs = ({ unit, count }: RemovalAge): number => count * (unit === 'days' ? dayMs : hourMs);
+
 export interface EventRemoval {
   /** How many events `remove` would remove. @throws HubError forbidden, search_timeout */
-  count(principal: Principal, olderThanDays: number): Promise<Removal>;
+  count(principal: Principal, age: RemovalAge): Promise<Removal>;
   /** Removes for up to 10 s and leaves the rest to a job. @throws HubError forbidden */
-  remove(principal: Principal, olderThanDays: number): Promise<Removal>;
+  remove(principal: Principal, age: RemovalAge): Promise<Removal>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'jobs' | 'clock' | 'secrets'>;
 
 export const createEventRemoval = (ports: Ports): EventRemoval => ({
-  async count(principal, olderThanDays) {
+  async count(principal, age) {
     requireRole(principal, 'admin');
     const { store, clock } = ports;
-    const cutoff = clock.now() - olderThanDays * dayMs;
+    const cutoff = clock.now() - ageMs(age);
     const removed = await store.events.countReceived(principal.tenantId, cutoff);
     return { removed, cutoff, complete: true };
   },
 
-  async remove(principal, olderThanDays) {
+  async remove(principal, age) {
     requireRole(principal, 'admin');
     const { store, jobs, clock } = ports;
     const { tenantId } = principal;
     const now = clock.now();
-    const cutoff = now - olderThanDays * dayMs;
+    const cutoff = now - ageMs(age);
     // Recorded before the first event goes: it is removed in parts, of which none can be taken back.
-    await store.audit.append([removalNote(ports, principal, olderThanDays, cutoff)]);
+    await store.audit.append([removalNote(ports, principal, age, cutoff)]);
     const end = clock.monotonic() + maxMs;
     const parts = { events: store.events, clock };
     const { deleted, complete } = await removeInSlices(parts, tenantId, cutoff, {
@@ -131,12 +140,12 @@ export const createEventRemoval = (ports: Ports): EventRemoval => ({
   },
 });
 
-function removalNote(ports: Ports, principal: Principal, olderThanDays: number, cutoff: number) {
+function removalNote(ports: Ports, principal: Principal, age: RemovalAge, cutoff: number) {
   const who = actorName(principal.actor);
   return noteOf(ports, principal.tenantId, auditActor(principal), {
     action: 'setting.events_removed',
     subject: { id: 'events', name: 'events' },
     summary: `${who} removes the events that were received before ${new Date(cutoff).toISOString()}.`,
-    details: { older_than_days: olderThanDays, cutoff: new Date(cutoff).toISOString() },
+    details: { [`older_than_${age.unit}`]: age.count, cutoff: new Date(cutoff).toISOString() },
   });
 }

@@ -105,13 +105,13 @@ export function createEventSearches({ store }: Pick<AppPorts, 'store'>): EventSe
       if ((until - since) / bucketMs > maxBuckets) {
         throw new HubError(
           'unprocessable',
-          `The range holds more than ${maxBuckets} buckets: choose larger bucket_seconds.`,
+          `The time range has more than ${maxBuckets} buckets. Choose larger bucket_seconds.`,
         );
       }
       if (bucketSeconds < narrow && until - since > narrowRange * 1000) {
         throw new HubError(
           'unprocessable',
-          `bucket_seconds below ${narrow} need a range of at most 2 hours: choose a shorter range or larger buckets.`,
+          `bucket_seconds below ${narrow} need a time range of at most 2 hours. Choose a shorter range or larger buckets.`,
         );
       }
       return events.histogram(principal.tenantId, seen, bucketMs);

@@ -191,7 +191,10 @@ class Reader {
     try {
       await this.#read();
     } catch (err) {
-      log.warn({ err, tenant_id: this.#tenantId }, 'decision events could not be read for those who follow');
+      log.warn(
+        { err, tenant_id: this.#tenantId },
+        'cannot read decision events for the streams that follow them',
+      );
     }
     // Those that arrive one after another are read together.
     if (!this.#stopped) await pause(clock, restMs);
@@ -236,7 +239,7 @@ class Reader {
     await this.#skip();
     this.#ports.log.warn(
       { tenant_id: this.#tenantId },
-      'decision events came faster than those who follow could be told',
+      'decision events arrive faster than the streams that follow them can receive them',
     );
     for (const listener of this.listeners) listener.lost(this.head);
   }

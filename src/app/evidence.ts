@@ -122,7 +122,7 @@ export function createEvidence({
   runs,
 }: Pick<AppPorts, 'store' | 'secrets' | 'clock'> & { readonly runs: Runs }): EvidenceOfRuns {
   const busy = (): HubError =>
-    new HubError('rate_limited', 'Other decision bundles are being made. Try again in a moment.', {
+    new HubError('rate_limited', 'Other decision bundles are being built. Try again in a moment.', {
       retryAfter: 2,
     });
   const maxWait = { ms: 2_000, clock };
@@ -168,7 +168,7 @@ export function createEvidence({
     const shown = parts.slice(0, shownParts).join(', ');
     throw refused(
       'run_too_large',
-      `A decision bundle holds at most ${maxBundleEvents} events and ${maxBundleBytes} bytes. Ask for its parts, each with the chain_head of the one before as prev_head: ${shown}${
+      `The run is too large: a decision bundle contains at most ${maxBundleEvents} events and ${maxBundleBytes} bytes. Request its parts, each with the previous part's chain_head as prev_head: ${shown}${
         parts.length > shownParts ? `, and ${parts.length - shownParts} more` : ''
       }.`,
     );
@@ -280,7 +280,7 @@ export function createEvidence({
       if (!key) {
         throw refused(
           'signing_unavailable',
-          'There is no active signing key, so nothing can be signed. Rotate the signing key to make one.',
+          'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
         );
       }
       const { publicKey } = key;

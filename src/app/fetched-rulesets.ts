@@ -45,7 +45,7 @@ export function createFetchedRulesets({
       // Only status is worse off without it, until the agent's stream opens again.
       actors
         .tell('environment', environmentKey(tenantId, env), 'fetched', { ...by, fetched })
-        .catch((err: unknown) => log.debug({ err }, 'what an agent fetched could not be told'));
+        .catch((err: unknown) => log.debug({ err }, 'cannot record which ruleset an agent fetched'));
     },
     of,
     nameOf: (by) => fetchedName(of(by), clock.now()),

@@ -133,7 +133,9 @@ export function createFleet({
         const page = { limit: maxDeployments, offset: 0 };
         const { items } = await store.deployments.list(tenantId, filter, page);
         for (const { env, bundleName, revisionHash, version } of items) {
-          found.set(JSON.stringify([env, bundleName, revisionHash]), version);
+          // The newest deployment comes first, and names the document.
+          const key = JSON.stringify([env, bundleName, revisionHash]);
+          if (!found.has(key)) found.set(key, version);
         }
       }),
     );

@@ -11,7 +11,7 @@ import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import type { Outbound, OutboundAnswer } from '../ports/outbound.ts';
 import type { Workspace, WorkspaceStore } from '../ports/workspaces.ts';
 
-export interface IdentityProvider extends OperatorTokens {
+export interface IdentityProvider extends Pick<OperatorTokens, 'identify'> {
   readonly issuer: string;
 }
 
@@ -43,7 +43,7 @@ interface Kept {
 }
 
 const away = (): HubError =>
-  new HubError('unavailable', "The identity provider's keys cannot be fetched. Try again in a moment.", {
+  new HubError('unavailable', "The hub cannot fetch the identity provider's keys. Try again in a moment.", {
     retryAfter: 5,
   });
 
@@ -64,15 +64,15 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
     if (settings.jwksUrl !== null) return settings.jwksUrl;
     const { value } = await json(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
     const document = (value ?? {}) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
-    if (document.issuer !== issuer) throw new Error('its discovery document is of another issuer');
-    if (typeof document.jwks_uri !== 'string') throw new Error('its discovery document names no keys');
+    if (document.issuer !== issuer) throw new Error('its discovery document names another issuer');
+    if (typeof document.jwks_uri !== 'string') throw new Error('its discovery document has no jwks_uri');
     return document.jwks_uri;
   }
 
   async function fetchKeys(): Promise<Kept> {
     const { value, answer } = await json(await jwksUrl());
     const { keys } = (value ?? {}) as { readonly keys?: unknown };
-    if (!Array.isArray(keys)) throw new Error('its key set holds no list');
+    if (!Array.isArray(keys)) throw new Error('its key set contains no list of keys');
     const now = clock.now();
     return {
       keys: { keys },
@@ -105,7 +105,7 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
       try {
         return await fetchNow();
       } catch (err) {
-        log.warn({ err, issuer }, "the identity provider's keys could not be fetched");
+        log.warn({ err, issuer }, "cannot fetch the identity provider's keys");
       }
     }
     if (kept && clock.now() - kept.fetchedAt < staleMs) return kept;
@@ -143,11 +143,15 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
         throw refused(
           'workspace_required',
           workspaceId === null
-            ? 'The token names no workspace.'
-            : 'The workspace that the token names is not linked to this hub.',
+            ? 'The token contains no workspace. Check the workspace claim at the identity provider.'
+            : "The token's workspace is not linked to this hub. Ask the operator of the hub to link it.",
         );
       }
-      if (role === null) throw refused('role_required', 'The token gives no role on this hub.');
+      if (role === null)
+        throw refused(
+          'role_required',
+          'The token grants no role on this hub. Ask an admin of the identity provider for one.',
+        );
       return {
         tenantId,
         issuer,

@@ -1,6 +1,7 @@
 // What a deploy would change, before anybody deploys: the document against what the environment runs under its name,
 // and who runs what there now.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
+import { versionsByHash } from '../domain/deployed-versions.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import { type ComparedDocument, type Impact, impactOf } from '../domain/impact.ts';
@@ -25,7 +26,7 @@ export interface ProposedImpact {
    * already.
    */
   readonly rollout: Rollout;
-  /** Of one of the newest deployments of the bundle there; else null. */
+  /** Of the newest deployment of this document there; null: it is none of the newest deployments. */
   versionOf(policyVersion: string): number | null;
 }
 
@@ -81,7 +82,7 @@ export function createImpacts({ store, actors, evaluator, secrets, compositions 
         store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
       ]);
       const before = deployed && (await runningNow(tenantId, bundleName, deployed.version));
-      const versions = new Map(newest.items.map((one) => [one.revisionHash, one.version]));
+      const versions = versionsByHash(newest.items);
       return {
         bundleName,
         current: deployed && { version: deployed.version, revisionHash: deployed.revisionHash },

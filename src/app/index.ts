@@ -13,6 +13,7 @@ import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
+import { createDeadJobs, type DeadJobs } from './dead-jobs.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createEventIntake, type EventIntake } from './event-intake.ts';
@@ -26,6 +27,7 @@ import { createHistories, type Histories } from './history.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 import { createImpacts, type Impacts } from './impact.ts';
 import { createInspector, type Inspector } from './inspection.ts';
+import { createInstallation, type Installation } from './installation.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLastSeen } from './last-seen.ts';
 import { createLogins, type Logins } from './logins.ts';
@@ -65,6 +67,7 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly coverage: Coverage;
+  readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
   readonly histories: Histories;
   readonly statistics: Statistics;
@@ -81,6 +84,7 @@ export interface App {
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
+  readonly installation: Installation;
   readonly eventExports: EventExports;
   readonly eventIntake: EventIntake;
   readonly eventSearches: EventSearches;
@@ -111,11 +115,12 @@ export function createApp(ports: AppPorts): App {
   const lastSeen = createLastSeen(ports);
   const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
+  const approvals = createApprovals({ ...ports, lastSeen });
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
-    approvals: createApprovals({ ...ports, lastSeen }),
+    approvals,
     rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),
@@ -124,6 +129,7 @@ export function createApp(ports: AppPorts): App {
     inspector,
     bundles: createBundles({ ...ports, inspector }),
     compositions,
+    installation: createInstallation(ports),
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
     registrations: createRegistrations({ ...ports, lastSeen }),
@@ -132,7 +138,7 @@ export function createApp(ports: AppPorts): App {
     eventTail: createEventTail(ports),
     fetchedRulesets: createFetchedRulesets(ports),
     channels,
-    chatDecisions: createChatDecisions({ ...ports, channels }),
+    chatDecisions: createChatDecisions({ ...ports, channels, approvals }),
     notifications: createNotifications({ ...ports, channels }),
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
@@ -151,6 +157,7 @@ export function createApp(ports: AppPorts): App {
     aiSettings: createAiSettings({ ...ports, access }),
     sessionValues: createSessionValues(ports),
     signingKeys: createSigningKeys(ports),
+    deadJobs: createDeadJobs(ports),
     eventRemoval: createEventRemoval(ports),
     assistant: createAssistant({ ...ports, access, inspector }),
   };

@@ -53,7 +53,7 @@ export function requireDeployable(findings: readonly Finding[]): void {
   const count = errors.length === 1 ? 'an error' : `${errors.length} errors`;
   throw new HubError(
     'unprocessable',
-    `Nothing was deployed: the document has ${count}. ${shown.join('; ')}`.slice(0, 4000) + more,
+    `Nothing was deployed, because the document has ${count}. ${shown.join('; ')}`.slice(0, 4000) + more,
     { findings },
   );
 }

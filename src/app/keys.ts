@@ -68,9 +68,13 @@ export function createKeys(ports: Ports): Keys {
       requireRole(principal, 'admin');
       const now = clock.now();
       if (expiresAt !== null && expiresAt <= now) {
-        throw new HubError('validation_failed', 'The key would have expired already.', {
-          problems: [{ loc: ['body', 'expires_at'], msg: 'must be in the future' }],
-        });
+        throw new HubError(
+          'validation_failed',
+          'The expiry time (expires_at) is in the past. Choose a later time.',
+          {
+            problems: [{ loc: ['body', 'expires_at'], msg: 'must be in the future' }],
+          },
+        );
       }
       const { key, prefix } = newKey(env);
       const { tenantId, actor } = principal;
@@ -91,7 +95,7 @@ export function createKeys(ports: Ports): Keys {
       await noted(ports, principal, {
         action: 'key.created',
         subject: { id: record.id, name: label },
-        summary: `API key ${prefix}… was made${env === null ? '' : ` for ${env}`}.`,
+        summary: `API key ${prefix}… was created${env === null ? '' : ` for ${env}`}.`,
         details: { prefix, env, agent_pattern: agentPattern, expires_at: expiresAt },
       }).keys.insert(record);
       await announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: record.id, env, label }]);

@@ -41,7 +41,8 @@ export async function admitAttempt(
   { email, network, device }: Attempt,
   counters: OwnLimits,
 ): Promise<Admitted> {
-  if (network === '') throw new HubError('bad_request', 'The client address is unknown.');
+  if (network === '')
+    throw new HubError('bad_request', 'The hub cannot determine the client address. Check TRUSTED_PROXIES.');
   await counters.count(limits.logins, { network });
   // Counted before the password is looked at, so that attempts at the same moment count each other; taken back when it
   // was right.

@@ -25,7 +25,7 @@ export async function userOfLink(ports: Ports, token: string): Promise<User> {
   if (user) return user;
   throw new HubError(
     'unauthenticated',
-    'This sign-in link does not work: it was used, it is older than 5 minutes, or it names nobody. Make another one.',
+    'This sign-in link is not valid. It was used, has expired after 5 minutes, or its user no longer exists. Create a new link.',
   );
 }
 

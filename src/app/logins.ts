@@ -73,12 +73,12 @@ export function createLogins(ports: Ports): Logins {
         {
           action: 'login.failed',
           subject: { id, name: email },
-          summary: `Wrong passwords for ${email}: ${counted.count} within a minute.`,
+          summary: `${email} failed to sign in ${counted.count} times within a minute: wrong password.`,
           details: { count: counted.count },
         },
       );
       store.audit.append([note]).catch((err: unknown) => {
-        log.warn({ err, tenant_id: tenantId }, 'failed logins could not be recorded');
+        log.warn({ err, tenant_id: tenantId }, 'cannot record failed logins');
       });
     });
   }

@@ -2,7 +2,7 @@
 // what is on its way; the jobs only say when to look. Every step may be repeated: a process may die between any two.
 import { Lanes } from '../concurrency/lanes.ts';
 import { type Approval, isDue } from '../domain/approval.ts';
-import { type Channel, isInteractive, wants } from '../domain/channel.ts';
+import { type Channel, isInteractive, notifiedCallOf, wants } from '../domain/channel.ts';
 import {
   afterAttempt,
   again,
@@ -20,6 +20,7 @@ import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../do
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { approvalLink } from './approval-link.ts';
 import { noted } from './audit.ts';
 import type { Channels } from './channels.ts';
 import type { AppPorts } from './ports.ts';
@@ -57,8 +58,6 @@ const slowMs = 2000;
  * others.
  */
 const laneLimits = { running: 4, waiting: 250, waitingWhenSlow: 4 };
-
-const linkOf = (baseUrl: string, { id }: Approval): string => `${baseUrl}/dashboard/approvals?id=${id}`;
 
 /** What a channel is told of an approval that has ended; null: nothing. */
 function eventOfEnd(
@@ -116,7 +115,7 @@ export function createNotifications(ports: Ports): Notifications {
   }
 
   function noticeOf(delivery: Delivery, approval: Approval): Notice {
-    const link = linkOf(settings.baseUrl, approval);
+    const link = approvalLink(settings.baseUrl, approval);
     const { event, messageId } = delivery;
     if (event === 'requested') return { kind: 'requested', approval, link };
     if (event === 'expired' && messageId !== null) return { kind: 'expired', approval, link, messageId };
@@ -153,18 +152,18 @@ export function createNotifications(ports: Ports): Notifications {
     const next = afterAttempt(delivery, outcome, times);
     const about = { channel: channel.id, delivery: delivery.id, attempts: next.attempts };
     if (await deliveries.replace(next, delivery)) {
-      if (next.status === 'dead') log.warn({ ...about, outcome }, 'a notification was given up');
+      if (next.status === 'dead') log.warn({ ...about, outcome }, 'gave up on a notification');
       if (next.status === 'waiting') await jobs.add(deliveryJob(next));
     }
     if (outcome.kind === 'failed' && outcome.failure === 'channel_gone') {
       const recorded = noted(ports, systemPrincipal(tenantId, 'notifications'), {
         action: 'channel.disabled',
         subject: { id: channel.id, name: channel.name },
-        summary: `Notification channel '${channel.name}' was disabled: its receiver is gone for good.`,
+        summary: `Notification channel '${channel.name}' was disabled, because its receiver no longer exists.`,
       });
       const { revision } = channel;
       const done = await recorded.channels.disable(tenantId, channel.id, revision, clock.now());
-      if (done) log.warn(about, 'a notification channel is disabled: its receiver is gone for good');
+      if (done) log.warn(about, 'disabled a notification channel: its receiver no longer exists');
     }
     if (next.status === 'delivered' && delivery.event === 'requested') await followUp(next);
     return outcome.kind === 'failed' || durationMs > slowMs;
@@ -188,10 +187,7 @@ export function createNotifications(ports: Ports): Notifications {
       if (!approval) return;
       if (status === 'pending') {
         if (approval.status !== 'pending' || isDue(approval, clock.now())) return;
-        const { env, agentId, contractName, contracts, rulesetName } = approval;
-        const names = [contractName, ...(contracts ?? []).map(({ name }) => name)];
-        const contractNames = names.filter((name) => name !== null);
-        const call = { env, agentId, contractNames, rulesetName };
+        const call = notifiedCallOf(approval);
         const wanting = (await channels.enabled(tenantId)).filter(({ filters }) => wants(filters, call));
         await Promise.all(wanting.map((channel) => send(channel, approval, 'requested', null)));
         return;
@@ -242,7 +238,7 @@ export function createNotifications(ports: Ports): Notifications {
       const delivery = await deliveries.get(principal.tenantId, id);
       if (!delivery || delivery.channelId !== channel.id) throw notFound('Delivery not found.');
       if (delivery.status === 'waiting') {
-        throw new HubError('conflict', 'This delivery is on its way already.');
+        throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
       }
       if (!channel.enabled) {
         throw new HubError('conflict', 'The notification channel is disabled. Enable it first.');
@@ -251,12 +247,15 @@ export function createNotifications(ports: Ports): Notifications {
       if (delivery.event === 'requested' && isInteractive(channel.kind)) {
         const approval = await approvals.get(principal.tenantId, delivery.approvalId);
         if (approval?.status !== 'pending' || isDue(approval, now)) {
-          throw new HubError('conflict', 'The approval has ended: nobody can decide it in a chat any more.');
+          throw new HubError(
+            'conflict',
+            'The approval is decided or has expired, so nobody can decide it in a chat.',
+          );
         }
       }
       const next = again(delivery, now);
       if (!(await deliveries.replace(next, delivery))) {
-        throw new HubError('conflict', 'This delivery is on its way already.');
+        throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
       }
       await jobs.add(deliveryJob(next));
       return next;

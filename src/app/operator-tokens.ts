@@ -1,10 +1,12 @@
 // Tokens with which people use the hosted API: those that the hub gives, and, where one is configured, those of an
 // identity provider. One key signs the hub's own, sealed in the store and shared by all nodes.
-import { HubError, refused } from '../domain/error.ts';
+import { HubError, notFound, refused } from '../domain/error.ts';
 import { actorName, isOperatorRole, type OperatorRole, type Principal } from '../domain/principal.ts';
 import type { Claims, JwkSet } from '../ports/jwt.ts';
-import type { OperatorIdentity, OperatorTokens } from '../ports/operator-tokens.ts';
+import type { OperatorIdentity, OperatorTokenRecord, OperatorTokens } from '../ports/operator-tokens.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface GivenToken {
@@ -20,16 +22,20 @@ export interface OwnTokens extends OperatorTokens {
   give(
     principal: Principal,
     wanted: { readonly role: OperatorRole; readonly ttlMs: number },
-  ): Promise<GivenToken>;
+  ): Promise<GivenToken & { readonly id: string }>;
+  /** Those that admins made and that are good now, newest first. @throws HubError forbidden */
+  list(principal: Principal, page: PageRequest): Promise<Page<OperatorTokenRecord>>;
+  /** Every node refuses it from now on; its streams end. @throws HubError forbidden, not_found */
+  revoke(principal: Principal, id: string): Promise<void>;
   /** A token of a signed-in person for 15 minutes, refused from the moment the login ends. */
   giveToLogin(principal: Principal, tokenHash: string): Promise<GivenToken>;
   /** The public keys by which anybody can check the hub's own tokens. */
   keys(): Promise<JwkSet>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jwts' | 'settings'> & {
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jwts' | 'settings' | 'broadcast'> & {
   /** Tokens of the configured identity provider; null when there is none. */
-  readonly provider: (OperatorTokens & { readonly issuer: string }) | null;
+  readonly provider: (Pick<OperatorTokens, 'identify'> & { readonly issuer: string }) | null;
 };
 
 const browserTokenMs = 15 * 60_000;
@@ -39,7 +45,8 @@ interface Pair {
   readonly seed: Uint8Array;
 }
 
-export function createOperatorTokens({ store, secrets, clock, jwts, settings, provider }: Ports): OwnTokens {
+export function createOperatorTokens(ports: Ports): OwnTokens {
+  const { store, secrets, clock, jwts, settings, broadcast, provider } = ports;
   const issuer = settings.baseUrl;
   let pair: Promise<Pair> | null = null;
 
@@ -76,12 +83,17 @@ export function createOperatorTokens({ store, secrets, clock, jwts, settings, pr
   async function identifyOwn(token: string): Promise<OperatorIdentity> {
     const now = clock.now();
     const claims = await jwts.verify(token, await keys(), { issuer, audiences: [issuer], now });
-    const { sub, exp, tenant, role, name, login } = claims;
+    const { sub, exp, jti, tenant, role, name, login } = claims;
     if (typeof tenant !== 'string' || !isOperatorRole(role)) {
-      throw new HubError('unauthenticated', 'The token is refused: it is not for this API.');
+      throw new HubError('unauthenticated', 'The token is not valid for this API. Get a token for /v1.');
     }
     if (typeof login === 'string' && (await store.logins.get(login, now)) === null) {
-      throw new HubError('unauthenticated', 'The login that this token was given to has ended.');
+      throw new HubError('unauthenticated', 'The login that issued this token has ended. Sign in again.');
+    }
+    const tokenId = typeof jti === 'string' && typeof login !== 'string' ? jti : null;
+    // Asked each time: a revocation holds at once on every node.
+    if (tokenId !== null && (await store.operatorTokens.isRevoked(tokenId))) {
+      throw new HubError('unauthenticated', 'The token is revoked. Ask an admin for a new one.');
     }
     const subject = String(sub);
     return {
@@ -91,6 +103,7 @@ export function createOperatorTokens({ store, secrets, clock, jwts, settings, pr
       display: typeof name === 'string' ? name : subject,
       role,
       loginHash: typeof login === 'string' ? login : null,
+      tokenId,
       expiresAt: Number(exp) * 1000,
     };
   }
@@ -103,22 +116,64 @@ export function createOperatorTokens({ store, secrets, clock, jwts, settings, pr
       throw new HubError(
         'unauthenticated',
         named === null
-          ? 'Send an API key, or the token of an operator (a JSON Web Token), as a bearer token.'
-          : 'The token is refused: its issuer is not known here.',
+          ? 'The bearer token is not valid. Send an API key or an operator token (a JSON Web Token).'
+          : "This hub does not trust the token's issuer. Use a token from the configured identity provider or from this hub.",
       );
     },
 
     async give(principal, { role, ttlMs }) {
       requireRole(principal, 'admin');
       if (!settings.operatorTokens) {
-        throw new HubError('not_found', 'This hub gives no operator tokens: OPERATOR_TOKENS is off.');
+        throw new HubError(
+          'not_found',
+          'This hub issues no operator tokens, because OPERATOR_TOKENS is off. Use a token from the identity provider.',
+        );
       }
-      const name = actorName(principal.actor);
-      return give({ sub: `given:${secrets.uuid()}`, tenant: principal.tenantId, role, name }, ttlMs);
+      const { tenantId } = principal;
+      const [id, name] = [secrets.uuid(), actorName(principal.actor)];
+      const claims = { jti: id, sub: `given:${secrets.uuid()}`, tenant: tenantId, role, name };
+      const given = await give(claims, ttlMs);
+      const { expiresAt } = given;
+      // Recorded before anybody has it.
+      await noted(ports, principal, {
+        action: 'operator_token.created',
+        subject: { id },
+        summary: `An operator token with the role ${role} was created.`,
+        details: { role, expires_at: expiresAt },
+      }).operatorTokens.insert({
+        id,
+        tenantId,
+        role,
+        createdBy: name,
+        createdAt: clock.now(),
+        expiresAt,
+        revokedAt: null,
+      });
+      return { ...given, id };
     },
 
+    async list(principal, page) {
+      requireRole(principal, 'admin');
+      return store.operatorTokens.list(principal.tenantId, page, clock.now());
+    },
+
+    async revoke(principal, id) {
+      requireRole(principal, 'admin');
+      const revoked = await noted(ports, principal, {
+        action: 'operator_token.revoked',
+        subject: { id },
+        summary: 'An operator token was revoked.',
+        fromAnswer: { role: 'role', created_by: 'createdBy' },
+      }).operatorTokens.revoke(principal.tenantId, id, clock.now());
+      if (!revoked) throw notFound('Operator token not found, expired or already revoked.');
+      await broadcast.control({ kind: 'operator_token_revoked', tokenId: id });
+    },
+
+    isRevoked: (id) => store.operatorTokens.isRevoked(id),
+
     async giveToLogin({ tenantId, roles, actor }, tokenHash) {
-      if (actor.kind !== 'user') throw refused('operator_required', 'Only a signed-in person gets a token.');
+      if (actor.kind !== 'user')
+        throw refused('operator_required', 'Only a signed-in person can get a token. Sign in first.');
       const role: OperatorRole = roles.has('admin') ? 'admin' : 'operator';
       return give(
         { sub: actor.id, tenant: tenantId, role, name: actor.email, login: tokenHash },

@@ -64,7 +64,7 @@ export function createPeople(ports: Ports): People {
     if (outcome !== 'last_admin') return outcome;
     throw new HubError(
       'conflict',
-      'This is the last admin of the tenant. Make somebody else an admin first.',
+      'This user is the last admin in the tenant. Make another user an admin first.',
     );
   }
 
@@ -82,7 +82,7 @@ export function createPeople(ports: Ports): People {
       const added = await recorded(principal, 'created', user.id, email).tenants.addUser(user);
       if (added === 'created') return user;
       if (added === 'no_tenant') throw notFound('Tenant not found.');
-      throw new HubError('conflict', 'A user with this e-mail exists already.');
+      throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
     },
 
     async setAdmin(principal, userId, isAdmin) {
@@ -109,18 +109,19 @@ export function createPeople(ports: Ports): People {
     async changePassword(principal, { oldPassword, newPassword, tokenHash }, counters) {
       const { actor } = principal;
       const user = actor.kind === 'user' ? await tenants.userById(actor.id) : null;
-      if (!user) throw new HubError('forbidden', 'Only a signed-in user has a password.');
+      if (!user)
+        throw new HubError('forbidden', 'Only a signed-in user can change a password. Sign in first.');
       // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when
       // it was right.
       await counters.count(limits.oldPasswords);
       if (!(await secrets.checkPassword(oldPassword, user.passwordHash, true))) {
-        throw new HubError('forbidden', 'The old password is wrong.');
+        throw new HubError('forbidden', 'The old password is wrong. Enter it again.');
       }
       await counters.takeBack(limits.oldPasswords);
       const passwordHash = await secrets.hashPassword(newPassword);
       const noting = recorded(principal, 'given_a_new_password', user.id, user.email);
       if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
-        throw new HubError('conflict', 'The password was changed meanwhile. Sign in again.');
+        throw new HubError('conflict', 'Another session changed the password. Sign in again.');
       }
       await endLogins(user.id, tokenHash);
     },

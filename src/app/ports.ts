@@ -71,11 +71,11 @@ export interface AppPorts {
   readonly announcer: Announcer;
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
-  readonly registrar: Pick<Registrar, 'seen' | 'leftOut'>;
+  readonly registrar: Pick<Registrar, 'seen' | 'seenWith' | 'leftOut'>;
   readonly broadcast: Pick<Broadcast, 'control' | 'follow'>;
   readonly evaluator: Evaluator;
   readonly replayer: Replayer;
-  readonly jobs: Pick<Jobs, 'add' | 'remove'>;
+  readonly jobs: Pick<Jobs, 'add' | 'remove' | 'dead' | 'retry'>;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */

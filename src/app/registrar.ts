@@ -5,9 +5,9 @@ import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Registration } from '../domain/agent.ts';
 import { callerNames } from '../domain/caller-name.ts';
 import { hourMs, minuteMs } from '../domain/duration.ts';
-import { type Env, hash32 } from '../domain/ids.ts';
+import { type Env, hash32, isAgentId } from '../domain/ids.ts';
 import type { SeenOn } from '../domain/vocabulary.ts';
-import type { AgentStore } from '../ports/agents.ts';
+import type { AgentStore, FirstSeenAgent, SeenAgent } from '../ports/agents.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
@@ -97,23 +97,58 @@ export class Registrar {
   }
 
   /**
-   * Notes that an agent was seen, and registers it when it is new, or retired.
+   * Notes that an agent was seen, and registers it when it is new, or retired. An id outside of the identifier rule
+   * is not registered.
+   * @param at when, in epoch milliseconds; default now
    * @returns its registration; null, or a retired one, when it is not registered
    */
-  async seen(source: Source, agentId: string): Promise<Registration | null> {
-    const { agents, clock, secrets } = this.#parts;
+  async seen(source: Source, agentId: string, at = this.#parts.clock.now()): Promise<Registration | null> {
+    const { agents, secrets } = this.#parts;
     const { tenantId, env, on } = source;
+    if (!isAgentId(agentId)) {
+      return (await agents.seen(tenantId, agentId, env, at, null, on)).registration;
+    }
     const place = this.#reserveNow(source) ?? (await this.#reserve(source));
     const newId = place.granted ? secrets.uuid() : null;
-    let made = false;
+    let answer: SeenAgent | undefined;
     try {
-      const seen = await agents.seen(tenantId, agentId, env, clock.now(), newId, on);
-      made = seen.made;
-      if (!place.granted && seen.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
-      return seen.registration;
+      answer = await agents.seen(tenantId, agentId, env, at, newId, on);
+      return answer.registration;
     } finally {
-      if (place.granted) giveBack(place, made);
+      this.#settle(source, agentId, place, answer);
     }
+  }
+
+  /**
+   * The same for agents that another write notes in its own commit.
+   * @param write gets them in this order; the answer has one of the store for each, in the same order
+   */
+  async seenWith<T extends { readonly agents?: readonly SeenAgent[] }>(
+    source: Source,
+    agentIds: readonly string[],
+    write: (agents: readonly FirstSeenAgent[]) => Promise<T>,
+  ): Promise<T> {
+    const places: Place[] = [];
+    let answers: readonly SeenAgent[] = [];
+    try {
+      for (const _ of agentIds) places.push(this.#reserveNow(source) ?? (await this.#reserve(source)));
+      const answer = await write(agentIds.map((agentId, i) => this.#firstSeen(source, agentId, places[i])));
+      answers = answer.agents ?? [];
+      return answer;
+    } finally {
+      for (const [i, place] of places.entries()) this.#settle(source, agentIds[i] ?? '', place, answers[i]);
+    }
+  }
+
+  #firstSeen({ on }: Source, agentId: string, place: Place | undefined): FirstSeenAgent {
+    const newId = place?.granted && isAgentId(agentId) ? this.#parts.secrets.uuid() : null;
+    return on === undefined ? { agentId, newId } : { agentId, newId, on };
+  }
+
+  /** @param answer of the store; absent when it failed */
+  #settle(source: Source, agentId: string, place: Place, answer: SeenAgent | undefined): void {
+    if (place.granted) giveBack(place, answer?.made ?? false);
+    else if (answer && answer.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
   }
 
   /** About how many agents of the tenant were not registered in this hour, or in the one before if those were more. */
@@ -136,12 +171,13 @@ export class Registrar {
   /** A place for one agent more, to be settled once it is known whether it was new. */
   async #reserve({ tenantId, keyId }: Source): Promise<Place> {
     const living = await this.#livingOf(tenantId);
-    if (this.#isFull(living)) return { granted: false, reason: 'the tenant has too many agents' };
+    if (this.#isFull(living))
+      return { granted: false, reason: 'the tenant has reached its limit of registered agents' };
     living.pending++;
     const portion = this.#portionOf(keyId);
     if (!(await this.#take(portion, keyId))) {
       living.pending--;
-      return { granted: false, reason: 'the API key brings too many new agents a minute' };
+      return { granted: false, reason: 'the API key registers too many new agents a minute' };
     }
     return { granted: true, living, portion };
   }
@@ -232,7 +268,10 @@ export class Registrar {
   /** Takes half as much while the limit has not all of it left. At once where it is counted in this process. */
   #refill(portion: Portion, keyId: string, size = this.#portionSize): Awaitable<void> {
     const { clock, limits, newPerMinute } = this.#parts;
-    return chain(limits.hit(callerNames.newAgents(keyId), newPerMinute, minuteMs, size), ({ ok }) => {
+    const counted = limits.hit(callerNames.newAgents(keyId), newPerMinute, minuteMs, size);
+    // Agents that cannot be counted are served and registered later.
+    const answer = counted instanceof Promise ? counted.catch(() => ({ ok: false })) : counted;
+    return chain(answer, ({ ok }) => {
       if (ok) {
         portion.left = size;
         portion.until = clock.now() + minuteMs;
@@ -261,7 +300,10 @@ export class Registrar {
     const now = clock.now();
     if (!this.#warned.get(keyId, now)) {
       this.#warned.set(keyId, true, now + minuteMs);
-      log.warn({ key_id: keyId, tenant_id: tenantId, env, reason }, 'agents are served but not registered');
+      log.warn(
+        { key_id: keyId, tenant_id: tenantId, env, reason },
+        'some agents are served but not registered',
+      );
     }
     this.#thisHour();
     const hash = hash32(`${tenantId}/${agentId}`);
@@ -285,6 +327,6 @@ export class Registrar {
       counts.map(([tenantId, count]) => agents.addLeftOut(tenantId, hour, count)),
     );
     const failed = saved.find((one) => one.status === 'rejected');
-    if (failed) log.warn({ err: failed.reason }, 'how many agents were not registered could not be kept');
+    if (failed) log.warn({ err: failed.reason }, 'cannot store the count of unregistered agents');
   }
 }

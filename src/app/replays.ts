@@ -101,7 +101,7 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'replayer' | 'clock' | 'secr
 };
 
 const busy = (): HubError =>
-  refused('replay_busy', 'Too many replays run at once. Wait for one to end, then repeat.', {
+  refused('replay_busy', 'Too many replays are running. Wait for one to end, then repeat.', {
     retryAfter: 2,
   });
 
@@ -169,7 +169,7 @@ export function createReplays(ports: Ports): Replays {
     if (found) return found;
     throw new HubError(
       'unprocessable',
-      `There is nothing to compare with: '${name}' is not deployed, and has no version before this one. Name a base.`,
+      `The replay has no version to compare with: '${name}' is not deployed, and this is its first version. Name a base.`,
     );
   }
 
@@ -224,7 +224,7 @@ export function createReplays(ports: Ports): Replays {
       if (until < since) {
         throw new HubError(
           'unprocessable',
-          'The time range ends before it begins: until must not be before since.',
+          'The time range ends before it begins. Choose an until that is not before since.',
         );
       }
       return ofTenant(tenantId, () =>
@@ -235,7 +235,7 @@ export function createReplays(ports: Ports): Replays {
           if (request.name !== null && request.name !== name) {
             throw refused(
               'name_mismatch',
-              `The document's metadata.name is '${name}', the path's '${request.name}'. Send it to its own name.`,
+              `The document's metadata.name is '${name}', but the path's name is '${request.name}'. Use the same name in both.`,
             );
           }
           const base = await baseOf(tenantId, name, candidate, request);

@@ -46,7 +46,7 @@ export function createRollouts({ store, clock, log, assembler, releases, inspect
       before.updatedAt,
     );
     if (typeof composition === 'string' || 'unknownContract' in composition) {
-      throw new HubError('conflict', 'It was changed meanwhile.');
+      throw new HubError('conflict', 'The composition changed during the rollout.');
     }
     // Assembled again from what was pinned: yet another version may have come between.
     const assembly = await assembler.assemble(composition, await compositions.enabledItems(tenantId, name));
@@ -65,11 +65,14 @@ export function createRollouts({ store, clock, log, assembler, releases, inspect
         if (envs.length === 0) continue;
         try {
           if (++running > maxRollouts)
-            throw new HubError('overloaded', `More than ${maxRollouts} compositions at once.`);
+            throw new HubError('overloaded', `More than ${maxRollouts} compositions need a rollout.`);
           const composition = await compositions.get(tenantId, name);
           if (composition) await rollOutOne(composition, envs);
         } catch (error) {
-          log.warn({ err: error, tenantId, composition: name, contractId }, 'auto_deploy left a composition');
+          log.warn(
+            { err: error, tenantId, composition: name, contractId },
+            'auto_deploy skipped a composition',
+          );
           await releases.compositionChanged(tenantId, name);
         }
       }

@@ -4,10 +4,11 @@ import { auditActor } from '../domain/audit.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import { type Finding, findingText, isError } from '../domain/finding.ts';
-import type { Env } from '../domain/ids.ts';
+import { type Env, environments } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import { documentKindOf } from '../domain/vocabulary.ts';
 import type { BundleOutline } from '../ports/evaluator.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { noted, uploaded } from './audit.ts';
 import type { Deployments } from './deployments.ts';
@@ -61,7 +62,7 @@ export interface Rulesets {
    */
   put(principal: Principal, wanted: Put): Promise<PutRuleset>;
   /** By name. */
-  list(principal: Principal): Promise<readonly RulesetSummary[]>;
+  list(principal: Principal, page: PageRequest): Promise<Page<RulesetSummary>>;
   /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
   version(
     principal: Principal,
@@ -85,7 +86,6 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'sec
 export const maxRuleset = 512 * 1024;
 /** Puts that lose to others' before one gives up. */
 const tries = 10;
-const pageSize = 1000;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const absent = (name: string, version: number | null): HubError =>
@@ -104,10 +104,11 @@ export function createRulesets(ports: Ports): Rulesets {
     try {
       text = utf8.decode(yaml);
     } catch {
-      throw invalid([['', 'The document is not UTF-8.']]);
+      throw invalid([['', 'The document is not UTF-8 text. Save it as UTF-8.']]);
     }
-    if (text.startsWith('\ufeff')) throw invalid([['', 'The document begins with a byte order mark.']]);
-    if (text.includes('\0')) throw invalid([['', 'The document holds a NUL character.']]);
+    if (text.startsWith('\ufeff'))
+      throw invalid([['', 'The document begins with a byte order mark. Save it as UTF-8 without one.']]);
+    if (text.includes('\0')) throw invalid([['', 'The document contains a NUL character. Remove it.']]);
     return text;
   }
 
@@ -129,7 +130,7 @@ export function createRulesets(ports: Ports): Rulesets {
     if (outline.name !== name) {
       throw refused(
         'name_mismatch',
-        `The document's metadata.name is '${outline.name}', the path's '${name}'. Send it to its own name.`,
+        `The document's metadata.name is '${outline.name}', but the path's name is '${name}'. Use the same name in both.`,
       );
     }
     return { warnings: findings, outline };
@@ -159,17 +160,17 @@ export function createRulesets(ports: Ports): Rulesets {
       await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
       return { bundle, created: true };
     }
-    throw new HubError('unavailable', 'Too many others change this ruleset. Try again shortly.', {
+    throw new HubError('unavailable', 'Too many requests are changing this ruleset. Try again shortly.', {
       retryAfter: 1,
     });
   }
 
   /** The current deployments of a name, in all environments that the principal sees. */
   async function currentOf({ tenantId, env }: Principal, name: string): Promise<readonly Deployment[]> {
-    const all = (await store.deployments.currentAll(tenantId)).filter(
-      (one) => one.bundleName === name && (env === null || one.env === env),
+    const current = await Promise.all(
+      (env === null ? environments : [env]).map((one) => store.deployments.currentOf(tenantId, one, name)),
     );
-    return newestFirst(all);
+    return newestFirst(current.flatMap((one) => one ?? []));
   }
 
   const running = (all: readonly Deployment[], version: number): readonly Deployment[] =>
@@ -195,10 +196,13 @@ export function createRulesets(ports: Ports): Rulesets {
       requireRole(principal, force ? 'admin' : 'operator');
       const { tenantId } = principal;
       if (yaml.length > maxRuleset) {
-        throw new HubError('payload_too_large', `A ruleset holds at most ${maxRuleset} bytes.`);
+        throw new HubError('payload_too_large', `The ruleset is larger than ${maxRuleset} bytes. Split it.`);
       }
       if (!(await store.signing.active(tenantId))) {
-        throw refused('signing_unavailable', 'There is no active signing key: nothing was saved.');
+        throw refused(
+          'signing_unavailable',
+          'Nothing was saved, because no signing key is active. Rotate the signing key to create one.',
+        );
       }
       const text = textOf(yaml);
       const { warnings, outline } = await inspect(tenantId, name, text, force);
@@ -221,26 +225,20 @@ export function createRulesets(ports: Ports): Rulesets {
       return { ...found, created, warnings };
     },
 
-    async list(principal) {
+    async list(principal, page) {
       const { tenantId, env } = principal;
-      const found = [];
-      for (let offset = 0; ; ) {
-        const page = await bundles.summaries(tenantId, env, { limit: pageSize, offset });
-        found.push(...page.items);
-        offset += page.items.length;
-        if (!page.more || page.items.length === 0) break;
-      }
-      const all = await store.deployments.currentAll(tenantId);
-      const shown = await Promise.all(
-        found.map(async ({ name, latestVersion, versionCount, lastUpdated }) => {
-          const latest = await bundles.version(tenantId, name, latestVersion);
-          const current = all.filter((one) => one.bundleName === name && (env === null || one.env === env));
-          return latest
-            ? [{ latest, versionCount, updatedAt: lastUpdated, deployments: newestFirst(current) }]
-            : [];
+      const { items, more } = await bundles.summaries(tenantId, env, page, 'name');
+      const rulesets = await Promise.all(
+        items.map(async ({ name, latestVersion, versionCount, lastUpdated, deployedEnvs }) => {
+          const [latest, ...current] = await Promise.all([
+            bundles.version(tenantId, name, latestVersion),
+            ...deployedEnvs.map((one) => store.deployments.currentOf(tenantId, one, name)),
+          ]);
+          const deployments = newestFirst(current.flatMap((one) => one ?? []));
+          return latest ? [{ latest, versionCount, updatedAt: lastUpdated, deployments }] : [];
         }),
       );
-      return shown.flat().sort((a, b) => (a.latest.name < b.latest.name ? -1 : 1));
+      return { items: rulesets.flat(), more };
     },
 
     async version(principal, name, version) {
@@ -273,8 +271,8 @@ const invalid = (problems: readonly (readonly [path: string, msg: string])[]): H
   refused(
     'invalid_ruleset',
     problems.length === 1
-      ? `Nothing was saved: ${problems[0]?.[1] ?? ''}`.slice(0, 1000)
-      : `Nothing was saved: the ruleset has ${problems.length} errors.`,
+      ? `Nothing was saved. ${problems[0]?.[1] ?? ''}`.slice(0, 1000)
+      : `Nothing was saved, because the ruleset has ${problems.length} errors. Correct those in errors.`,
     {
       problems: problems
         .slice(0, 50)
@@ -290,7 +288,7 @@ function checkPrecondition({ match, noneMatch }: Precondition, newest: BundleVer
   throw refused(
     'version_precondition_failed',
     newest === null
-      ? 'There is no version yet. Nothing was saved.'
-      : `The newest version is ${newest.version}, of revision ${newest.revisionHash}. Nothing was saved.`,
+      ? 'Nothing was saved, because the ruleset has no version yet. Send If-None-Match: * to create it.'
+      : `Nothing was saved, because the newest version is ${newest.version} with the revision ${newest.revisionHash}. Read it, then repeat the change.`,
   );
 }

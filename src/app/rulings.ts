@@ -15,6 +15,7 @@ import type { Deployment } from '../domain/deployment.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import type { ContractNames } from '../ports/usage.ts';
+import { CompiledRulings } from './compiled-rulings.ts';
 import type { AppPorts } from './ports.ts';
 
 /** Documents whose contracts are remembered, over all tenants. */
@@ -65,6 +66,7 @@ export function createRulings({
   const documents = new BoundedMap<readonly DeclaredContract[]>(maxDocuments);
   /** Of versions of bundles, which never change. */
   const names = new BoundedMap<ContractNames>(maxNames);
+  const compiledRulings = new CompiledRulings();
 
   /** The contracts of a deployed document; none of one that cannot be read. @throws HubError overloaded, unavailable */
   async function contractsOf(deployment: Deployment): Promise<readonly DeclaredContract[]> {
@@ -86,6 +88,12 @@ export function createRulings({
     return contracts;
   }
 
+  async function rulingOfDeployed(deployment: Deployment): Promise<Ruling> {
+    const { revisionHash, bundleName } = deployment;
+    const contracts = await contractsOf(deployment);
+    return compiledRulings.of(`${revisionHash} ${bundleName}`, () => rulingOf(bundleName, contracts));
+  }
+
   async function namesIn(deployment: Deployment): Promise<ContractNames> {
     const { tenantId, bundleName, version } = deployment;
     const bundle = await store.bundles.version(tenantId, bundleName, version);
@@ -98,7 +106,7 @@ export function createRulings({
       for (const id of ids) entries.set(id, contract_id);
       // What cannot be read, or names no tool, may fit any.
       const each = ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one));
-      overlap ||= each.some((a, i) => each.slice(i + 1).some((b) => mayOverlap(a, b)));
+      overlap ||= mayOverlap(each);
     }
     return { entries, mayOverlap: overlap };
   }
@@ -117,7 +125,7 @@ export function createRulings({
             bundleName === null ? current : current.filter((one) => one.bundleName === bundleName);
           const rulings: Ruling[] = [];
           // One after another: a tenant's documents are read on few threads.
-          for (const one of wanted) rulings.push(rulingOf(one.bundleName, await contractsOf(one)));
+          for (const one of wanted) rulings.push(await rulingOfDeployed(one));
           const ruling = rulings.length === 0 ? null : joined(rulings);
           known.set(bundleName, ruling);
           return ruling;

@@ -230,7 +230,7 @@ function sampleEvents(
             ? 'call_would_block'
             : 'call_allowed';
     const snapshot = said === 'call_asked' ? { workflow: sampleWorkflow(true) } : {};
-    reports.push({ call, verdict: said, more: { ...why, ...snapshot } });
+    reports.push({ call, verdict: said, more: { ...why, ...snapshot, session_attempt_count: i + 1 } });
     if (call.executed && said !== 'call_blocked') {
       reports.push({ call, verdict: 'call_executed', more: { tool_success: true } });
     }

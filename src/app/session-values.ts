@@ -46,7 +46,7 @@ export function createSessionValues({
       if (found === 'too_large') {
         throw new HubError(
           'response_too_large',
-          'These values hold more than the 4 MiB of one answer. Ask for fewer keys at a time.',
+          'These values are larger than 4 MiB together, the limit of one answer. Request fewer keys at a time.',
         );
       }
       return new Map(wanted.map((key) => [key, found.get(key) ?? null]));
@@ -69,7 +69,10 @@ export function createSessionValues({
       const writer = writerOf(principal);
       const value = await values.increment(writer, key, amount, clock.now());
       if (value === 'not_a_number') {
-        throw new HubError('conflict', 'The value of this key is not a number, so it cannot be incremented.');
+        throw new HubError(
+          'conflict',
+          'The value at this key is not a number, so it cannot be incremented. Delete the value or use another key.',
+        );
       }
       if (value === 'keys_full') throw quotaExceeded(writer, value);
       return value;
@@ -100,7 +103,7 @@ function quotaExceeded({ env, quota }: ValueWriter, full: QuotaFull): HubError {
       : [`${quota.maxKeys} keys`, 'SESSION_VALUES_MAX_KEYS'];
   return new HubError(
     'quota_exceeded',
-    `The session values written in '${env}' fill its quota of ${what}. Delete some or write shorter ones (values expire 7 days after ` +
-      `their last write), or have ${setting} raised. Counters, deletions and values that do not grow are taken all the same.`,
+    `The session values in '${env}' fill its quota of ${what}. Delete some or write shorter ones (values expire 7 days after ` +
+      `their last write), or ask the operator to raise ${setting}. Counters, deletions and values that do not grow still work.`,
   );
 }

@@ -1,4 +1,5 @@
 // Rotation of a tenant's signing key. The tenant's actor does it, so that no deploy comes between.
+import { auditActor } from '../domain/audit.ts';
 import type { Principal } from '../domain/principal.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
@@ -27,7 +28,7 @@ export const createSigningKeys = ({
 }: Pick<AppPorts, 'actors' | 'secrets'>): SigningKeys => ({
   async rotate(principal, compromised) {
     requireRole(principal, 'admin');
-    const wanted = { newKeyId: secrets.uuid(), compromised };
+    const wanted = { newKeyId: secrets.uuid(), compromised, actor: auditActor(principal) };
     return actors.ask('tenant', principal.tenantId, 'rotateSigningKey', wanted);
   },
 });

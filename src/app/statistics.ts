@@ -66,7 +66,7 @@ export const createStatistics = ({ store, clock, sampleRuns, rulings }: Ports): 
     if (until < since) {
       throw new HubError(
         'unprocessable',
-        'The time range ends before it begins: until must not be before since.',
+        'The time range ends before it begins. Choose an until that is not before since.',
       );
     }
     const names = await rulings.entryNames(principal.tenantId);

@@ -84,7 +84,7 @@ export function createVocabularies({
 
   const quietly = (finding: Promise<UnableAgents | null>): Promise<UnableAgents | null> =>
     finding.catch((err: unknown) => {
-      log.warn({ err }, 'who cannot load a document could not be found out');
+      log.warn({ err }, 'cannot determine which agents cannot load a document');
       return null;
     });
 

@@ -35,7 +35,10 @@ export function startAuditRecovery({
     try {
       while ((await audit.recover(0, recordedAtOnce, (one) => one === node)) === recordedAtOnce);
     } catch (err) {
-      log.warn({ err, node }, 'what a dead node left to record waits for the next minute');
+      log.warn(
+        { err, dead_node: node },
+        'cannot record audit entries from a dead node; the next minute retries',
+      );
     }
   }
 

@@ -7,7 +7,8 @@ import { openBullJobs } from '../../adapters/bullmq/index.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import type { ClusterClock } from '../../adapters/redis/clock.ts';
-import { openRedis } from '../../adapters/redis/index.ts';
+import { openRedis, redisConnections } from '../../adapters/redis/index.ts';
+import { currentFormat, formatConflict } from '../domain/cluster-format.ts';
 import { hourMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import { type Audience, type Control, environmentIn } from '../domain/frame.ts';
@@ -15,7 +16,7 @@ import { shardCount } from '../domain/ids.ts';
 import { createAnnouncer } from '../http/live/announcer.ts';
 import { pause } from '../ports/clock.ts';
 import { leaseRenewMs } from '../ports/leases.ts';
-import { memberMs } from '../ports/membership.ts';
+import { type Membership, memberMs } from '../ports/membership.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
 import { startAuditRecovery } from './audit-recovery.ts';
@@ -32,38 +33,49 @@ const forgetMs = 2 * hourMs;
 const wakeAttempts = 20;
 const wakeAgainMs = 500;
 
-const unreachable = (what: string) => (): never => {
-  throw new HubError('unavailable', `${what} does not answer. Is it running, and is its URL right?`);
-};
+/** @throws HubError conflict when a node lives whose format does not work with this version's */
+async function refuseOtherFormats(members: Pick<Membership, 'list'>): Promise<void> {
+  for (const { node, note } of await members.list()) {
+    const conflict = formatConflict(currentFormat, note, `node ${node} (version ${note.version})`);
+    if (conflict) throw new HubError('conflict', `This node cannot join the cluster: ${conflict}`);
+  }
+}
 
-/** @throws HubError in plain words when MongoDB or Redis does not answer within about 2 s */
+/**
+ * @throws HubError in plain words: unavailable with the cause when MongoDB or Redis cannot be used within about 2 s,
+ * conflict when this version does not fit the cluster's
+ */
 export async function openCluster(
   materials: Materials & { readonly clock: ClusterClock },
-  { mongoUrl, redisUrl, name }: NonNullable<Materials['config']['cluster']>,
+  { mongoUrl, redisUrl, name, node }: NonNullable<Materials['config']['cluster']> & { readonly node: string },
 ): Promise<NodeParts> {
-  const { clock, log, secrets, workers, agents } = materials;
-  const node = secrets.uuid();
-  const documents = await openMongo({ url: mongoUrl, node, log, clock }).catch(
-    unreachable('MongoDB (MONGODB_URL)'),
-  );
+  const { clock, log, workers, agents } = materials;
+  const group = redisConnections(log);
   const redis = await openRedis({
     url: redisUrl,
     log,
     clock,
+    group,
     clusterClock: clock,
     prefix: `${name}:`,
     nodeId: node,
     busTurned: workers.add('consumer', loopMs),
     framesTurned: workers.add('broadcast', loopMs),
-  }).catch(async () => {
-    await documents.close();
-    return unreachable('Redis (REDIS_URL)')();
   });
-  const jobs = await openBullJobs({ url: redisUrl, clock, log, prefix: name }).catch(async () => {
-    await redis.close();
-    await documents.close();
-    return unreachable('Redis (REDIS_URL)')();
-  });
+  // Before the store: a node that is refused here leaves the database as it is.
+  const documents = await refuseOtherFormats(redis.members)
+    .then(() => openMongo({ url: mongoUrl, node, log, clock }))
+    .catch(async (error: unknown) => {
+      await redis.close();
+      throw error;
+    });
+  const jobs = await openBullJobs({ url: redisUrl, clock, log, group, prefix: name }).catch(
+    async (error: unknown) => {
+      await redis.close();
+      await documents.close();
+      throw error;
+    },
+  );
   const startedAt = clock.now();
   const store: Store = { ...documents, values: redis.values };
   const announcer = createAnnouncer(redis.broadcast, materials.streamApis);
@@ -104,7 +116,7 @@ export async function openCluster(
     bus: redis.bus,
     leases: redis.leases,
     members: redis.members,
-    note: () => ({ version, startedAt, agents: agents() }),
+    note: () => ({ version, ...currentFormat, startedAt, agents: agents() }),
     moved: (shards) => redis.broadcast.control({ kind: 'shards_moved', shards }),
     turned() {
       leasesTurned();
@@ -120,7 +132,7 @@ export async function openCluster(
       } catch (err) {
         if (closed) return;
         if (attempt === wakeAttempts) {
-          log.warn({ err, audience }, 'an environment with streams could not be woken');
+          log.warn({ err, audience }, 'cannot activate an environment with open streams');
           return;
         }
         await pause(clock, wakeAgainMs);

@@ -1,5 +1,6 @@
 // The edge of the hub: who calls, the open streams, and the pipeline that every request passes.
 import { fileURLToPath } from 'node:url';
+import { readDownloads } from '../../adapters/node/downloads.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { apiFamilies } from '../api/families.ts';
 import { createAgentStreams } from '../app/agent-streams.ts';
@@ -13,6 +14,7 @@ import { eventStreams } from '../handlers/hosted/event-stream.ts';
 import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { createBudgets } from '../http/budgets.ts';
 import { type Callers, createCallers } from '../http/caller.ts';
+import { createDownloads } from '../http/downloads.ts';
 import { createCors } from '../http/headers.ts';
 import { createIdempotency } from '../http/idempotency.ts';
 import { type ApiFrames, joinedFrames } from '../http/live/announcer.ts';
@@ -24,6 +26,8 @@ import type { Materials, NodeParts } from './parts.ts';
 
 /** Where the build leaves the web console: beside the compiled sources. */
 const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
+/** Where it leaves the packed agent library. */
+const downloadsFolder = fileURLToPath(new URL('../../downloads', import.meta.url));
 
 /** A push loop that has not turned for so long is crashed. Milliseconds. */
 const pushMs = 5_000;
@@ -101,6 +105,7 @@ export function createEdge(options: EdgeOptions): Edge {
     openApi: hub.openApi(),
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
+    downloads: createDownloads(readDownloads(downloadsFolder, config.baseUrl)),
   });
   return { callers, live, pipeline };
 }

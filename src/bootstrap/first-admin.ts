@@ -25,9 +25,9 @@ export async function bootstrapFromEnvironment(
     return accounts.setUpFromSettings({ email: address.data, password: secret.data });
   }
   const what = address.success
-    ? 'ADMIN_PASSWORD needs 12 to 1024 characters'
-    : 'ADMIN_EMAIL is not an e-mail';
-  log.error({}, `No admin was created: ${what}.`);
+    ? 'ADMIN_PASSWORD must have 12 to 1024 characters'
+    : 'ADMIN_EMAIL must be an e-mail address';
+  log.error({}, `No admin was created: ${what}. Correct the setting, then restart.`);
   return 'refused';
 }
 

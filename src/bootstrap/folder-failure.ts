@@ -4,9 +4,9 @@ import { HubError } from '../domain/error.ts';
 type Words = (folder: string, message: string) => string;
 
 const full: Words = (folder, message) =>
-  `${folder} is on a disk that is full (${message}). Free some space there, then try again.`;
+  `${folder} is on a full disk (${message}). Free space there, then try again.`;
 const forbidden: Words = (folder, message) =>
-  `${folder} cannot be used (${message}). The user that runs this must own it and be able to write there.`;
+  `${folder} cannot be used (${message}). Make the user that runs this command its owner, with write access.`;
 const noFolder: Words = (folder, message) => `${folder} cannot be used (${message}): it must be a folder.`;
 
 const words: { readonly [code: string]: Words } = {

@@ -1,5 +1,6 @@
 // The composition root: joins the parts, the use cases and the edge, and starts and stops them in order. Decides
 // nothing.
+import { randomUUID } from 'node:crypto';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
@@ -24,11 +25,13 @@ import { openApiText } from '../http/openapi.ts';
 import type { Server } from '../http/server.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
 import { workNotifications } from '../jobs/notifications.ts';
+import { pause } from '../ports/clock.ts';
 import { version } from '../version.ts';
 import { createAppPorts } from './app-ports.ts';
 import { createEdge } from './edge.ts';
 import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, setupTokenOf } from './first-admin.ts';
+import { gatherRepeats } from './log-repeats.ts';
 import { checkMaster } from './master.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { chooseServer } from './server.ts';
@@ -59,14 +62,19 @@ export const openApiFor = ({ baseUrl, wire }: Config): string =>
 /** A sweep that has not turned for so long is crashed: it turns every second. Milliseconds. */
 const sweepMs = 8_000;
 
+/** Calls under way may take so long to end once the listener is closed; with DRAIN_SECONDS well below 30 s in all. */
+const settleMs = 5_000;
+
 /** Loaded where it is called for: the clients of MongoDB and Redis are half of all modules. */
 const openCluster: typeof import('./cluster.ts').openCluster = async (...given) =>
   (await import('./cluster.ts')).openCluster(...given);
 
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
-  const log = createLog({ level: config.logLevel });
-  const shared = config.cluster ? { ...config.cluster, clock: clusterClock(systemClock, log) } : null;
+  const node = config.cluster ? randomUUID() : undefined;
+  const log = gatherRepeats(createLog({ level: config.logLevel, node }), systemClock);
+  const shared =
+    config.cluster && node ? { ...config.cluster, node, clock: clusterClock(systemClock, log) } : null;
   const clock = shared?.clock ?? systemClock;
   // Before anything is opened: what does not load here is said at once.
   const chosen = await chooseServer(config.httpServer);
@@ -145,10 +153,15 @@ export async function startHub(config: Config): Promise<RunningHub> {
   let server: Server | null = null;
   async function stop(drainMs: number): Promise<void> {
     draining = true;
-    server?.stopListening();
+    server?.drain();
     housekeeping.stop();
-    await live.drain(drainMs);
+    // Balancers that ask for readiness see that this node stops before it refuses their connections.
+    await Promise.all([live.drain(drainMs), shared && server ? pause(systemClock, drainMs) : undefined]);
     live.close();
+    // Right after the turn of the event loop that took what was waiting to be accepted: closing resets the rest.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    server?.stopListening();
+    await server?.settle(settleMs);
     await sweep.stop();
     await parts.stopActors();
     await jobs.close();
@@ -158,6 +171,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     await closePorts();
     server?.close();
     await parts.close();
+    log.flush();
   }
 
   try {

@@ -10,8 +10,8 @@ const words = 'sealed with the master secret of this store';
 
 const where = ({ cluster, secretKey, dataDir }: Pick<Config, 'cluster' | 'secretKey' | 'dataDir'>): string =>
   cluster || secretKey
-    ? 'Start it with the one that the store was first started with, the same on every node.'
-    : `Put back the file secret.key that ${dataDir} was first started with, or set SECRET_KEY to what it held.`;
+    ? 'Start every node with the SECRET_KEY from the first start.'
+    : `Restore the file secret.key from the first start of ${dataDir}, or set SECRET_KEY to its content.`;
 
 /** True when the master secret opens what the first start sealed. */
 export function opensSeal(secrets: Pick<Secrets, 'unseal'>, kept: string): boolean {
@@ -35,6 +35,6 @@ export async function checkMaster(
   if (opensSeal(secrets, kept)) return;
   throw new HubError(
     'conflict',
-    `The secrets in this store were sealed with another SECRET_KEY than this process has. ${where(config)}`,
+    `The secrets in this store are sealed with another SECRET_KEY. ${where(config)}`,
   );
 }

@@ -1,6 +1,7 @@
 // The settings of the identity provider: read together, because one makes sense with the others alone.
 import { type OidcSettings, usualRoleClaims, usualWorkspaceClaims } from '../domain/oidc.ts';
 import { isOperatorRole, type OperatorRole, operatorRoles } from '../domain/principal.ts';
+import { readSwitch, switchWords } from './environment.ts';
 
 const list = (text: string): string[] =>
   text
@@ -38,24 +39,24 @@ export function readOidc(
 ): OidcSettings | null {
   const issuer = get('OIDC_ISSUER');
   if (issuer === '') return null;
-  if (!isAddress(issuer)) fail('OIDC_ISSUER', 'must be an https URL (http on this machine alone)');
-  if (issuer === baseUrl) fail('OIDC_ISSUER', 'must not be BASE_URL: the hub gives tokens of its own');
+  if (!isAddress(issuer)) fail('OIDC_ISSUER', 'must be an https URL (http only on this machine)');
+  if (issuer === baseUrl) fail('OIDC_ISSUER', 'must not be BASE_URL, because the hub issues its own tokens');
   const audiences = list(get('OIDC_AUDIENCE'));
-  if (audiences.length === 0) fail('OIDC_AUDIENCE', 'must name what tokens for this hub are for');
+  if (audiences.length === 0) fail('OIDC_AUDIENCE', 'must name the audience of tokens for this hub');
   const jwksUrl = get('OIDC_JWKS_URL');
   if (jwksUrl !== '' && !isAddress(jwksUrl)) {
-    fail('OIDC_JWKS_URL', 'must be an https URL (http on this machine alone)');
+    fail('OIDC_JWKS_URL', 'must be an https URL (http only on this machine)');
   }
   const defaultRole = get('OIDC_DEFAULT_ROLE');
   if (defaultRole !== '' && !isOperatorRole(defaultRole)) {
     fail('OIDC_DEFAULT_ROLE', `must be one of ${operatorRoles.join(', ')}`);
   }
-  const autoProvision = get('AUTO_PROVISION').toLowerCase();
-  if (!['on', 'off'].includes(autoProvision)) fail('AUTO_PROVISION', 'must be on or off');
+  const autoProvision = readSwitch(get('AUTO_PROVISION'));
+  if (autoProvision === null) fail('AUTO_PROVISION', switchWords);
   const map = get('OIDC_ROLE_MAP');
   const roleMap = map === '' ? {} : readRoleMap(map);
   if (roleMap === null) {
-    fail('OIDC_ROLE_MAP', `must be a JSON object of words and the roles ${operatorRoles.join(', ')}`);
+    fail('OIDC_ROLE_MAP', `must be a JSON object that maps words to the roles ${operatorRoles.join(', ')}`);
   }
   const claims = (name: string, usual: readonly string[]): readonly string[] => {
     const named = list(get(name));
@@ -69,6 +70,6 @@ export function readOidc(
     roleClaims: claims('OIDC_ROLE_CLAIM', usualRoleClaims),
     roleMap: roleMap ?? {},
     defaultRole: isOperatorRole(defaultRole) ? defaultRole : null,
-    autoProvision: autoProvision === 'on',
+    autoProvision: autoProvision === true,
   };
 }

@@ -13,7 +13,7 @@ export interface ChosenServer {
 }
 
 const cost =
-  'a deploy reaches all agents about 1.4 times as late, and an idle stream takes about three times the memory (docs/performance.md)';
+  'a deployment takes about 1.4 times as long to reach all agents, and an idle stream uses about three times the memory (docs/performance.md)';
 
 /**
  * @param load loads the native server
@@ -29,7 +29,7 @@ export async function chooseServer(
     return { start: startServer, note: null };
   } catch (error) {
     if (choice === 'native' || !(error instanceof HubError)) throw error;
-    const note = `${error.message} Node's own HTTP server takes its place: ${cost}.`;
+    const note = `${error.message} The hub uses Node's own HTTP server instead: ${cost}.`;
     return { start: startNodeServer, note };
   }
 }

@@ -22,7 +22,8 @@ export function readArguments<Name extends string>(
   );
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    if (positionals.length > 1) throw new UsageError(`One file is expected, not ${positionals.length}.`);
+    if (positionals.length > 1)
+      throw new UsageError(`The command takes one file, not ${positionals.length}.`);
     return { file: positionals[0] ?? null, has: (option) => values[option] === true };
   } catch (error) {
     throw new UsageError(`${(error as Error).message} See reeve ${command} --help.`);

@@ -13,22 +13,22 @@ import { readFolderSettings } from '../config.ts';
 import { HubError } from '../domain/error.ts';
 import { version } from '../version.ts';
 import { readArguments } from './arguments.ts';
-import { withDraft } from './cleanup.ts';
+import { draftSuffix, removeAbandonedDrafts, withDraft } from './cleanup.ts';
 import { answer, refuseCluster } from './output.ts';
 import { createProgress, inWords } from './progress.ts';
 
 const help = `reeve backup [FILE] [--force] [--json]
 
-Writes everything of an embedded hub into one file: its database as it is at one moment, its id, and its master secret when that is kept in
-DATA_DIR. The hub may run meanwhile; what it acknowledged before the back-up began is in it. Run it as the hub's user, or as root.
+Writes an embedded hub to one file: a snapshot of its database, its id, and its master secret if DATA_DIR contains it. The hub can keep
+running; the file contains everything that it acknowledged before the command began. Run the command as the hub's user, or as root.
 
-  FILE      where to write, or a folder for a file named after the time [reeve-<time>.backup]
-  --force   replace FILE when it exists
-  --json    print the result, or the error, as JSON
-  --help    this text
+  FILE      file to write, or a folder for a file named after the time [reeve-<time>.backup]
+  --force   replace an existing FILE
+  --json    print the result or the error as JSON
+  --help    print this text
 
-The file can be read by its owner alone. Who has it can sign in place of the hub and read all that it holds: keep it as safe as the hub.
-Settings: DATA_DIR [./data]. With MONGODB_URL the data is in MongoDB: back that up with its own tools (docs/cluster.md).
+Only its owner can read the file. A reader of the file can sign in place of the hub and read all its data: protect it like the hub.
+Settings: DATA_DIR [./data]. With MONGODB_URL the data is in MongoDB: back it up with its own tools (docs/cluster.md).
 `;
 
 /** Reports the growth of a file that another thread writes. */
@@ -69,10 +69,10 @@ export async function backup(args: readonly string[]): Promise<void> {
         master_secret: secret,
       },
       words: [
-        `Hub ${hubId} is backed up in ${target} (${inWords(bytes)}, SHA-256 ${sha256}).`,
+        `Backed up hub ${hubId} to ${target} (${inWords(bytes)}, SHA-256 ${sha256}).`,
         masterSecret === null
-          ? 'Its master secret is not in it, because DATA_DIR does not keep it: keep SECRET_KEY apart, or the back-up cannot be used.'
-          : 'Its master secret is in it: keep the file as safe as the hub.',
+          ? 'The back-up does not contain the master secret, because DATA_DIR does not. Store SECRET_KEY separately: the back-up is useless without it.'
+          : 'The back-up contains the master secret. Protect the file like the hub.',
       ],
     };
   });
@@ -85,15 +85,18 @@ export async function backup(args: readonly string[]): Promise<void> {
 function refuseTarget(dataDir: string, target: string): void {
   const folder = dirname(target);
   if (!(statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false)) {
-    throw new HubError('not_found', `There is no folder ${folder}. Make it first, or name another.`);
+    throw new HubError('not_found', `The folder ${folder} does not exist. Create it, or name another.`);
   }
   const isHubs = /^(reeve\.db|hub\.id|secret\.key)/.test(basename(target));
   if (isHubs && realpathSync(folder) === realpathSync(dataDir)) {
-    throw new HubError('conflict', `${target} is a file of the hub itself. Name another file.`);
+    throw new HubError('conflict', `${target} belongs to the hub itself. Name another file.`);
   }
   const there = lstatSync(target, { throwIfNoEntry: false });
   if (there && !there.isFile() && !there.isSymbolicLink()) {
-    throw new HubError('conflict', `${target} is no file, and is not replaced. Name another file.`);
+    throw new HubError(
+      'conflict',
+      `${target} is not a regular file, so it is not replaced. Name another file.`,
+    );
   }
 }
 
@@ -102,14 +105,15 @@ async function write(dataDir: string, target: string, overwrite: boolean): Promi
   if ((statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0) {
     throw new HubError(
       'not_found',
-      `There is no hub in ${resolve(dataDir)}: reeve.db is missing or empty. Set DATA_DIR.`,
+      `${resolve(dataDir)} contains no hub: reeve.db is missing or empty. Set DATA_DIR.`,
     );
   }
   const taken = (): HubError =>
-    new HubError('conflict', `${target} exists. Name another file, or use --force.`);
+    new HubError('conflict', `${target} already exists. Name another file, or use --force.`);
   refuseTarget(dataDir, target);
   if (!overwrite && existsSync(target)) throw taken();
-  const draft = `${target}.${process.pid}.partial`;
+  removeAbandonedDrafts(dirname(target));
+  const draft = `${target}${draftSuffix()}`;
   const progress = createProgress(systemClock);
   return withDraft(draft, async () => {
     try {

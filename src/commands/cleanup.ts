@@ -1,5 +1,7 @@
 // Files that a command has begun and a signal must not leave behind.
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -18,5 +20,29 @@ export async function withDraft<T>(draft: string, task: () => Promise<T>): Promi
   } finally {
     for (const signal of signals) process.removeListener(signal, stop);
     remove();
+  }
+}
+
+/** Names the machine too: processes of two containers have the same ids. */
+const ending = (pid: number | string): string => `.${hostname()}-${pid}.reeve-partial`;
+
+/** What the name of this process's draft ends with. */
+export const draftSuffix = (): string => ending(process.pid);
+
+/** Removes drafts in the folder that processes of this machine left when they were killed. */
+export function removeAbandonedDrafts(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const pid = /-(\d+)\.reeve-partial$/.exec(name)?.[1];
+    if (pid === undefined || !name.endsWith(ending(pid))) continue;
+    if (Number(pid) === process.pid || !isRunning(Number(pid))) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

@@ -12,14 +12,14 @@ import { answer, refuseCluster } from './output.ts';
 
 const help = `reeve login-link [EMAIL] [--json]
 
-Prints an address that signs a person in without a password, once, within 5 minutes. Run it where the hub's data folder is, as the hub's user.
-The hub stores a hash of what the address holds, and logs none of it.
+Prints a link that signs a person in without a password, once, within 5 minutes. Run it beside the hub's data folder, as the hub's user.
+The hub stores only a hash of the link's token and never logs it.
 
-  EMAIL     whom to sign in [the first admin]
-  --json    print the result, or the error, as JSON
-  --help    this text
+  EMAIL     user to sign in [the first admin]
+  --json    print the result or the error as JSON
+  --help    print this text
 
-Settings: DATA_DIR [./data], BASE_URL [http://localhost:<PORT>]. With MONGODB_URL there is no data folder, and no link.
+Settings: DATA_DIR [./data], BASE_URL [http://localhost:<PORT>]. A hub with MONGODB_URL has no data folder and no sign-in links.
 `;
 
 export async function loginLink(args: readonly string[]): Promise<void> {
@@ -28,7 +28,7 @@ export async function loginLink(args: readonly string[]): Promise<void> {
     const { dataDir, isCluster } = readFolderSettings();
     refuseCluster(isCluster);
     if (!existsSync(dataDir))
-      throw new HubError('not_found', `There is no data folder ${dataDir}: set DATA_DIR.`);
+      throw new HubError('not_found', `The data folder ${dataDir} does not exist. Set DATA_DIR.`);
     // Nothing is sealed here: any secret makes a token.
     const secrets = createSecrets('login links need no master secret');
     const token = secrets.token(32);
@@ -42,7 +42,7 @@ export async function loginLink(args: readonly string[]): Promise<void> {
     const url = loginLinkUrl(readConfig().baseUrl, token);
     return {
       result: { url, expires_at: new Date(expiresAt).toISOString() },
-      words: [url, 'Open it within 5 minutes. It works once.'],
+      words: [url, 'Open the link within 5 minutes. It works once.'],
     };
   });
 }

@@ -24,7 +24,7 @@ export function refuseCluster(isCluster: boolean): void {
   if (!isCluster) return;
   throw new HubError(
     'conflict',
-    'MONGODB_URL is set: the data is in MongoDB and Redis. Back them up and restore them with their own tools (docs/cluster.md).',
+    'MONGODB_URL is set, so the data is in MongoDB and Redis. Back up and restore them with their own tools (docs/cluster.md).',
   );
 }
 

@@ -25,46 +25,46 @@ import { createProgress, inWords, type Progress } from './progress.ts';
 
 const help = `reeve restore FILE [--force] [--check] [--keep-sequences] [--json]
 
-Puts what \`reeve backup\` wrote into DATA_DIR: the database, its id and, when it is in the file, the master secret. Before anything is
-replaced the whole file is compared with its digest and every page of the database is checked. The hub must be stopped.
+Restores a \`reeve backup\` into DATA_DIR: the database, its id and, if the file contains it, the master secret. Before the command replaces
+anything, it compares the whole file with its digest and checks every page of the database. Stop the hub first.
 
-  FILE      a back-up
-  --force   replace the hub that is in DATA_DIR
-  --check   only check the file; DATA_DIR is neither read nor written
+  FILE      back-up file
+  --force   replace the hub in DATA_DIR
+  --check   only check the file; neither read nor write DATA_DIR
   --keep-sequences
-            leave the deployments their sequences: agents that ran a newer deployment keep that one until its bundle is
-            deployed again. Without this option they take what is restored.
-  --json    print the result, or the error, as JSON
-  --help    this text
+            keep the sequences of deployments: agents with a newer deployment keep it until its bundle is deployed
+            again. Without this option, they accept the restored deployment.
+  --json    print the result or the error as JSON
+  --help    print this text
 
-What happened after the back-up is gone: keys and users that were removed since are valid again (docs/backup.md).
-Settings: DATA_DIR [./data]. With MONGODB_URL the data is in MongoDB: restore that with its own tools (docs/cluster.md).
+Changes after the back-up are lost: keys and users that were removed since are valid again (docs/backup.md).
+Settings: DATA_DIR [./data]. With MONGODB_URL the data is in MongoDB: restore it with its own tools (docs/cluster.md).
 `;
 
 /** Whether the hub will find the master secret of this database. */
 type SecretState = 'included' | 'in_folder' | 'in_environment' | 'missing';
 
 const secretWords: { readonly [S in SecretState]: string } = {
-  included: 'Its master secret was in the back-up and is in secret.key.',
-  in_folder: 'Its master secret was not in the back-up; the secret.key of the folder is the right one.',
-  in_environment: 'Its master secret was not in the back-up; the SECRET_KEY that is set is the right one.',
+  included: 'The master secret was in the back-up and is now in secret.key.',
+  in_folder: 'The master secret was not in the back-up. The secret.key in the folder matches.',
+  in_environment: 'The master secret was not in the back-up. The configured SECRET_KEY matches.',
   missing:
-    'Its master secret was not in the back-up: start the hub with the SECRET_KEY that it had, or put its ' +
-    'secret.key into DATA_DIR. Without it the hub does not start.',
+    'The master secret was not in the back-up, and the hub does not start without it. Set its previous SECRET_KEY, or put its ' +
+    'secret.key into DATA_DIR.',
 };
 
 const renumberedWords = (count: number): string =>
   count === 0
     ? ''
-    : `Current deployments: ${count}, with new sequences, so that agents take them also in place of newer ones ` +
-      'that they run. Deploy again what came later.';
+    : `Current deployments with new sequences: ${count}. Agents accept them even after newer ones. ` +
+      'Deploy later documents again.';
 const keptWords =
-  'The deployments keep their sequences: agents that ran a newer one keep it until its bundle is deployed again.';
+  'Deployments keep their sequences. Agents with a newer deployment keep it until its bundle is deployed again.';
 
 export async function restore(args: readonly string[]): Promise<void> {
   const { file, has } = readArguments('restore', args, ['force', 'check', 'keep-sequences']);
   await answer({ help: has('help') ? help : null, json: has('json') }, async () => {
-    if (file === null) throw new UsageError('Which back-up? See reeve restore --help.');
+    if (file === null) throw new UsageError('Name a back-up file. See reeve restore --help.');
     const archive = await readArchive(file);
     const { hubId, createdAt, version, schema, databaseBytes } = archive.manifest;
     const result = { file: resolve(file), hub_id: hubId, created_at: createdAt, version, schema };
@@ -90,7 +90,7 @@ export async function restore(args: readonly string[]): Promise<void> {
         `Restored ${what} into ${dataDir}.`,
         secretWords[secret],
         how.renumber ? renumberedWords(deployments) : keptWords,
-        ...(secret === 'missing' ? [] : ['The hub can be started.']),
+        ...(secret === 'missing' ? [] : ['You can start the hub.']),
       ].filter((line) => line !== ''),
     };
   });
@@ -104,13 +104,16 @@ export async function restore(args: readonly string[]): Promise<void> {
 async function check(path: string, { manifest }: Archive, file: string): Promise<Facts> {
   const facts = await checkDatabase(path).catch((error: unknown) => {
     if (!(error instanceof HubError)) throw error;
-    throw new HubError(error.code, `The database in ${file} cannot be used. ${error.message}`);
+    throw new HubError(error.code, `The database in ${file} is not usable. ${error.message}`);
   });
   const { masterSecret } = manifest;
   const opens =
     masterSecret === null || facts.sealed === null || opensSeal(createSecrets(masterSecret), facts.sealed);
   if (facts.hubId === manifest.hubId && facts.schema === manifest.schema && opens) return facts;
-  throw new HubError('conflict', `${file} holds another database or master secret than it says.`);
+  throw new HubError(
+    'conflict',
+    `${file} is damaged: its database or master secret does not match its description. Use another back-up.`,
+  );
 }
 
 /** @throws HubError when there is a hub in the folder, or another master secret */
@@ -125,7 +128,7 @@ function refuseTaken(dataDir: string, { manifest }: Archive): void {
   if (found.length === 0) return;
   throw new HubError(
     'conflict',
-    `There is a hub in ${resolve(dataDir)} (${found.join(', ')}). Set DATA_DIR to another folder, or replace it with --force.`,
+    `${resolve(dataDir)} already contains a hub (${found.join(', ')}). Set DATA_DIR to another folder, or replace the hub with --force.`,
   );
 }
 
@@ -152,7 +155,7 @@ async function write(
         if (free < databaseBytes) {
           throw new HubError(
             'disk_full',
-            `The disk of ${resolve(dataDir)} has ${inWords(free)} left; the database needs ${inWords(databaseBytes)}.`,
+            `The disk of ${resolve(dataDir)} has ${inWords(free)} left, but the database needs ${inWords(databaseBytes)}. Free space, or set DATA_DIR to another disk.`,
           );
         }
         await openArchive(file, archive, draft, (done, total) => progress.report('Copying', done, total));

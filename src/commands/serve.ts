@@ -4,6 +4,7 @@ import { folderFailure } from '../bootstrap/folder-failure.ts';
 import { openApiFor, startHub } from '../bootstrap/hub.ts';
 
 import { type Config, ConfigError, helpText, readConfig } from '../config.ts';
+import { nodeNotice } from './node-support.ts';
 import { print, say, UsageError } from './output.ts';
 
 /** What a person who has never seen the hub does next; printed at start until there is an admin. */
@@ -14,14 +15,14 @@ function firstRun(url: string, { setupToken, wire, host }: Config, printed: stri
     printed === null
       ? ''
       : `
-WARNING: nobody has set this hub up yet, it listens on ${host}, which other machines may reach, and SETUP_TOKEN is not set. Whoever sets it
-up becomes its admin. A request from this machine needs no token; one from anywhere else, or through a proxy or into a container, needs
+WARNING: this hub has no admin yet, SETUP_TOKEN is not set, and it listens on ${host}, which other machines may reach. The first person to
+set it up becomes its admin. Setup from this machine needs no token. Setup from another machine, through a proxy or into a container needs this header:
 
      X-Setup-Token: ${printed}
 `;
   return `
 ${warning}
-Nobody has set this hub up yet. Open ${url}/ in a browser, or in another terminal:
+This hub has no admin yet. Open ${url}/ in a browser, or run these commands in another terminal:
 
   1. Create the first admin:
      curl -sS ${url}/api/v1/setup -H 'X-Requested-With: curl' -H 'Content-Type: application/json'${token} \\
@@ -31,14 +32,14 @@ Nobody has set this hub up yet. Open ${url}/ in a browser, or in another termina
      curl -sS -c cookies ${url}/api/v1/auth/login -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
        -d '{"email":"you@example.com","password":"at least twelve characters"}'
 
-  3. Make an API key for your agents (it is shown once):
+  3. Create an API key for your agents (only this answer contains it):
      curl -sS -b cookies ${url}/api/v1/keys -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
        -d '{"env":"production","label":"first agent"}'
 
-  4. Connect an agent, and leave it open:
+  4. Connect an agent, and keep the stream open:
      curl -N '${url}/api/v1/stream?env=production' -H 'Authorization: Bearer <the key>' -H '${agentId}: agent-1'
 
-docs/getting-started.md goes on with a bundle, a deployment, events and an approval. The API: ${url}/api/openapi.json
+docs/getting-started.md continues with a bundle, a deployment, events and an approval. API reference: ${url}/api/openapi.json
 `;
 }
 
@@ -49,7 +50,9 @@ function configOf(): Config {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const problems = error.problems.map((problem) => `  ${problem}`).join('\n');
-    throw new UsageError(`The settings do not fit:\n${problems}\nSee --help.`);
+    throw new UsageError(
+      `The hub cannot start with these settings:\n${problems}\nCorrect them; --help lists all settings.`,
+    );
   }
 }
 
@@ -58,7 +61,9 @@ export async function serve(args: readonly string[]): Promise<void> {
   if (args.includes('--help') || args.includes('-h')) return print(helpText().trimEnd());
   if (args.includes('--print-openapi')) return print(openApiFor(readConfig({})).trimEnd());
   if (args.length > 0) {
-    throw new UsageError(`Unknown argument ${args[0]}. Settings are environment variables: see --help.`);
+    throw new UsageError(
+      `Unknown argument ${args[0]}. Settings are environment variables; --help lists them.`,
+    );
   }
   const config = configOf();
   const hub = await startHub(config).catch((error: unknown) => {
@@ -67,7 +72,8 @@ export async function serve(args: readonly string[]): Promise<void> {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const listening = `Reeve is listening on http://${host}:${hub.port}`;
   const local = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : host;
-  if (hub.serverNote !== null) say(hub.serverNote);
+  const notes = [...config.warnings, hub.serverNote, nodeNotice(process.versions.node)];
+  for (const note of notes) if (note !== null) say(note);
   const setUp = await hub.isSetUp();
   say(setUp ? listening : listening + firstRun(`http://${local}:${hub.port}`, config, hub.printedSetupToken));
 
@@ -75,7 +81,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   const stop = (signal: string): void => {
     if (stopping) return;
     stopping = true;
-    say(`${signal}: finishing what is acknowledged and ending streams over ${config.drainSeconds} s`);
+    say(`${signal}: completing acknowledged work and ending streams over ${config.drainSeconds} s`);
     hub.stop().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -84,6 +90,6 @@ export async function serve(args: readonly string[]): Promise<void> {
       },
     );
   };
-  process.on('SIGTERM', () => stop('SIGTERM'));
-  process.on('SIGINT', () => stop('SIGINT'));
+  // SIGHUP too: a closed terminal must end the hub no more abruptly than a supervisor does.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => stop(signal));
 }

@@ -16,7 +16,7 @@ import { askWho } from './lib/me.ts';
 import { queries } from './lib/query.ts';
 import { parseSearch, writeSearch } from './lib/search.ts';
 import { askAhead } from './pages/home/ahead.ts';
-import { pages } from './pages/registry.ts';
+import { linkedPages, pages } from './pages/registry.ts';
 
 askWho();
 askAhead(location);
@@ -29,7 +29,7 @@ const root = createRootRoute({
 });
 const router = createRouter({
   routeTree: root.addChildren(
-    pages.map(({ path, load }) =>
+    [...pages, ...linkedPages].map(({ path, load }) =>
       createRoute({ getParentRoute: () => root, path, component: pageCode(load) }),
     ),
   ),

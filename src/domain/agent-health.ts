@@ -80,9 +80,22 @@ export function agentHealth(
     return answer('blocked', 'last_decision_blocked', blocked.lastActivityAt);
   }
   if (blocked && counts.activeRuns === 0) return answer('blocked', 'runs_blocked', blocked.lastActivityAt);
-  const silent = agent.lastSeenAt === null || agent.lastSeenAt < times.now - times.agentStaleAfterMs;
-  if (agent.lastEventAt === null || (silent && !agent.connected)) {
-    return answer('stale', 'no_activity', agent.lastSeenAt);
-  }
+  const heardAt = lastHeardAt(agent, times);
+  const isSilent = heardAt === null || heardAt < times.now - times.agentStaleAfterMs;
+  if (agent.lastEventAt === null || (isSilent && !agent.connected))
+    return answer('stale', 'no_activity', heardAt);
   return answer('healthy', 'ok', recent[0]?.lastActivityAt ?? agent.lastSeenAt);
+}
+
+/**
+ * The newest sign of an agent. Registrations are up to 30 s late, so events count, too: by the agent's clock, unless
+ * that is further ahead than an agent may be silent.
+ */
+function lastHeardAt(
+  { lastSeenAt, lastEventAt }: { readonly lastSeenAt: number | null; readonly lastEventAt: number | null },
+  { now, agentStaleAfterMs }: { readonly now: number; readonly agentStaleAfterMs: number },
+): number | null {
+  const isCredible = lastEventAt !== null && lastEventAt <= now + agentStaleAfterMs;
+  if (!isCredible) return lastSeenAt;
+  return Math.max(lastSeenAt ?? 0, Math.min(lastEventAt, now));
 }

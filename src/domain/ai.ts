@@ -67,15 +67,16 @@ export function costOf(
 
 /** Why a provider gave no answer, in a closed list. The sentences hold nothing that the provider sent. */
 export const aiFailures = {
-  refused: 'The address of the provider is not allowed. Use an https URL of a public host.',
+  refused: "The provider's address is not allowed. Use an https URL with a public host.",
   unauthorized: 'The provider refused the API key.',
   rejected: 'The provider refused the request. Check the name of the model and the address.',
-  rate_limited: 'The provider takes no more requests for now. Try again later.',
+  rate_limited: "The provider's rate limit is reached. Try again later.",
   unavailable: 'The provider is not available. Try again later.',
-  timeout: 'The provider did not answer in time.',
-  connection: 'The provider could not be reached, or the connection was cut.',
-  malformed: 'The provider answered in a form that is not known.',
-  aborted: 'The question was given up.',
+  timeout: 'The provider did not answer in time. Try again later.',
+  connection:
+    'The hub cannot reach the provider, or the connection broke. Check the address and the network.',
+  malformed: "The provider's answer has an unknown format. Check the provider and the address.",
+  aborted: 'The question was cancelled.',
 } as const;
 
 export type AiFailure = keyof typeof aiFailures;

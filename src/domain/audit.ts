@@ -21,6 +21,8 @@ export const auditSubjects = [
   'composition',
   'bundle',
   'assignment_rule',
+  'operator_token',
+  'signing_key',
 ] as const;
 export type AuditSubject = (typeof auditSubjects)[number];
 
@@ -28,8 +30,10 @@ export const feedSubjects: readonly AuditSubject[] = auditSubjects.slice(0, 4);
 
 export const auditActorTypes = ['operator', 'key', 'agent', 'chat', 'system'] as const;
 
+export type AuditActorType = (typeof auditActorTypes)[number];
+
 export interface AuditActor {
-  readonly type: (typeof auditActorTypes)[number];
+  readonly type: AuditActorType;
   readonly id: string;
   /** What people read: an e-mail address, a key's prefix. */
   readonly display: string;
@@ -110,6 +114,8 @@ export function auditActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentI
       return agentId === null
         ? { type: 'key', id: actor.id, display }
         : { type: 'agent', id: agentId, display: agentId };
+    case 'chat':
+      return { type: 'chat', id: actor.id, display };
     case 'system':
       return { type: 'system', id: actor.name, display };
   }
@@ -252,6 +258,6 @@ export const timeoutNote = (approval: Approval, id: string): AuditNote => ({
   at: approval.deadline,
   actor: { type: 'system', id: 'expiry', display: 'system:expiry' },
   action: 'approval.timed_out',
-  summary: `Nobody decided on a call of ${approval.toolName} in time.`,
+  summary: `Nobody decided a call of ${approval.toolName} in time.`,
   details: { env: approval.env, timeout_seconds: approval.timeoutSeconds },
 });

@@ -1,6 +1,7 @@
 // Notification channels: where people are told of approvals. The record, what each kind needs, and which approvals it
 // wants. Sends nothing.
 import { globMatch } from 'reeve-agent/rules';
+import type { Approval } from './approval.ts';
 import type { Env } from './ids.ts';
 
 /** What each kind is configured with. Texts are not empty. */
@@ -106,6 +107,18 @@ export function wants(filters: ChannelFilters | null, call: NotifiedCall): boole
       ...(call.rulesetName === null ? [] : [call.rulesetName]),
     ])
   );
+}
+
+/** What filters look at in an approval. */
+export function notifiedCallOf({
+  env,
+  agentId,
+  contractName,
+  contracts,
+  rulesetName,
+}: Approval): NotifiedCall {
+  const names = [contractName, ...(contracts ?? []).map(({ name }) => name)];
+  return { env, agentId, contractNames: names.filter((name) => name !== null), rulesetName };
 }
 
 const isEmpty = <T>(list: readonly T[] | null): list is null | readonly [] =>

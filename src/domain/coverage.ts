@@ -3,6 +3,7 @@ import { compileGlob } from 'reeve-agent/rules';
 import type { AssembledContract } from './deployment.ts';
 import type { AgentManifest } from './event.ts';
 import type { Mode } from './library.ts';
+import { toolsOfContract, withinPatternBounds } from './manifest.ts';
 
 /** What a document says of one of its contracts. */
 export interface DeclaredContract {
@@ -36,14 +37,25 @@ const isGlob = (pattern: string): boolean => /[*?[]/.test(pattern);
 /** What a glob's matches begin with. */
 const headOf = (pattern: string): string => /^[^*?[]*/.exec(pattern)?.[0] ?? '';
 
-/** Whether some tool may fit a pattern of both. Of two globs only different beginnings tell them apart. */
-export const mayOverlap = (some: readonly string[], others: readonly string[]): boolean =>
-  some.some((a) =>
-    others.some((b) => {
-      if (isGlob(a) && isGlob(b)) return headOf(a).startsWith(headOf(b)) || headOf(b).startsWith(headOf(a));
-      return a === b || compileGlob(a)(b) || compileGlob(b)(a);
-    }),
-  );
+/** Pairs of patterns that are compared; more of them are taken to overlap. */
+const maxPairs = 10_000;
+
+/** Whether some tool may fit patterns of two of these lists. Of two globs only different beginnings tell them apart. */
+export function mayOverlap(lists: readonly (readonly string[])[]): boolean {
+  let pairs = 0;
+  for (const [i, some] of lists.entries()) {
+    for (const others of lists.slice(i + 1)) {
+      pairs += some.length * others.length;
+      if (pairs > maxPairs || some.some((a) => others.some((b) => mayFitBoth(a, b)))) return true;
+    }
+  }
+  return false;
+}
+
+function mayFitBoth(a: string, b: string): boolean {
+  if (isGlob(a) && isGlob(b)) return headOf(a).startsWith(headOf(b)) || headOf(b).startsWith(headOf(a));
+  return a === b || compileGlob(a)(b) || compileGlob(b)(a);
+}
 
 export type ToolStatus = 'enforced' | 'observed' | 'ungoverned';
 /** The order of lists: what is settled first. */
@@ -60,7 +72,10 @@ export interface Governing {
 }
 
 interface Matcher extends Governing {
+  /** Compiles its patterns when it is called first. */
   readonly matches: (tool: string) => boolean;
+  /** Characters of its patterns: about the steps that one tool takes. */
+  readonly weight: number;
 }
 
 /** The contracts that count for some agents, in order. */
@@ -70,11 +85,19 @@ export interface Ruling {
 
 const localName = 'local';
 
+const testOf = (pattern: string): ((tool: string) => boolean) =>
+  /[*?]/.test(pattern) ? compileGlob(pattern) : (tool) => tool === pattern;
+
 const matcher = (governing: Governing, patterns: readonly string[]): Matcher => {
-  const tests = patterns.map((pattern) =>
-    /[*?]/.test(pattern) ? compileGlob(pattern) : (tool: string) => tool === pattern,
-  );
-  return { ...governing, matches: (tool) => tests.some((test) => test(tool)) };
+  let tests: readonly ((tool: string) => boolean)[] | null = null;
+  return {
+    ...governing,
+    matches(tool) {
+      tests ??= patterns.map(testOf);
+      return tests.some((test) => test(tool));
+    },
+    weight: patterns.reduce((sum, { length }) => sum + length, patterns.length),
+  };
 };
 
 export const rulingOf = (bundleName: string, contracts: readonly DeclaredContract[]): Ruling => ({
@@ -85,18 +108,18 @@ export const rulingOf = (bundleName: string, contracts: readonly DeclaredContrac
     ),
 });
 
-/** What an agent said of the rules that it loaded itself. */
+/** What an agent sent about the rules that it loaded itself, up to the bounds of a manifest. */
 export const rulingOfManifest = ({ contracts }: Pick<AgentManifest, 'contracts'>): Ruling => ({
-  matchers: contracts.map(({ id, type, tool, mode }) =>
+  matchers: withinPatternBounds(contracts).map((contract) =>
     matcher(
       {
-        contractName: id,
-        contractType: type,
-        mode: mode === 'observe' ? 'observe' : 'enforce',
+        contractName: contract.id,
+        contractType: contract.type,
+        mode: contract.mode === 'observe' ? 'observe' : 'enforce',
         bundleName: localName,
         source: 'local',
       },
-      typeof tool === 'string' ? [tool] : tool,
+      toolsOfContract(contract),
     ),
   ),
 });
@@ -107,8 +130,14 @@ export const joined = (rulings: readonly Ruling[]): Ruling => ({
 
 /** The first contract that enforces decides what is shown, else the first that observes. */
 export function governing({ matchers }: Ruling, tool: string): Governing | null {
-  const found = matchers.filter(({ matches }) => matches(tool));
-  return found.find(({ mode }) => mode === 'enforce') ?? found[0] ?? null;
+  let observing: Governing | null = null;
+  for (const one of matchers) {
+    if ((one.mode === 'enforce' || observing === null) && one.matches(tool)) {
+      if (one.mode === 'enforce') return one;
+      observing = one;
+    }
+  }
+  return observing;
 }
 
 export const statusOfTool = (by: Governing | null): ToolStatus =>

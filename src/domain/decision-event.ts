@@ -3,7 +3,7 @@
 import { canonicalJson } from './canonical-json.ts';
 import { dayMs } from './duration.ts';
 import type { EventInput } from './event.ts';
-import { depthOf, type RepairContext, type Repaired, repairEvent } from './event-repair.ts';
+import { depthOf, type RepairContext, type Repaired, repairEvent, type Shortened } from './event-repair.ts';
 import { maxJsonDepth } from './json.ts';
 import type { JsonObject } from './library.ts';
 
@@ -140,18 +140,17 @@ export const maxAheadMs = dayMs;
 
 export type FlatRepaired = Repaired | { readonly code: 'timestamp_in_future'; readonly detail: string };
 
-/** Of a UTF-16 unit in UTF-8. */
-const maxBytesOfUnit = 3;
-
 /**
  * An event in the flat form of the hosted API, made fit to be stored. One with a nested `payload` is taken, too. It is
  * told apart by its content, because several events report one call; the call id that it came with is kept beside that.
  * @param depth the event's nesting, where it is known before; else it is measured
+ * @param shortened of an event that was shortened
  */
 export function repairFlatEvent(
   value: unknown,
   context: RepairContext,
   depth = depthOf(value),
+  shortened?: Shortened,
 ): FlatRepaired {
   if (!isMapping(value) || depth > maxJsonDepth) return repairEvent(value, context, depth);
   const { call_id, agent_id, tool_name, action, verdict, decision, mode, timestamp, payload, ...rest } =
@@ -167,14 +166,17 @@ export function repairFlatEvent(
     timestamp,
     payload: isMapping(payload) ? { ...payload, ...rest } : rest,
   };
-  const content = canonicalJson({ ...form, agent_id: agent_id ?? context.agentId });
-  const repaired = repairEvent(form, context, depth, content.length * maxBytesOfUnit);
+  const agent = agent_id ?? context.agentId;
+  const content = shortened
+    ? canonicalJson([agent, shortened.digest])
+    : canonicalJson({ ...form, agent_id: agent });
+  const repaired = repairEvent(form, context, depth, content, shortened);
   if (!('event' in repaired)) return repaired;
   const { event } = repaired;
   if (event.timestamp > context.now + maxAheadMs) {
     return {
       code: 'timestamp_in_future',
-      detail: 'The timestamp is more than 24 hours ahead. Set the clock of the agent.',
+      detail: "The timestamp is more than 24 hours in the future. Correct the agent's clock.",
     };
   }
   return {
@@ -191,15 +193,24 @@ export function repairFlatEvent(
  * An event as the console API takes it: nested, or in the flat form of newer clients, whose `action` is the verdict and
  * whose other fields are the payload. It is told apart by its call id in either form.
  * @param depth the event's nesting, where it is known before; else it is measured
+ * @param shortened of an event that was shortened
  */
-export function repairEitherForm(value: unknown, context: RepairContext, depth = depthOf(value)): Repaired {
-  if (!isMapping(value) || !isFlat(value) || depth > maxJsonDepth) return repairEvent(value, context, depth);
+export function repairEitherForm(
+  value: unknown,
+  context: RepairContext,
+  depth = depthOf(value),
+  shortened?: Shortened,
+): Repaired {
+  if (!isMapping(value) || !isFlat(value) || depth > maxJsonDepth)
+    return repairEvent(value, context, depth, undefined, shortened);
   const { call_id, agent_id, tool_name, action, mode, timestamp, payload: _, ...payload } = value;
   const verdict = consoleVerdict(String(action));
-  return repairEvent({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload }, context, depth);
+  const nested = { call_id, agent_id, tool_name, verdict, mode, timestamp, payload };
+  return repairEvent(nested, context, depth, undefined, shortened);
 }
 
-const isFlat = ({ action, verdict, decision, payload }: JsonObject): boolean =>
+/** Whether the console API takes the event for one in the flat form. */
+export const isFlat = ({ action, verdict, decision, payload }: JsonObject): boolean =>
   typeof action === 'string' && verdict === undefined && decision === undefined && !isMapping(payload);
 
 /** An id made of a digest: a UUID of version 8 (RFC 9562), which no client makes and which is kept in few bytes. */

@@ -109,4 +109,5 @@ export const refused = (
 export const notFound = (message: string): HubError => new HubError('not_found', message);
 
 /** The error of an id that something else has. */
-export const taken = (): HubError => new HubError('conflict', 'There is one with this id already.');
+export const taken = (): HubError =>
+  new HubError('conflict', 'An object with this id already exists. Choose another id.');

@@ -5,13 +5,14 @@ import type { EventInput } from './event.ts';
 import { parseInstant } from './instant.ts';
 import { maxJsonDepth } from './json.ts';
 import type { JsonObject } from './library.ts';
+import { fitPayload, maxPayload } from './payload-fit.ts';
 
-/** Bytes of a serialized payload. */
-export const maxPayload = 65_536;
 /** UTF-16 units of a name: call id, agent id, tool name, verdict, mode. */
 export const maxName = 255;
 /** Units that a name over its bound keeps in front of its digest. */
 const keptOfName = 200;
+/** Of a UTF-16 unit in UTF-8. */
+const maxBytesOfUnit = 3;
 
 export interface RepairContext {
   /** The agent of an event that names none. */
@@ -22,23 +23,37 @@ export interface RepairContext {
   readonly sha256: (text: string) => string;
 }
 
+/** What became of an event that was shortened before it was parsed (large-event.ts). */
+export interface Shortened {
+  /** Fields that lost something, as `truncated` names them. Its payload fits. */
+  readonly cut: readonly string[];
+  /** Stands for what the event was before. */
+  readonly digest: string;
+}
+
 export type Repaired =
   | { readonly event: EventInput }
   | { readonly code: 'not_an_object' | 'too_deep'; readonly detail: string };
 
 /**
  * @param depth the event's nesting, where it is known before; else it is measured
- * @param bytes the most that the payload can have as JSON, where that is known before; else it is measured
+ * @param content the event as canonical JSON, where that is known before; else it is written where it is needed
+ * @param shortened of an event that was shortened; its digest is its content
  */
 export function repairEvent(
   value: unknown,
   context: RepairContext,
   depth = depthOf(value),
-  bytes = Number.POSITIVE_INFINITY,
+  content?: string,
+  shortened?: Shortened,
 ): Repaired {
-  if (!isMapping(value)) return { code: 'not_an_object', detail: 'An event is a JSON object.' };
+  if (!isMapping(value))
+    return { code: 'not_an_object', detail: 'The event is not a JSON object. Send one object per event.' };
   if (depth > maxJsonDepth) {
-    return { code: 'too_deep', detail: `The event is nested deeper than ${maxJsonDepth} levels.` };
+    return {
+      code: 'too_deep',
+      detail: `The event is nested deeper than ${maxJsonDepth} levels. Send flatter arguments.`,
+    };
   }
   const truncated: string[] = [];
   const name = (key: string, given: unknown, otherwise: string): string => {
@@ -49,10 +64,15 @@ export function repairEvent(
     return shortName(text, context.sha256);
   };
   const callId = textOf(value.call_id);
-  const payload = payloadOf(value.payload, bytes, truncated);
+  const maxBytes = content === undefined ? Number.POSITIVE_INFINITY : content.length * maxBytesOfUnit;
+  const payload = payloadOf(value.payload, shortened ? 0 : maxBytes, truncated);
+  if (shortened) truncated.push(...shortened.cut);
   const event: EventInput = {
     // Without an id, the same content is the same call.
-    call_id: callId === null ? `sha256:${context.sha256(canonicalJson(value))}` : name('call_id', callId, ''),
+    call_id:
+      callId === null
+        ? `sha256:${context.sha256(shortened?.digest ?? content ?? canonicalJson(value))}`
+        : name('call_id', callId, ''),
     ...(callId === null ? { unnamed: true } : {}),
     agent_id: name('agent_id', value.agent_id, context.agentId),
     tool_name: name('tool_name', value.tool_name, 'unknown'),
@@ -85,71 +105,15 @@ function timeOf(value: unknown, now: number): number {
   return (typeof value === 'string' && value.length <= 40 ? parseInstant(value) : null) ?? now;
 }
 
-function payloadOf(value: unknown, bytes: number, truncated: string[]): JsonObject | null {
+/** @param maxBytes the most that it can have as JSON */
+function payloadOf(value: unknown, maxBytes: number, truncated: string[]): JsonObject | null {
   if (value === undefined || value === null) return null;
-  if (!isMapping(value)) {
-    truncated.push('payload');
-    return shrink({ value }, truncated);
-  }
-  return bytes <= maxPayload ? value : shrink(value, truncated);
-}
-
-/** What a text over this many units is cut to, when its payload is too large. */
-const keptOfText = [8192, 1024, 128];
-
-/**
- * A payload that fits: its texts cut, the longest first; if that is not enough, its largest fields give way to their
- * size.
- */
-function shrink(payload: JsonObject, truncated: string[]): JsonObject {
-  let bytes = bytesOf(payload);
-  if (bytes <= maxPayload) return payload;
-  const mark = (key: string): void => {
-    if (!truncated.includes(`payload.${key}`)) truncated.push(`payload.${key}`);
-  };
-  let fields = Object.entries(payload);
-  for (const maxChars of keptOfText) {
-    fields = fields.map(([key, value]) => {
-      const cut = cutTexts(value, maxChars);
-      if (cut !== value) mark(key);
-      return [key, cut];
-    });
-    bytes = bytesOf(Object.fromEntries(fields));
-    if (bytes <= maxPayload) return Object.fromEntries(fields);
-  }
-  const sizes = new Map(fields.map(([key, value]) => [key, bytesOf(value) + Buffer.byteLength(key)]));
-  for (const [key, size] of [...sizes].sort(([, a], [, b]) => b - a)) {
-    mark(key);
-    fields = fields.map(([name, value]) => [
-      name,
-      name === key ? { _truncated: true, bytes: bytesOf(value) } : value,
-    ]);
-    bytes -= size - 48;
-    if (bytes <= maxPayload && bytesOf(Object.fromEntries(fields)) <= maxPayload) {
-      return Object.fromEntries(fields);
-    }
-  }
-  // Only a payload of thousands of fields comes here.
-  truncated.splice(0, truncated.length, 'payload');
-  return { _truncated: true, bytes: bytesOf(payload) };
-}
-
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');
-
-/** The value with longer texts cut; the same object when there is none. */
-function cutTexts(value: unknown, maxChars: number): unknown {
-  if (typeof value === 'string') {
-    return value.length <= maxChars
-      ? value
-      : `${value.slice(0, maxChars - 1).replace(/[\ud800-\udbff]$/, '')}…`;
-  }
-  if (Array.isArray(value)) {
-    const cut = value.map((item) => cutTexts(item, maxChars));
-    return cut.some((item, i) => item !== value[i]) ? cut : value;
-  }
-  if (!isMapping(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, cutTexts(item, maxChars)] as const);
-  return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
+  if (!isMapping(value)) truncated.push('payload');
+  else if (maxBytes <= maxPayload) return value;
+  const { payload, cut } = fitPayload(isMapping(value) ? value : { value });
+  if (cut !== 'all') truncated.push(...cut.map((key) => `payload.${key}`));
+  else if (isMapping(value)) truncated.push('payload');
+  return payload;
 }
 
 /** Levels of lists and mappings, counted no further than one more than an event may have. */

@@ -1,6 +1,7 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
 import { HubError } from './error.ts';
 import type { JsonObject } from './library.ts';
+import { omitUndefined } from './omit-undefined.ts';
 
 export interface EventInput {
   readonly call_id: string;
@@ -35,6 +36,15 @@ export interface EventOutcome {
   readonly reason: string | null;
   /** The agent id of the request that brought it; absent in what earlier versions stored. */
   readonly sent_by?: string;
+  /** The rest is absent where the repeat does not say it, and in what earlier versions stored. */
+  readonly tool_success?: boolean;
+  readonly postconditions_passed?: boolean;
+  /** How long the tool ran, in milliseconds. */
+  readonly duration_ms?: number;
+  readonly error?: string;
+  readonly policy_error?: boolean;
+  /** JSON: the conditions of the contract that decided, as the repeat lists them. */
+  readonly conditions?: string;
 }
 
 const maxVersionLength = 255;
@@ -44,6 +54,18 @@ export function policyVersionOf({ payload }: Pick<EventInput, 'payload'>): strin
   const version = payload?.policy_version;
   const fits = typeof version === 'string' && version !== '' && version.length <= maxVersionLength;
   return fits ? version : null;
+}
+
+/** A longer run of a tool is not believed. Milliseconds. */
+const maxDurationMs = 30 * 86_400_000;
+
+/** How long the tool of a call ran, as its event reports it, in milliseconds; null when the event does not say. */
+export function durationOf({ payload, flat }: Pick<EventInput, 'payload' | 'flat'>): number | null {
+  const duration = payload?.duration_ms;
+  if (typeof duration !== 'number' || !(duration >= 0 && duration <= maxDurationMs)) return null;
+  // A call that has not run has no duration, and clients of the flat form that do not measure send 0.
+  const isMeasured = typeof payload?.tool_success === 'boolean' && !(flat && duration === 0);
+  return isMeasured ? duration : null;
 }
 
 export interface StoredEvent extends EventInput {
@@ -104,7 +126,7 @@ export function countedAs(verdict: string, mode: string): CountedAs {
   return found === 'denied' && mode === 'observe' ? 'observed' : found;
 }
 
-/** How a call counts for one contract that it names. */
+/** How a call counts for one contract in its event. */
 export interface ContractMark {
   readonly denied: boolean;
   /** The contract only observed, or would have denied. */
@@ -144,6 +166,55 @@ export const outcomeText = (value: unknown): string | null =>
   // The cut may leave half of a surrogate pair.
   typeof value === 'string' ? value.slice(0, maxOutcomeText).replace(/[\ud800-\udbff]$/, '') : null;
 
+/** Conditions that an outcome keeps. */
+const maxConditions = 50;
+/** Their characters as JSON; longer ones are not kept. */
+const maxOutcomeConditions = 20_480;
+
+export const conditionResults = ['yes', 'no', 'fault', 'skipped'] as const;
+
+/** One comparison of the contract that decided, as it came out for the call. */
+export interface EventCondition {
+  readonly path: string;
+  readonly operator: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+  readonly result: (typeof conditionResults)[number];
+}
+
+function conditionIn(value: unknown): EventCondition | null {
+  const { path, operator, expected = null, actual = null, result } = (value ?? {}) as Partial<EventCondition>;
+  const word = conditionResults.find((one) => one === result);
+  if (typeof path !== 'string' || typeof operator !== 'string' || word === undefined) return null;
+  return { path, operator, expected, actual, result: word };
+}
+
+function conditionsText(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const conditions = value.slice(0, maxConditions).flatMap((item) => conditionIn(item) ?? []);
+  const text = JSON.stringify(conditions);
+  return conditions.length > 0 && text.length <= maxOutcomeConditions ? text : undefined;
+}
+
+/** The conditions that an outcome keeps; absent when it has none. */
+export const readConditions = (text: EventOutcome['conditions']): EventCondition[] | undefined =>
+  text === undefined ? undefined : (JSON.parse(text) as EventCondition[]);
+
+const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
+
+/** How the tool's run ended, as a repeat reports it. */
+function endOf(event: EventInput) {
+  const { payload } = event;
+  return omitUndefined({
+    tool_success: booleanOf(payload?.tool_success),
+    postconditions_passed: booleanOf(payload?.postconditions_passed),
+    duration_ms: durationOf(event) ?? undefined,
+    error: outcomeText(payload?.error) ?? undefined,
+    policy_error: booleanOf(payload?.policy_error),
+    conditions: conditionsText(payload?.conditions),
+  });
+}
+
 /** The outcome that a repeated event adds. */
 export function eventOutcomeOf(event: EventInput): EventOutcome {
   return {
@@ -153,6 +224,7 @@ export function eventOutcomeOf(event: EventInput): EventOutcome {
     decision_name: outcomeText(event.payload?.decision_name),
     reason: outcomeText(event.payload?.reason),
     sent_by: event.sent_by ?? event.agent_id,
+    ...endOf(event),
   };
 }
 
@@ -187,7 +259,7 @@ export const maxSearchMs = 6000;
 export const searchTimeout = (): HubError =>
   new HubError(
     'search_timeout',
-    `The search took longer than ${maxSearchMs / 1000} seconds and was ended. Ask for less: a shorter time ` +
+    `The search took longer than ${maxSearchMs / 1000} seconds, so the hub ended it. Narrow it: a shorter time ` +
       'range, an agent, a tool or a verdict.',
   );
 

@@ -33,7 +33,13 @@ function written(value: number): string {
  */
 export function changedFields(exact: object, rounded: object): string[] {
   const before = rounded as { readonly [name: string]: unknown };
-  return Object.entries(exact).flatMap(([name, value]) =>
-    JSON.stringify(value) === JSON.stringify(before[name]) ? [] : [name],
-  );
+  return Object.keys(exact).filter((name) => !isSame((exact as typeof before)[name], before[name]));
+}
+
+/** Whether both texts hold the same value there: they differ in numbers alone. */
+function isSame(exact: unknown, rounded: unknown): boolean {
+  if (typeof exact !== 'object' || exact === null) return Object.is(exact, rounded);
+  if (Array.isArray(exact)) return exact.every((item, i) => isSame(item, (rounded as unknown[])[i]));
+  const before = rounded as { readonly [name: string]: unknown };
+  return Object.keys(exact).every((name) => isSame((exact as typeof before)[name], before[name]));
 }

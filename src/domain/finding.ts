@@ -23,7 +23,7 @@ export function sizeFindings(bytes: number): readonly Finding[] {
       path: '',
       line: 1,
       column: 1,
-      message: `The document has ${bytes} bytes: some released clients take no more than ${over} by stream, and keep their old one.`,
+      message: `The document has ${bytes} bytes. Some released clients accept at most ${over} by stream, and keep their old document.`,
       suggestion: 'several smaller bundles, or shorter messages',
     },
   ];

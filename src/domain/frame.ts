@@ -77,6 +77,8 @@ export type Control =
       readonly keyHash: string;
     }
   | { readonly kind: 'login_ended'; readonly tokenHash: string }
+  /** A token that an admin made is good no more. */
+  | { readonly kind: 'operator_token_revoked'; readonly tokenId: string }
   /** All logins of a user have ended, but the one with the hash `except`. */
   | { readonly kind: 'user_logins_ended'; readonly userId: string; readonly except?: string }
   /** An environment actor was activated and asks every edge to announce its agent streams again. */

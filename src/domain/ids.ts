@@ -15,6 +15,10 @@ export type Env = (typeof environments)[number];
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** The identifier rule: agents of other ids are not registered any more. */
+const agentIdPattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/;
+export const isAgentId = (text: string): boolean => agentIdPattern.test(text);
+
 export const isEnv = (value: unknown): value is Env =>
   typeof value === 'string' && (environments as readonly string[]).includes(value);
 

@@ -55,7 +55,7 @@ const maxPayload = 64 * 1024;
 const maxProgress = 4 * 1024;
 const maxReason = 1000;
 
-const wrong = (what: string): HubError => new HubError('internal', `A job cannot be kept: ${what}.`);
+const wrong = (what: string): HubError => new HubError('internal', `A job cannot be stored: ${what}.`);
 const between = (value: number, min: number, max: number): boolean =>
   Number.isSafeInteger(value) && value >= min && value <= max;
 
@@ -63,7 +63,7 @@ const between = (value: number, min: number, max: number): boolean =>
 function textOf(value: unknown, what: string, max: number): string {
   const text = JSON.stringify(value ?? null);
   if (text === undefined || text.length > max)
-    throw wrong(`its ${what} is no JSON value of ${max} characters`);
+    throw wrong(`its ${what} is not a JSON value with at most ${max} characters`);
   return text;
 }
 
@@ -77,12 +77,12 @@ export const jobProgress = (value: unknown): unknown => JSON.parse(textOf(value,
 export function checkedJob(job: Job): Required<Job> {
   const { id, queue, runAt, maxAttempts, backoffMs = 1000, longestBackoffMs = hourMs } = job;
   if (id.length < 1 || id.length > 200 || !isWellFormed(id))
-    throw wrong('its id has not 1 to 200 characters');
-  if (!/^[a-z0-9_-]{1,50}$/.test(queue)) throw wrong('its queue is no name');
-  if (!between(runAt, 0, Number.MAX_SAFE_INTEGER)) throw wrong('its time is no instant');
-  if (!between(maxAttempts, 1, 1000)) throw wrong('its attempts are not 1 to 1,000');
+    throw wrong('its id must have 1 to 200 characters');
+  if (!/^[a-z0-9_-]{1,50}$/.test(queue)) throw wrong('its queue is not a valid name');
+  if (!between(runAt, 0, Number.MAX_SAFE_INTEGER)) throw wrong('its time is not valid');
+  if (!between(maxAttempts, 1, 1000)) throw wrong('its attempts must be 1 to 1,000');
   if (!between(backoffMs, 1, longestBackoffMs) || !between(longestBackoffMs, 1, 30 * dayMs)) {
-    throw wrong('its waits do not fit');
+    throw wrong('its waits are out of range');
   }
   const payload = JSON.parse(textOf(job.payload, 'payload', maxPayload));
   return { id, queue, payload, runAt, maxAttempts, backoffMs, longestBackoffMs };

@@ -1,22 +1,30 @@
 // Finds the elements of a list inside a large JSON object without parsing it, so that they can be parsed a few at a
-// time and one that is too deep costs nothing. Knows brackets, texts and commas; what stands between them is checked by
-// whoever parses it.
+// time and one that is too deep costs nothing.
 import { HubError } from './error.ts';
 import { mayLoseDigits, withExactNumbers } from './exact-numbers.ts';
-
-/** Where one value stands: its first byte, and the one after its last. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-  /** The deepest nesting inside; 0 for a value that is no list and no mapping. */
-  readonly depth: number;
-}
+import {
+  closeList,
+  closeObject,
+  invalidJson,
+  keyAt,
+  OutlineReader,
+  openList,
+  openObject,
+  type Pausing,
+  type Span,
+} from './json-outline.ts';
 
 export interface ListScan {
   /** The elements of the list, in order; null when the object has no such list. */
   readonly elements: readonly Span[] | null;
-  /** Other values of the object, by key; of a repeated key the last. */
-  readonly others: ReadonlyMap<string, Span>;
+  /** The value of the other key; null when the object has none. */
+  readonly other: Span | null;
+}
+
+/** The keys of an object that are looked for: of a list, and of one more value. Of a repeated key the last counts. */
+export interface ScanKeys {
+  readonly list: string;
+  readonly other: string;
 }
 
 export interface ScanLimits {
@@ -25,145 +33,52 @@ export interface ScanLimits {
   readonly maxElements: number;
 }
 
-/** Bytes between two pauses: some milliseconds. */
-const pauseEvery = 512 * 1024;
+/** Bytes of a key that is read; a longer one is none that is looked for. */
+const maxKeyBytes = 256;
+/** Bytes of a text or number in place of the object that is parsed to learn whether it is JSON. */
+const maxScalarBytes = 64 * 1024;
 
-const invalid = (why: string): HubError =>
-  new HubError('invalid_json', `The body is not valid JSON: ${why}.`);
-
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
+const sizeOf = ({ start, end }: Span): number => end - start;
 
 /**
- * Scans an object for the list under `key`; JSON of another kind has none. Yields now and then, so that the caller can
- * let others work.
+ * Scans an object for a list and one more value; JSON of another kind has neither.
  * @throws HubError invalid_json; validation_failed for too many elements
  */
-export function* scanList(
-  bytes: Uint8Array,
-  key: string,
-  limits: ScanLimits,
-): Generator<undefined, ListScan, undefined> {
-  const utf8 = new TextDecoder('utf-8', { fatal: true });
-  const others = new Map<string, Span>();
-  let elements: Span[] | null = null;
-  let values = 0;
-  let nextPause = pauseEvery;
-  let at = skipSpace(bytes, 0);
-  if (bytes[at] !== 0x7b) {
-    // JSON of another kind holds no list, either.
-    const other = skipValue(bytes, at);
-    if (other.depth === 0) parseSpans(bytes, [other]);
-    if (skipSpace(bytes, other.end) !== bytes.length) throw invalid('something follows its end');
-    return { elements, others };
-  }
-  at = skipSpace(bytes, at + 1);
-  if (bytes[at] === 0x7d) return { elements, others };
-  for (;;) {
-    if (bytes[at] !== quote) throw invalid('it cannot be parsed');
-    const nameEnd = skipText(bytes, at);
-    const name = readName(utf8, bytes.subarray(at, nameEnd));
-    at = skipSpace(bytes, nameEnd);
-    if (bytes[at] !== colon) throw invalid('it cannot be parsed');
-    at = skipSpace(bytes, at + 1);
-    if (name === key && bytes[at] === 0x5b) {
-      elements = [];
-      at = skipSpace(bytes, at + 1);
-      while (bytes[at] !== 0x5d) {
-        const element = skipValue(bytes, at);
-        if (elements.push(element) > limits.maxElements) throw tooMany(key, limits.maxElements);
-        values += element.values;
-        if (values > limits.maxValues) throw invalid(`it holds more than ${limits.maxValues} values`);
-        at = skipSpace(bytes, element.end);
-        if (at > nextPause) {
-          nextPause = at + pauseEvery;
-          yield;
-        }
-        if (bytes[at] === comma) {
-          at = skipSpace(bytes, at + 1);
-          if (bytes[at] === 0x5d) throw invalid('it cannot be parsed');
-        } else if (bytes[at] !== 0x5d) throw invalid('it cannot be parsed');
+export function* scanList(bytes: Uint8Array, keys: ScanKeys, limits: ScanLimits): Pausing<ListScan> {
+  const reader = new OutlineReader(bytes, 0, limits.maxValues);
+  let elements: readonly Span[] | null = null;
+  let other: Span | null = null;
+  yield* reader.skipBlanks();
+  if (reader.isAt(openObject)) {
+    for (let isFirst = true; yield* reader.hasItem(closeObject, isFirst); isFirst = false) {
+      const key = yield* reader.readKey();
+      const name = sizeOf(key) > maxKeyBytes ? null : keyAt(bytes, key);
+      if (name === keys.list && reader.isAt(openList))
+        elements = yield* scanElements(reader, keys.list, limits.maxElements);
+      else {
+        const value = yield* reader.readValue();
+        if (name === keys.other) other = value;
       }
-      at++;
-    } else {
-      const other = skipValue(bytes, at);
-      values += other.values;
-      if (values > limits.maxValues) throw invalid(`it holds more than ${limits.maxValues} values`);
-      others.set(name, other);
-      at = other.end;
     }
-    at = skipSpace(bytes, at);
-    if (bytes[at] === comma) at = skipSpace(bytes, at + 1);
-    else if (bytes[at] === 0x7d) break;
-    else throw invalid('it cannot be parsed');
+  } else {
+    const value = yield* reader.readValue();
+    if (value.depth === 0 && sizeOf(value) <= maxScalarBytes) parseSpans(bytes, [value]);
   }
-  if (skipSpace(bytes, at + 1) !== bytes.length) throw invalid('something follows its end');
-  return { elements, others };
+  if (!reader.isAtEnd) throw invalidJson('text follows its end');
+  return { elements, other };
+}
+
+function* scanElements(reader: OutlineReader, list: string, maxElements: number): Pausing<readonly Span[]> {
+  const elements: Span[] = [];
+  for (let isFirst = true; yield* reader.hasItem(closeList, isFirst); isFirst = false)
+    if (elements.push(yield* reader.readValue()) > maxElements) throw tooMany(list, maxElements);
+  return elements;
 }
 
 const tooMany = (key: string, max: number): HubError =>
-  new HubError('validation_failed', `At most ${max} ${key} are taken at once.`, {
-    problems: [{ loc: ['body', key], msg: `must hold at most ${max} items` }],
+  new HubError('validation_failed', `The batch has more than ${max} ${key}. Send several batches.`, {
+    problems: [{ loc: ['body', key], msg: `must contain at most ${max} items` }],
   });
-
-function readName(utf8: InstanceType<typeof TextDecoder>, bytes: Uint8Array): string {
-  try {
-    return JSON.parse(utf8.decode(bytes)) as string;
-  } catch {
-    throw invalid('a key cannot be read');
-  }
-}
-
-function skipSpace(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
-  return at;
-}
-
-/** The place after a text's closing quote. @param from its opening quote */
-function skipText(bytes: Uint8Array, from: number): number {
-  for (let at = from + 1; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === backslash) at++;
-    else if (byte === quote) return at + 1;
-  }
-  throw invalid('a text does not end');
-}
-
-function skipValue(bytes: Uint8Array, from: number): Span & { readonly values: number } {
-  const first = bytes[from];
-  if (first === quote) return { start: from, end: skipText(bytes, from), depth: 0, values: 1 };
-  let values = 1;
-  if (first !== 0x5b && first !== 0x7b) {
-    let at = from;
-    while (at < bytes.length && !isEnd(bytes[at])) at++;
-    if (at === from) throw invalid('it cannot be parsed');
-    return { start: from, end: at, depth: 0, values };
-  }
-  let depth = 0;
-  let deepest = 0;
-  for (let at = from; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === quote) at = skipText(bytes, at) - 1;
-    else if (byte === 0x5b || byte === 0x7b) deepest = Math.max(deepest, ++depth);
-    else if (byte === 0x5d || byte === 0x7d) {
-      if (--depth === 0) return { start: from, end: at + 1, depth: deepest, values };
-    } else if (byte === comma) values++;
-  }
-  throw invalid('a list or mapping does not end');
-}
-
-/** A comma, a closing bracket or white space. */
-const isEnd = (byte: number | undefined): boolean =>
-  byte === comma ||
-  byte === 0x5d ||
-  byte === 0x7d ||
-  byte === 0x20 ||
-  byte === 0x0a ||
-  byte === 0x0d ||
-  byte === 0x09;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const nonNumbers = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
@@ -188,7 +103,7 @@ export function parseSpans(bytes: Uint8Array, spans: readonly Span[]): ParsedSpa
   try {
     text = `[${utf8.decode(bytes.subarray(first.start, last.end))}]`;
   } catch {
-    throw invalid('it is not UTF-8 text');
+    throw invalidJson('it is not UTF-8 text');
   }
   const values = parseList(text);
   if (!mayLoseDigits(text)) return { values, rounded: null };
@@ -201,11 +116,11 @@ function parseList(text: string): unknown[] {
   try {
     return JSON.parse(text) as unknown[];
   } catch {
-    if (!/NaN|Infinity/.test(text)) throw invalid('it cannot be parsed');
+    if (!/NaN|Infinity/.test(text)) throw invalidJson('it cannot be parsed');
   }
   try {
     return JSON.parse(text.replace(nonNumbers, (found) => (found[0] === '"' ? found : 'null'))) as unknown[];
   } catch {
-    throw invalid('it cannot be parsed');
+    throw invalidJson('it cannot be parsed');
   }
 }

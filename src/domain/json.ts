@@ -110,7 +110,7 @@ function checkShape(bytes: Uint8Array, maxDepth = maxJsonDepth): void {
     } else if (c === 0x5b || c === 0x7b) {
       if (++depth > maxDepth) throw invalid(`it is nested deeper than ${maxDepth} levels`);
     } else if (c === 0x5d || c === 0x7d) depth--;
-    else if (c === 0x2c && ++commas >= maxValues) throw invalid(`it holds more than ${maxValues} values`);
+    else if (c === 0x2c && ++commas >= maxValues) throw invalid(`it contains more than ${maxValues} values`);
   }
 }
 
@@ -124,7 +124,7 @@ function checkShape(bytes: Uint8Array, maxDepth = maxJsonDepth): void {
 export function measureJson(value: unknown, suspect = true, depth = 0): number {
   switch (typeof value) {
     case 'string':
-      if (suspect && !isWellFormed(value)) throw invalid('a text holds half of a surrogate pair');
+      if (suspect && !isWellFormed(value)) throw invalid('a string contains half of a surrogate pair');
       return value.length + 2;
     case 'number':
       if (!Number.isFinite(value)) throw invalid('a number is out of range');
@@ -134,7 +134,7 @@ export function measureJson(value: unknown, suspect = true, depth = 0): number {
     case 'object':
       break;
     default:
-      throw invalid(`it holds a ${typeof value}`);
+      throw invalid(`it contains a ${typeof value}`);
   }
   if (value === null) return 4;
   if (depth >= maxJsonDepth) throw invalid(`it is nested deeper than ${maxJsonDepth} levels`);
@@ -145,12 +145,12 @@ export function measureJson(value: unknown, suspect = true, depth = 0): number {
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null)
-    throw invalid('it holds a value that JSON has not');
+    throw invalid('it contains a value that JSON does not have');
   for (const key of Object.keys(value)) {
     if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
       throw invalid(`the key '${key}' is not allowed`);
     }
-    if (suspect && !isWellFormed(key)) throw invalid('a key holds half of a surrogate pair');
+    if (suspect && !isWellFormed(key)) throw invalid('a key contains half of a surrogate pair');
     size += key.length + 4 + measureJson((value as { [name: string]: unknown })[key], suspect, depth + 1);
   }
   return size;

@@ -143,7 +143,7 @@ export const windowOf = ({ windowMs = minuteMs }: Limit, settings: LimitSettings
 export const fewEvents = 10;
 
 const tooManyApprovals = 'Too many approval requests. Please slow down.';
-const tooManyTests = 'Too many tests of this notification channel. Please slow down.';
+const tooManyTests = 'Too many tests of this notification channel. Wait before you repeat.';
 
 /** As often as somebody may guess at what signs in from a client address. */
 const guesses = {
@@ -213,7 +213,7 @@ export const limits = {
     max: 600,
     byHandler: true,
     perNode: true,
-    message: `Too many posts of fewer than ${fewEvents} events. Send events in batches.`,
+    message: `Too many posts with fewer than ${fewEvents} events. Send events in batches.`,
   },
   events: {
     name: 'events',
@@ -227,7 +227,7 @@ export const limits = {
     per: 'tenant',
     max: 10,
     byHandler: true,
-    message: 'Too many replays: a workspace may ask for 10 a minute.',
+    message: 'Too many replays: the limit of a workspace is 10 a minute. Wait before you repeat.',
   },
   sampleRuns: { name: 'sample-runs', per: 'tenant', max: 10, byHandler: true },
   channelTests: { name: 'channel-tests', per: 'channel', max: 5, message: tooManyTests },
@@ -235,6 +235,14 @@ export const limits = {
   /** Counted where a callback has proved where it comes from: others must not use up its room. */
   callbacks: { name: 'callbacks', per: 'channel', max: 60, byHandler: true },
   consoleCallbacks: { name: 'callbacks', per: 'channel', max: 600, byHandler: true },
+  /** Of callbacks from chats. A press whose signature fits is taken however many did not. */
+  wrongSignatures: {
+    name: 'wrong-signatures',
+    per: 'network',
+    max: 60,
+    byHandler: true,
+    message: "Too many callbacks have a wrong signature. Check the channel's signing secret or public key.",
+  },
   /** A test costs money, as a question does. */
   aiTests: { name: 'ai-tests', per: 'tenant', max: 10, byHandler: true },
   aiQuestions: {

@@ -2,12 +2,12 @@
 
 /** Why a call came to nothing. */
 export const outboundFailures = {
-  refused: 'The address is not allowed. Use an https URL of a public host.',
-  unresolved: 'The host name has no address.',
-  connection: 'The connection failed or was cut.',
-  timeout: 'There was no answer in time.',
+  refused: 'The address is not allowed. Use an https URL with a public host.',
+  unresolved: 'The host name has no address. Check the name.',
+  connection: 'The connection failed or broke. Check the address and the network.',
+  timeout: 'The receiver did not answer in time.',
   too_large: 'The answer is too large.',
-  aborted: 'The call was given up.',
+  aborted: 'The call was cancelled.',
 } as const;
 
 export type OutboundFailure = keyof typeof outboundFailures;

@@ -25,6 +25,8 @@ export type Actor =
   /** A person with an operator's token; `id` is issuer and subject. */
   | { readonly kind: 'operator'; readonly id: string; readonly display: string }
   | { readonly kind: 'key'; readonly id: string; readonly prefix: string }
+  /** A person whom a chat platform names; `id` is the platform's label, a colon and the platform's id. */
+  | { readonly kind: 'chat'; readonly id: string; readonly display: string }
   /** The hub itself, for example `auto_deploy`. */
   | { readonly kind: 'system'; readonly name: string };
 
@@ -52,6 +54,7 @@ export function actorName(actor: Actor): string {
     case 'user':
       return actor.email;
     case 'operator':
+    case 'chat':
       return actor.display;
     case 'key':
       return actor.prefix;

@@ -91,7 +91,7 @@ export const allowingJudge: Judge = {
 export function createJudge(bundle: CompiledBundle, words: OwnWords): Judge {
   const looksAt = looks(bundle, words);
   const { attempts, toolCalls, perTool } = bundle.limits;
-  const declared = !attempts.builtIn || !toolCalls.builtIn;
+  const declared = Number.isFinite(attempts.max) || Number.isFinite(toolCalls.max);
   const { rules } = bundle.document;
   return {
     skippedRules: rules.filter((rule) => rule.enabled && rule.type === 'post').length,

@@ -26,44 +26,67 @@ const decisions: { readonly [A in DecisionAction]?: readonly [name: AuditNote['a
   workflow_completed: ['run.completed', 'completed the workflow'],
 };
 
+/** The API key that brought events. */
+export interface Reporter {
+  readonly keyId: string;
+  /** What people read of the key. */
+  readonly prefix: string;
+}
+
 interface Batch {
   readonly tenantId: string;
   readonly env: Env;
   readonly receivedAt: number;
+  /** Absent where no key brought them, and for events that earlier versions stored. */
+  readonly reporter?: Reporter;
 }
 
+function decisionOf(event: EventInput): (typeof decisions)[DecisionAction] {
+  const action = actionOf(event.verdict);
+  return Object.hasOwn(decisions, action) ? decisions[action as DecisionAction] : undefined;
+}
+
+/** Whether the audit chain records it. */
+export const isRunDecision = (event: EventInput): boolean =>
+  decisionOf(event) !== undefined && sessionOf(event) !== null;
+
 /**
- * The entry of a decision in a run; null for what is none, and for an event of no run. Its id follows from the report:
- * a repeat is recorded once. Of the arguments nothing is kept.
+ * The entry of a decision in a run; null for what is none, and for an event of no run. It records what a key reports,
+ * which no person did and no approval has to be behind. Its id follows from the report: a repeat is recorded once. Of
+ * the arguments nothing is kept.
  * @param sha256 hex
  */
 export function runNote(
   event: EventInput,
-  { tenantId, env, receivedAt }: Batch,
+  { tenantId, env, receivedAt, reporter }: Batch,
   sha256: (text: string) => string,
 ): AuditNote | null {
-  const action = actionOf(event.verdict);
-  const known = Object.hasOwn(decisions, action) ? decisions[action as DecisionAction] : undefined;
+  const known = decisionOf(event);
   const session = known === undefined ? null : sessionOf(event);
   if (!known || session === null) return null;
   // A contract that only observes refuses nothing.
-  const isObserved = action === 'call_blocked' && event.mode === 'observe';
+  const isObserved = actionOf(event.verdict) === 'call_blocked' && event.mode === 'observe';
   const [name, says] = isObserved ? (decisions.call_would_block ?? known) : known;
   const { agent_id: agentId, tool_name: tool } = event;
   return {
     id: contentId(sha256(JSON.stringify([tenantId, 'run', event.call_id, keyAsOutcome(event)]))),
     tenantId,
     at: receivedAt,
-    actor: { type: 'agent', id: agentId, display: agentId },
+    actor: reporter
+      ? { type: 'key', id: reporter.keyId, display: reporter.prefix }
+      : { type: 'agent', id: agentId, display: agentId },
     action: name,
     subject: { id: `${agentId}/${session}`, name: runIdOf(event) },
-    summary: `A call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
+    summary:
+      `Reported by ${reporter ? `key ${reporter.prefix}` : 'the agent'}: ` +
+      `a call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
     details: {
       env,
       rule: decisionNameOf(event)?.slice(0, 128) ?? null,
       tool_name: tool.slice(0, 128),
       call_id: callIdOf(event),
       reported_at: renderInstant(event.timestamp),
+      key_id: reporter?.keyId ?? null,
     },
     agentId,
     sessionId: session,

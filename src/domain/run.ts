@@ -64,12 +64,21 @@ export interface RunFacts {
   readonly version: (Moment & { readonly policyVersion: string }) | null;
   /** Events by class. */
   readonly counts: Counts;
-  /** Events that began a call: allowed, blocked or asked for. */
+  /** Events that began a call: allowed, blocked, asked for, or let through by a guard that only observes. */
   readonly calls: number;
 }
 
 const maxAheadMs = 5 * 60_000;
-const beginsCall = new Set(['call_allowed', 'call_blocked', 'call_asked']);
+const beginning = new Set(['call_allowed', 'call_blocked', 'call_asked']);
+
+/**
+ * True for the first decision on a call. A refusal after an approval, and a shadow copy, carry the mark of a later
+ * verdict. A verdict of one contract in observe mode comes beside the decision, without counts of the session; where
+ * the guard itself observes, the verdict is the decision and has them.
+ */
+const beginsCall = (action: string, { payload }: EventInput): boolean =>
+  payload?.follows_decision !== true &&
+  (beginning.has(action) || (action === 'call_would_block' && Number(payload?.session_attempt_count) > 0));
 
 /** Below 0 when `a` comes before `b`. */
 export const compareMoments = (a: Moment, b: Moment): number =>
@@ -124,7 +133,7 @@ class FactsOfRun {
     this.#lastAt = Math.max(this.#lastAt, Math.min(moment.at, this.#maxAt));
     this.#appliedSeq = Math.max(this.#appliedSeq, moment.seq);
     this.#counts[found] = (this.#counts[found] ?? 0) + 1;
-    if (beginsCall.has(action)) this.#calls++;
+    if (beginsCall(action, event)) this.#calls++;
     this.#last = newerPlaced(this.#last, placed);
     if (found === 'workflow') this.#lastWorkflow = newerPlaced(this.#lastWorkflow, placed);
     else this.#lastDecision = newerPlaced(this.#lastDecision, placed);

@@ -22,7 +22,7 @@ export const sampleRuleset = ({
 kind: ${kind}
 metadata:
   name: ${sample.ruleset}
-  description: What the sample run is judged by. Change it as you like.
+  description: Contracts of the sample run. Change them as you like.
 defaults:
   mode: enforce
 tools:

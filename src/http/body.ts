@@ -24,7 +24,10 @@ export function readQuery(
   if (query === '') return values;
   const pairs = query.split('&', maxQueryParameters + 1);
   if (pairs.length > maxQueryParameters) {
-    throw new HubError('bad_request', `The query has more than ${maxQueryParameters} parameters.`);
+    throw new HubError(
+      'bad_request',
+      `The query has more than ${maxQueryParameters} parameters. Send fewer.`,
+    );
   }
   for (const pair of pairs) {
     if (pair === '') continue;
@@ -45,6 +48,9 @@ function decodeQuery(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new HubError('bad_request', 'The query holds a percent escape that is not valid UTF-8.');
+    throw new HubError(
+      'bad_request',
+      'The query contains a percent escape that is not valid UTF-8. Encode it again.',
+    );
   }
 }

@@ -41,19 +41,31 @@ export function checkAnswer({ unsent }: Pick<Budgets, 'unsent'>, caller: () => s
 
 function refuse(exceeded: 'share' | 'total' | null): void {
   if (exceeded === 'share') {
-    throw new HubError('rate_limited', 'Read the answers that wait for you before you ask for more.', {
-      retryAfter: 5,
-    });
+    throw new HubError(
+      'rate_limited',
+      'This caller has too many unread answers. Read them before you send more requests.',
+      {
+        retryAfter: 5,
+      },
+    );
   }
   if (exceeded === 'total') {
-    throw new HubError('overloaded', 'Too many answers wait for clients that do not read them.', {
-      retryAfter: 5,
-    });
+    throw new HubError(
+      'overloaded',
+      'Too many answers wait for clients that do not read them. Try again shortly.',
+      {
+        retryAfter: 5,
+      },
+    );
   }
 }
 
 /** The error of a body that finds no room. */
 export const noRoom = (): HubError =>
-  new HubError('overloaded', 'The hub receives too much at once. Nothing of this request was stored.', {
-    retryAfter: 2,
-  });
+  new HubError(
+    'overloaded',
+    'The hub receives too much data at once. It stored nothing from this request. Try again shortly.',
+    {
+      retryAfter: 2,
+    },
+  );

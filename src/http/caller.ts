@@ -131,7 +131,9 @@ export function createCallers(options: CallersOptions): Callers {
   function callerOf(key: ApiKey, headers: Headers, network: string): Caller {
     if (isExpired(key, options.clock.now())) throw unauthenticated('This API key has expired.');
     if (key.env === null) {
-      throw unauthenticated('This API key has no environment: it is for the API under /v1 alone.');
+      throw unauthenticated(
+        'This API key has no environment, so it works only for the API under /v1. Use a key for one environment.',
+      );
     }
     return { kind: 'key', ...keyFields(key, headers, wire, network), env: key.env };
   }
@@ -150,7 +152,9 @@ export function createCallers(options: CallersOptions): Callers {
     const token = bearer(headers.get('authorization') ?? '');
     // Hashed first, so that the comparison does not depend on the length either.
     if (token === null || !secrets.equal(secrets.sha256(token), operatorHash)) {
-      throw unauthenticated('A valid operator token is required.');
+      throw unauthenticated(
+        'The operator token is absent or wrong. Send the OPERATOR_TOKEN as a bearer token.',
+      );
     }
     return { kind: 'operator' };
   }
@@ -180,7 +184,10 @@ export function createCallers(options: CallersOptions): Callers {
 
   /** The scheme whose credential the request carries; of several that it carries the one named first. */
   function chosen(auth: readonly AuthScheme[], headers: Headers): Scheme {
-    const named = auth.map((name) => schemes[name]);
+    // Where there is no operator's token nobody is asked for it.
+    const offered =
+      operatorHash === null && auth.length > 1 ? auth.filter((name) => name !== 'operatorToken') : auth;
+    const named = offered.map((name) => schemes[name]);
     const [only] = named;
     const scheme =
       named.length === 1
@@ -188,7 +195,7 @@ export function createCallers(options: CallersOptions): Callers {
         : (named.find((one) => one.presented(headers)) ??
           named.find((one) => one.attempted(headers)) ??
           // The hosted API has one text for no key and for a wrong one.
-          named[auth.findIndex(isHosted)]);
+          named[offered.findIndex(isHosted)]);
     if (!scheme) throw unauthenticated('Authentication required.');
     return scheme;
   }
@@ -223,6 +230,9 @@ export function createCallers(options: CallersOptions): Callers {
 
     async isStillValid(caller) {
       if (caller.kind !== 'key') {
+        if (caller.kind === 'hostedOperator' && caller.tokenId) {
+          return !(await options.operatorTokens.isRevoked(caller.tokenId));
+        }
         const hash = caller.kind === 'user' ? caller.tokenHash : caller.loginHash;
         if (hash === null) return true;
         const login = await options.logins.get(hash, options.clock.now());
@@ -252,10 +262,14 @@ export function createCallers(options: CallersOptions): Callers {
  *   taken
  */
 function requireRole(caller: Caller, role: OperatorRole): void {
-  if (caller.kind === 'hostedKey') return;
+  // Who has the operator's token has passed what only an admin of a tenant may.
+  if (caller.kind === 'hostedKey' || caller.kind === 'operator') return;
   if (caller.kind === 'hostedOperator') {
     if (rolesUpTo(caller.role).includes(role)) return;
-    throw refused('role_required', `This needs the role ${role}; the token says ${caller.role}.`);
+    throw refused(
+      'role_required',
+      `This request needs the role ${role}, but the token has the role ${caller.role}. Ask an admin for the role.`,
+    );
   }
   if (caller.kind === 'user' && (caller.isAdmin || role !== 'admin')) return;
   throw new HubError('forbidden', 'Admin access required.');

@@ -46,7 +46,8 @@ export function encode(
   const cookies = reply && reply.cookies.length > 0 ? reply.cookies : cookie === null ? [] : [cookie];
   for (const text of cookies) headers.push(['Set-Cookie', text]);
   for (const [name, text] of headers) {
-    if (/[\r\n\0]/.test(text)) throw new HubError('internal', `The reply header ${name} holds a line end.`);
+    if (/[\r\n\0]/.test(text))
+      throw new HubError('internal', `The reply header ${name} contains a line end.`);
   }
   const has = (name: string): boolean => headers.some(([key]) => key.toLowerCase() === name);
   if (!has('cache-control')) headers.push(...noStore);
@@ -63,8 +64,5 @@ function bounded(declaration: RouteDeclaration, body: string | Uint8Array): stri
   // A text has at most three bytes for each of its units.
   if (declaration.download === true || body.length * 3 <= maxAnswer) return body;
   if (Buffer.byteLength(body) <= maxAnswer) return body;
-  throw new HubError(
-    'response_too_large',
-    'The answer would be larger than 4 MiB. Ask for less of it at a time.',
-  );
+  throw new HubError('response_too_large', 'The answer would be larger than 4 MiB. Request less at a time.');
 }

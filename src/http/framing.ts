@@ -48,13 +48,17 @@ export class HeaderReader {
     if (this.#tooLarge || urlLength > maxUrl) {
       return new HubError('headers_too_large', 'The request line or headers are too large.');
     }
-    if (this.#twice) return new HubError('bad_request', 'A header that may stand once stands twice.');
+    if (this.#twice)
+      return new HubError('bad_request', 'A header that must occur once occurs twice. Send it once.');
     if (
       encoding !== undefined &&
       (encoding.trim().toLowerCase() !== 'chunked' || this.#headers.has('content-length'))
     ) {
       // The native parser takes any transfer-encoding for chunked: a proxy in front may read the body's end elsewhere.
-      return new HubError('bad_request', 'The framing of the body is ambiguous.');
+      return new HubError(
+        'bad_request',
+        'The framing of the body is ambiguous. Send either Content-Length or Transfer-Encoding: chunked.',
+      );
     }
     if (!wholeNumber.test(this.#headers.get('content-length') ?? '0')) {
       // An empty one counts as none for the native parser, and might as a length for a proxy.
@@ -72,18 +76,21 @@ export function refuseHandshake(headers: ReadonlyMap<string, string>): HubError 
   if (!names('upgrade') || names('close') || headers.get('upgrade')?.trim().toLowerCase() !== 'websocket') {
     return new HubError(
       'bad_request',
-      'A WebSocket handshake has Upgrade: websocket and Connection: Upgrade.',
+      'The WebSocket handshake is not valid. Send Upgrade: websocket and Connection: Upgrade.',
     );
   }
   if (headers.get('sec-websocket-version')?.trim() !== '13') {
-    return new HubError('upgrade_required', 'A WebSocket handshake has Sec-WebSocket-Version: 13.');
+    return new HubError(
+      'upgrade_required',
+      'The WebSocket version is not supported. Send Sec-WebSocket-Version: 13.',
+    );
   }
   if (!/^[A-Za-z0-9+/]{22}==$/.test(headers.get('sec-websocket-key') ?? '')) {
     return new HubError('bad_request', 'Sec-WebSocket-Key must be 16 bytes in base64.');
   }
   // Its bytes would be read as frames.
   if (headers.has('content-length') || headers.has('transfer-encoding')) {
-    return new HubError('bad_request', 'A WebSocket handshake has no body.');
+    return new HubError('bad_request', 'A WebSocket handshake must not have a body. Remove it.');
   }
   return null;
 }

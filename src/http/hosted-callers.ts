@@ -29,7 +29,8 @@ export interface HostedCallersOptions {
 /** The longest token that is looked at: identity providers put many claims in some. */
 const maxToken = 16_384;
 /** One text for an absent, an unknown and a revoked key: guesses learn nothing. */
-const noKey = 'Send a valid API key, or an operator token, as a bearer token.';
+const noKey =
+  'The credentials are absent or not valid. Send an API key or an operator token as a bearer token.';
 
 export function createHostedSchemes({
   ring,
@@ -68,7 +69,7 @@ export function createHostedSchemes({
     const token = tokenOf(headers);
     if (token !== null && !isKey(token)) {
       await operatorOf(token);
-      throw refused('role_required', 'This is for agents: send an API key.');
+      throw refused('role_required', 'This endpoint is for agents. Send an API key.');
     }
     return callerOf(await keyOf(token), headers, network);
   }
@@ -79,7 +80,11 @@ export function createHostedSchemes({
   }
 
   async function operatorOf(token: string): Promise<Caller> {
-    if (token.length > maxToken) throw new HubError('unauthenticated', 'The bearer token is too long.');
+    if (token.length > maxToken)
+      throw new HubError(
+        'unauthenticated',
+        'The bearer token is too long. Send an API key or an operator token.',
+      );
     return { kind: 'hostedOperator', ...(await operatorTokens.identify(token)) };
   }
 
@@ -88,7 +93,10 @@ export function createHostedSchemes({
     if (token === null) throw new HubError('unauthenticated', noKey);
     if (!isKey(token)) return operatorOf(token);
     await keyOf(token);
-    throw refused('operator_required', 'This is for people: send an operator token, not an API key.');
+    throw refused(
+      'operator_required',
+      'This endpoint is for people. Send an operator token instead of an API key.',
+    );
   }
 
   const attempted = (headers: Headers): boolean => headers.has('authorization');

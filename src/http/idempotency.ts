@@ -66,7 +66,7 @@ export function createIdempotency({ store, secrets, clock, log }: IdempotencyOpt
   /** What was made is made: a repeat finds it by its id, whether or not its answer could be kept. */
   const keep = (write: Promise<void>): Promise<void> =>
     write.catch((err: unknown) =>
-      log.warn({ err }, 'what a request under an Idempotency-Key came to is not kept'),
+      log.warn({ err }, 'cannot store the answer to a request with an Idempotency-Key'),
     );
 
   return {
@@ -87,12 +87,15 @@ export function createIdempotency({ store, secrets, clock, log }: IdempotencyOpt
       const times = { now, runsUntil: now + runsMs, expiresAt: now + dayMs };
       const claim = await store.claim(request, secrets.uuid(), times);
       if (claim.kind === 'reused') {
-        throw refused('idempotency_key_reused', 'This Idempotency-Key was sent with another body before.');
+        throw refused(
+          'idempotency_key_reused',
+          'This Idempotency-Key was already sent with another body. Use a new key.',
+        );
       }
       if (claim.kind === 'running') {
         throw refused(
           'idempotency_in_progress',
-          'The first request with this Idempotency-Key still runs. Repeat it in a moment.',
+          'The first request with this Idempotency-Key is still running. Repeat it in a moment.',
           { retryAfter: 1 },
         );
       }
@@ -100,7 +103,7 @@ export function createIdempotency({ store, secrets, clock, log }: IdempotencyOpt
         if (declaration.idempotent === 'once') {
           throw refused(
             'idempotency_replay_refused',
-            'A request with this Idempotency-Key was carried out already, and its answer is not shown again.',
+            'A request with this Idempotency-Key has already succeeded, and the hub does not repeat its answer. Use a new key for a new request.',
           );
         }
         const { answer, newId } = claim;

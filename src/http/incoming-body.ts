@@ -74,7 +74,7 @@ export class IncomingBody {
   abort(): void {
     this.#left = true;
     if (this.done) this.#finish();
-    else this.#fail(new TransportGone('the client left before its body was read'));
+    else this.#fail(new TransportGone('the client disconnected before its body was read'));
   }
 
   /** May be asked once. @throws HubError payload_too_large, overloaded; TransportGone */

@@ -69,7 +69,7 @@ export function createKeyRing(ports: {
       for (const [id, at] of batch) use(id, Math.max(at, uses.get(id) ?? 0));
       log.warn(
         { err: error, keys: batch.size },
-        'last uses of API keys could not be written; kept for the next time',
+        'cannot store the last use of API keys; the next attempt includes them',
       );
     }
   }

@@ -1,6 +1,6 @@
 // Lists as JSON text: as many items as one answer may hold, and where the next page begins.
 import type { List, PageQuery } from '../api/call.ts';
-import { shortened } from '../api/listed.ts';
+import { listedText } from '../api/listed.ts';
 import type { HeaderList } from './headers.ts';
 
 /** Bytes of an answer's body. A declared download may be larger. */
@@ -19,17 +19,13 @@ export interface EncodedList {
 }
 
 /** At least one item is sent, so that each page gets further. */
-export function encodeList(
-  { items, next, field, headers }: List<object>,
-  target: RequestTarget,
-): EncodedList {
+export function encodeList(list: List<object>, target: RequestTarget): EncodedList {
+  const { items, next, field, headers } = list;
   const parts: string[] = [];
   const [open, close] = field === null ? ['[', ']'] : [`{${JSON.stringify(field)}:[`, ']}'];
   let bytes = open.length + close.length;
   for (const item of items) {
-    const whole = JSON.stringify(item);
-    const shown = shortened(item, whole);
-    const json = shown === item ? whole : JSON.stringify(shown);
+    const json = listedText(item, (large) => list.shorten(large));
     bytes += Buffer.byteLength(json) + 1;
     if (bytes > maxAnswer && parts.length > 0 && typeof next === 'function') break;
     parts.push(json);

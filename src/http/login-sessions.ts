@@ -92,9 +92,10 @@ export function createLoginSessions(ports: {
       cache.set(tokenHash, moved, now + cacheMs);
       try {
         await logins.extend(tokenHash, expiresAt);
-      } catch (error) {
+      } catch {
+        // The login is valid until it expires: a store that takes no writes must not end it.
         cache.delete(tokenHash);
-        throw error;
+        return { login, user, tokenHash, renewed: null };
       }
       const maxAge = Math.floor((expiresAt - now) / 1000);
       const renewed = `${ports.cookieName}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${ports.secure ? '; Secure' : ''}`;

@@ -20,7 +20,7 @@ const errorSchema = {
   required: ['detail', 'code'],
   properties: {
     detail: {
-      description: 'A sentence; for validation_failed, what is wrong and where',
+      description: 'A sentence; for validation_failed, a list of the invalid fields',
       oneOf: [
         { type: 'string' },
         { type: 'array', maxItems: 50, items: { $ref: '#/components/schemas/Problem' } },
@@ -28,7 +28,7 @@ const errorSchema = {
     },
     code: { type: 'string', enum: Object.keys(statusOf).sort() },
     problems: {
-      description: 'Of a document that is not deployed: everything found in it',
+      description: 'All findings in a document that was not deployed',
       type: 'array',
       items: { $ref: '#/components/schemas/Finding' },
     },
@@ -134,12 +134,12 @@ export function openApiText(families: readonly ApiFamily[], options: OpenApiOpti
           name: options.wire.sessionCookie,
           description: 'Set by the login. POST, PUT, PATCH and DELETE also need an X-Requested-With header.',
         },
-        operator: { type: 'http', scheme: 'bearer', description: 'The operator token of the configuration.' },
+        operator: { type: 'http', scheme: 'bearer', description: 'The OPERATOR_TOKEN from the settings.' },
         operatorToken: {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'A token of the identity provider, or one that the hub gave a signed-in person.',
+          description: 'A token from the identity provider, or from the hub for a signed-in person.',
         },
       },
       headers: { Link: linkHeader, ...limitHeaders, 'Idempotency-Replayed': replayedHeader },
@@ -179,7 +179,7 @@ function operation(
 function streamWords(route: RouteDeclaration): string[] {
   return [
     `Events: ${Object.keys(route.frames ?? {}).join(', ')}.`,
-    'Every frame has an id; send the last one as Last-Event-ID to get what was missed.',
+    'Every frame has an id; send the last one as Last-Event-ID to receive missed frames.',
     `Also a WebSocket, subprotocols ${subprotocols.join(' and ')}: each message is the event's data with its id.`,
   ];
 }
@@ -209,7 +209,7 @@ function parameters(route: RouteDeclaration, schemas: Schemas, wire: WireNames):
       name: 'Idempotency-Key',
       in: 'header',
       required: false,
-      description: 'Kept for 24 hours: a repeat makes nothing new',
+      description: 'Stored for 24 hours; a repeat creates nothing new',
       schema: { type: 'string', minLength: 1, maxLength: 128 },
     });
   }
@@ -247,17 +247,20 @@ const isPaged = ({ query }: RouteDeclaration): boolean =>
 
 const linkHeader = {
   description:
-    'Where the next page is (rel="next"); absent on the last one. A page may be shorter than its limit',
+    'Address of the next page (rel="next"); absent on the last page. A page may be shorter than its limit',
   schema: { type: 'string' },
 };
 
 const limitHeaders = {
-  'RateLimit-Limit': { description: 'Calls that fit into a minute', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'Calls that are left of them', schema: { type: 'integer' } },
-  'RateLimit-Reset': { description: 'Seconds until all of them are free', schema: { type: 'integer' } },
+  'RateLimit-Limit': { description: 'Call limit per minute', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Remaining calls', schema: { type: 'integer' } },
+  'RateLimit-Reset': {
+    description: 'Seconds until all calls are available again',
+    schema: { type: 'integer' },
+  },
 };
 const replayedHeader = {
-  description: 'true where the answer is that of an earlier request with the same Idempotency-Key',
+  description: 'true if the answer repeats that of an earlier request with the same Idempotency-Key',
   schema: { type: 'string', const: 'true' },
 };
 const headerRefs = (names: readonly string[]): Json =>

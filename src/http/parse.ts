@@ -1,5 +1,6 @@
 // The unvalidated parts of a request: params as matched, query and body as plain values. Validates nothing but form and
 // size.
+import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
 import { readJson } from '../domain/json.ts';
 import { readQuery } from './body.ts';
@@ -39,8 +40,13 @@ export async function parse(raw: RawRequest, { route, params }: Match): Promise<
   if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) {
     throw new HubError(
       'unsupported_media_type',
-      `Send the body as application/json${declaration.yamlField ? ' or application/x-yaml' : ''}.`,
+      `The Content-Type is not supported. Send the body as application/json${declaration.yamlField ? ' or application/x-yaml' : ''}.`,
     );
   }
-  return { params, query, body: readJson(bytes, declaration.exactNumbers) };
+  if (bytes.length <= bytesPerTurn) return { params, query, body: readJson(bytes, declaration.exactNumbers) };
+  // A large body is parsed in a turn of its own, and dealt with in another.
+  await turns.next(bytes.length);
+  const body = readJson(bytes, declaration.exactNumbers);
+  await turns.next(bytes.length);
+  return { params, query, body };
 }

@@ -14,10 +14,12 @@ import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
 import { createDownload } from './download.ts';
+import { downloadsPath } from './downloads.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { createFinish, limitHeaders, nameOf, type Seen, sizeOf } from './finish.ts';
 import { type Cors, commonHeaders, type HeaderBlock } from './headers.ts';
 import type { Idempotency } from './idempotency.ts';
+import { createLargeBatches } from './large-batches.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
 import { createOpenings } from './openings.ts';
@@ -84,6 +86,7 @@ export interface PipelineOptions {
   readonly openApiPublic?: boolean;
   /** The web console; default: none. */
   readonly files?: StaticFiles;
+  readonly downloads?: StaticFiles;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
 }
@@ -96,7 +99,7 @@ export interface Pipeline {
   bodyLimit(method: string, path: string): number;
   /** Whether it asks for a live stream, so that thousands like it may come in one moment. */
   isOpening(raw: Pick<RawRequest, 'method' | 'path'>): boolean;
-  /** Never rejects, but with TransportGone when the client left before its body was read. */
+  /** Never rejects, but with TransportGone when the client disconnected before its body was read. */
   handle(raw: RawRequest): Promise<RawResponse>;
 }
 
@@ -111,6 +114,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const familyOf = families(options.families);
   const searches = createSearches(clock);
   const reads = createReads(clock);
+  const largeBatches = createLargeBatches(clock);
   const openings = createOpenings(clock);
   const finish = createFinish(options);
   const behindProxies = clientAddress(options.trustedProxies);
@@ -134,9 +138,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const method = raw.method === 'HEAD' ? 'GET' : raw.method;
     if (method === 'OPTIONS') return preflight(raw);
     if (method === 'GET' && raw.path === '/api/openapi.json') return describe(raw, seen);
-    const file = options.files?.answer(raw) ?? null;
+    const download = options.downloads?.answer(raw) ?? null;
+    const file = download ?? options.files?.answer(raw) ?? null;
     if (file) {
-      seen.route = '/dashboard/';
+      seen.route = download ? downloadsPath : '/dashboard/';
       return raw.body().then(() => file);
     }
     const match = router.match(method, raw.path);
@@ -232,7 +237,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return encode(declaration, result, cookie, raw);
     };
     if (declaration.search === true) return searches(caller, answer);
-    return declaration.method === 'GET' || declaration.reads === true ? reads(caller, answer) : answer();
+    if (declaration.method === 'GET' || declaration.reads === true) return reads(caller, answer);
+    const { body } = input;
+    return largeBatches(caller, body instanceof Uint8Array ? body.byteLength : 0, answer);
   }
 
   /** The head of a body that is sent piece by piece; a HEAD request gets no more than that. */
@@ -259,7 +266,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     budgets.unsent.take(caller, held);
     if (raw.method === 'HEAD' || raw.upgrade) session.gone();
     if (raw.upgrade)
-      throw new HubError('bad_request', 'This download is no stream: ask for it without an upgrade.');
+      throw new HubError('bad_request', 'This download is not a stream. Request it without an upgrade.');
     const head = encode(declaration, new Reply('', { headers: streamed.headers }), cookie, raw);
     return { ...head, body: null, live: raw.method === 'HEAD' ? null : session };
   }
@@ -270,7 +277,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const origin = raw.headers.get('origin');
     if (origin !== undefined && raw.headers.has('access-control-request-method')) {
       if (!cors.allows(origin))
-        throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
+        throw new HubError('origin_refused', 'The hub refuses this origin. Add it to CORS_ORIGINS.');
       return plain(204, cors.preflight(origin), null);
     }
     const match = router.match('OPTIONS', raw.path);
@@ -284,7 +291,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     // nothing cross-origin for CORS_ORIGINS to allow: the cookie itself is this host's.
     if (caller.kind !== 'user' || origin === undefined) return;
     if (cors.allows(origin) || cors.isOwn(origin, headers.get('host'))) return;
-    throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
+    throw new HubError('origin_refused', 'The hub refuses this origin. Add it to CORS_ORIGINS.');
   }
 
   return {

@@ -59,7 +59,7 @@ export interface ProblemDocument {
   readonly detail: string;
   readonly code: ErrorCode | ErrorReason;
   readonly errors?: readonly { readonly loc: readonly (string | number)[]; readonly msg: string }[];
-  /** Of a document that is not deployed: everything found in it. */
+  /** All findings in a document that was not deployed. */
   readonly problems?: readonly Finding[];
   readonly request_id: string;
 }

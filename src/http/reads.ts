@@ -17,7 +17,7 @@ export function createReads(clock: Clock): Reads {
   const shared: Pick<SemaphoreOptions, 'maxWait' | 'refusal'> = {
     maxWait: { ms: maxWaitMs, clock },
     refusal: () =>
-      new HubError('overloaded', 'Too many reads at once. Repeat a little later.', { retryAfter: 1 }),
+      new HubError('overloaded', 'Too many reads run at once. Try again shortly.', { retryAfter: 1 }),
   };
   const ofTenant = createSemaphores({ max: 16, maxWaiting: 4_000, ...shared });
   const ofNode = createSemaphores({ max: 64, maxWaiting: 4_000, ...shared });

@@ -180,9 +180,13 @@ function decodeAll(names: readonly string[], values: readonly string[]): { [name
     try {
       value = raw.includes('%') ? decodeURIComponent(raw) : raw;
     } catch {
-      throw new HubError('bad_request', 'The path holds a percent escape that is not valid UTF-8.');
+      throw new HubError(
+        'bad_request',
+        'The path contains a percent escape that is not valid UTF-8. Encode it again.',
+      );
     }
-    if (value.includes('\u0000')) throw new HubError('bad_request', 'The path holds a NUL character.');
+    if (value.includes('\u0000'))
+      throw new HubError('bad_request', 'The path contains a NUL character. Remove it.');
     params[name] = value;
   }
   return params;

@@ -18,7 +18,7 @@ export function createSearches(clock: Clock): Searches {
   const shared: Pick<SemaphoreOptions, 'maxWait' | 'refusal'> = {
     maxWait: { ms: maxWaitMs, clock },
     refusal: () =>
-      new HubError('rate_limited', 'Too many searches at once. Wait for one to end, then repeat.', {
+      new HubError('rate_limited', 'Too many searches run at once. Wait for one to end, then repeat.', {
         retryAfter: 1,
       }),
   };

@@ -24,8 +24,12 @@ export interface Server {
   readonly port: number;
   /** Open connections. */
   connections(): number;
-  /** Takes no new connections; from now on every reply ends its connection. */
+  /** From now on every reply ends its connection. New connections are taken as before. */
+  drain(): void;
+  /** Takes no new connections. Implies `drain`. */
   stopListening(): void;
+  /** Resolves when the requests under way are answered, after `ms` at the latest. Streams are none of them. */
+  settle(ms: number): Promise<void>;
   /** Ends every connection at once. */
   close(): void;
 }
@@ -50,7 +54,7 @@ export const passedBytes = 16 * 1024 * 1024;
 export const quietBodyMs = 1_000;
 
 export const portTaken = (host: string, port: number): string =>
-  `Cannot listen on ${host} port ${port}: the port is taken, or the address is not one of this machine.`;
+  `Cannot listen on ${host} port ${port}: the port is in use, or this machine does not have the address. Set PORT or HOST.`;
 
 /**
  * What a WebSocket message may have, in bytes. A server keeps what it has of a message until all of it is here, and

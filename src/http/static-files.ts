@@ -8,7 +8,7 @@ import type { RawRequest, RawResponse } from './raw.ts';
 
 export interface StaticFiles {
   /**
-   * The answer for a path of the console; null for paths that are not the console's.
+   * The answer for a path of these files; null for every other path.
    * @throws HubError not_found, method_not_allowed
    */
   answer(request: Pick<RawRequest, 'method' | 'path' | 'headers'>): RawResponse | null;
@@ -34,7 +34,7 @@ export function createStaticFiles(folder: StaticFolder | null): StaticFiles {
       if (!file) {
         const why = folder
           ? 'Not Found'
-          : 'The web console was not built. Run npm run build, then restart the hub.';
+          : 'The web console is not built. Run npm run build, then restart the hub.';
         throw new HubError('not_found', why);
       }
       const caching: HeaderList = [
@@ -42,7 +42,7 @@ export function createStaticFiles(folder: StaticFolder | null): StaticFiles {
         ['ETag', file.etag],
         ['Vary', 'Accept-Encoding'],
       ];
-      if (matches(headers.get('if-none-match'), file.etag)) return plain(304, caching, null);
+      if (matchesEtag(headers.get('if-none-match'), file.etag)) return plain(304, caching, null);
       const accepted = codings(headers.get('accept-encoding') ?? '');
       const type: HeaderList = [['Content-Type', file.type], ...caching];
       if (file.br && accepted.has('br')) return plain(200, [['Content-Encoding', 'br'], ...type], file.br);
@@ -57,7 +57,7 @@ export function createStaticFiles(folder: StaticFolder | null): StaticFiles {
 const always: HeaderList = [['Cache-Control', 'no-cache']];
 
 /** An If-None-Match; the tags are compared weakly (RFC 9110, 13.1.2). */
-function matches(header: string | undefined, etag: string): boolean {
+export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag);
 }

@@ -1,12 +1,15 @@
 // What a server owes: requests that are not answered whole, with the time by which each must be, and the end of those
 // that are late. Both servers keep one; owns no timer.
-import type { Clock } from '../ports/clock.ts';
+import { type Clock, pause } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Connections } from './connections.ts';
 import { IncomingBody } from './incoming-body.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { maxBodyMs, maxHandlingMs, minSendMs, minSendRate, passedBytes, quietBodyMs } from './server.ts';
+
+/** Between two looks at what is owed; requests that are on their way arrive in it. */
+const settleEveryMs = 50;
 
 /** A request and its answer, as this needs to know them. */
 export interface OwedExchange {
@@ -67,7 +70,7 @@ export class Unfinished<E extends OwedExchange> {
       } else this.#due.delete(exchange);
     } catch (error) {
       if (!(error instanceof TransportGone))
-        this.#log.error({ err: error, path: raw.path }, 'a response could not be sent');
+        this.#log.error({ err: error, path: raw.path }, 'cannot send a response');
       exchange.cut();
     } finally {
       body?.release();
@@ -75,18 +78,27 @@ export class Unfinished<E extends OwedExchange> {
     }
   }
 
+  /** Resolves when every request has its whole answer, after 50 ms at the earliest and `ms` at the latest. */
+  async settle(ms: number): Promise<void> {
+    const end = this.#clock.monotonic() + ms;
+    do {
+      await pause(this.#clock, settleEveryMs);
+      for (const exchange of this.#due.keys()) if (!exchange.open) this.#due.delete(exchange);
+    } while (this.#due.size > 0 && this.#clock.monotonic() < end);
+  }
+
   /** Every `sweepMs`: ends what is late, and says how many connections were refused since. */
   sweep(connections: Connections): void {
     const refused = connections.turn();
     if (refused > 0) {
-      this.#log.warn({ refused, open: connections.count }, 'connections were refused: too many are open');
+      this.#log.warn({ refused, open: connections.count }, 'refused connections: too many are open');
     }
     const now = this.#clock.monotonic();
     for (const [exchange, due] of this.#due) {
       const isSlow = due - maxHandlingMs <= now || exchange.isSlow?.(now) === true;
       const late = exchange.isReading ? isSlow : due <= now;
       if (late && !exchange.isReading && !exchange.isSending)
-        this.#log.warn({}, 'a request was not answered in time');
+        this.#log.warn({}, 'a request got no answer in time');
       if (late) exchange.cut();
       if (!exchange.open) this.#due.delete(exchange);
     }

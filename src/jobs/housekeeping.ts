@@ -12,7 +12,16 @@ import { workPurges } from './purge.ts';
 
 type Kept = Pick<
   Store,
-  'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit' | 'aiUsage' | 'deliveries' | 'idempotency'
+  | 'logins'
+  | 'values'
+  | 'agents'
+  | 'events'
+  | 'approvals'
+  | 'audit'
+  | 'aiUsage'
+  | 'deliveries'
+  | 'idempotency'
+  | 'operatorTokens'
 >;
 
 export interface HousekeepingParts {
@@ -49,7 +58,7 @@ const attempts = 5;
 const aiUsageDays = 366;
 
 const dutiesOf = (
-  { logins, values, agents, approvals, audit, aiUsage, deliveries, idempotency }: Kept,
+  { logins, values, agents, approvals, audit, aiUsage, deliveries, idempotency, operatorTokens }: Kept,
   argsDays: number,
 ): readonly Duty[] => [
   {
@@ -61,6 +70,7 @@ const dutiesOf = (
       (now) => logins.forgetNetworks(now - familiarMs),
       (now) => values.sweep(now, batch),
       (now) => idempotency.sweep(now, batch),
+      (now) => operatorTokens.sweep(now, batch),
     ],
   },
   { name: 'audit', everyMs: minuteMs, steps: [(now) => audit.recover(now - minuteMs, batch)] },
@@ -114,7 +124,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
       }
     } catch (err) {
       if (attempt < maxAttempts) throw err;
-      log.error({ err, duty: payload }, 'housekeeping waits for its next turn');
+      log.error({ err, duty: payload }, 'a housekeeping task failed; its next run retries');
     }
     if (signal.aborted) throw new Error('interrupted');
   };
@@ -131,7 +141,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   const planned = (due: (slot: number) => number): void => {
     plan(due).catch((err: unknown) => {
       // A hub that stops right after its start closes the store while its duties are planned.
-      if (!stopped) log.warn({ err }, 'housekeeping is planned again in a moment');
+      if (!stopped) log.warn({ err }, 'cannot schedule housekeeping; retrying shortly');
     });
   };
 

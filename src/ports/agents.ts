@@ -28,6 +28,14 @@ export interface SeenAgent {
   readonly made: boolean;
 }
 
+/** An agent that a write registers, or marks as seen, in its own commit. */
+export interface FirstSeenAgent {
+  readonly agentId: string;
+  /** As in `AgentStore.seen`. */
+  readonly newId: string | null;
+  readonly on?: SeenOn;
+}
+
 /** Registrations: the agents of a tenant, by id. */
 export interface AgentStore {
   /**

@@ -12,6 +12,8 @@ export interface ApprovalPlace {
 
 /** Arguments that are kept apart from their approval (over `maxInlineArgs`). */
 export interface KeptArgs extends ApprovalPlace {
+  /** The API key of the request. */
+  readonly keyId: string;
   /** JSON. */
   readonly json: string;
   readonly bytes: number;
@@ -44,9 +46,11 @@ export interface ApprovalPageRequest extends PageRequest {
 /** Inserting, deciding and timing out note in the same write that it is not announced yet, until `announced`. */
 export interface ApprovalStore {
   /**
-   * Keeps the arguments of an approval that will be inserted. `full` (nothing is kept) for large ones (over
-   * `largeArgs`) when those of the environment would hold more than `quota` bytes; where nodes share the store,
-   * parallel calls may exceed it by what they bring. Safe to repeat.
+   * Keeps the arguments of an approval that will be inserted. When the large ones of the environment (over `largeArgs`)
+   * would hold more than `quota` bytes, keys give way (`largestHolders`): large arguments of timed out approvals are
+   * removed first, then those of decided ones, oldest first. Pending ones stay. `full` when that makes too little room:
+   * nothing is kept, and nothing removed. Arguments without a key, from earlier versions, count as one key's. Where
+   * nodes share the store, parallel calls may exceed the quota by what they bring. Safe to repeat.
    * @throws HubError('disk_full') for large ones, while the store has too little room
    */
   keepArgs(args: KeptArgs, quota: number): Promise<'kept' | 'full'>;

@@ -27,8 +27,16 @@ export interface BundleStore {
     tenantId: string,
     revisionHash: string,
   ): Promise<readonly { readonly name: string; readonly version: number }[]>;
-  /** With `env`: only bundles deployed there, computed over the versions ever deployed there. Newest upload first. */
-  summaries(tenantId: string, env: Env | null, page: PageRequest): Promise<Page<BundleSummary>>;
+  /**
+   * With `env`: only bundles deployed there, computed over the versions ever deployed there.
+   * @param order newest upload first (default), or by name
+   */
+  summaries(
+    tenantId: string,
+    env: Env | null,
+    page: PageRequest,
+    order?: 'newest' | 'name',
+  ): Promise<Page<BundleSummary>>;
   /**
    * Takes every version of the name away, unless one is deployed anywhere; atomic with deployments. Names, versions and
    * hashes are kept where nothing of the above finds them, so that the next upload goes on counting. A repeat is safe:

@@ -3,6 +3,8 @@ import type { VerdictFilter } from '../domain/decision-event.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import type { Facet } from '../domain/facet.ts';
 import type { Env } from '../domain/ids.ts';
+import type { Reporter } from '../domain/run-report.ts';
+import type { FirstSeenAgent, SeenAgent } from './agents.ts';
 import type { ContractNames } from './usage.ts';
 
 /** Events that came together. */
@@ -13,8 +15,25 @@ export interface EventBatch {
   readonly receivedAt: number;
   /** At most 1,000. */
   readonly events: readonly EventInput[];
+  /**
+   * The same events as the JSON bytes of their list, as they were sent (domain/sent-events). Handed over: a store may
+   * keep them in place of its own form, and every read gives the same events.
+   */
+  readonly sent?: Uint8Array;
+  /** Agent of the request, where some events are of others: only those have it as `sent_by`. */
+  readonly sender?: string;
   /** They are of the sample run: shown as such, and counted nowhere. */
   readonly sample?: true;
+  /** Agents to note as seen at `receivedAt` (AgentStore.seen) before the batch is acknowledged. At most 1,000. */
+  readonly agents?: readonly FirstSeenAgent[];
+  /** The key that brought them. */
+  readonly reporter?: Reporter;
+}
+
+/** The outcome of a batch. */
+export interface IngestResult extends Ingested {
+  /** An answer for each agent of the batch, in its order; absent without agents. */
+  readonly agents?: readonly SeenAgent[];
 }
 
 /** Which events. What is left out does not narrow. */
@@ -42,7 +61,10 @@ export interface EventFilter {
   /** Fits payload.run_id. */
   readonly runId?: string;
   readonly callId?: string;
-  /** Case-insensitive substring of agent id, tool name, call id or payload.decision_name. */
+  /**
+   * Case-insensitive substring of agent id, tool name, call id, payload.decision_name, or one of the event's texts
+   * (domain/event-texts). Of events that earlier versions stored, a store may search the whole payload.
+   */
   readonly search?: string;
 }
 
@@ -109,9 +131,10 @@ export interface EventStore {
    * durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an
    * outcome when they say something new (domain/event); that counts in its run as an event does. Safe to repeat as a
    * whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store has
-   * only its reserve of room left.
+   * only its reserve of room left. Its agents are noted in the same commit; where a store has no such commits, after
+   * the events, and an agent that could not be noted makes it throw: the repeat notes it again.
    */
-  ingest(batch: EventBatch): Promise<Ingested>;
+  ingest(batch: EventBatch): Promise<IngestResult>;
   /**
    * @param order which events come first; `oldest` is the exact reverse of `newest`. A cursor is for its order alone.
    * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the four below: the
@@ -154,7 +177,10 @@ export interface EventStore {
   count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
-  /** Counts over events with timestamp in [since, now]; contracts are counted by what `entries` call them. */
+  /**
+   * Counts over events that are not older than `since`; contracts are counted by what `entries` call them. Events from
+   * an agent whose clock is ahead count, as they do in lists and facets.
+   */
   counts(
     tenantId: string,
     env: Env | null,

@@ -7,6 +7,8 @@ import type { Page, PageRequest } from './page.ts';
 export interface TenantStore {
   /** True when any user exists in any tenant. */
   anyUser(): Promise<boolean>;
+  /** True when there are two tenants or more. */
+  hasSeveral(): Promise<boolean>;
   /**
    * Creates the first tenant, its admin and signing key in one step. Exactly one of any number of parallel calls is
    * `created`, ever.

@@ -6,9 +6,9 @@ import type { Awaitable } from '../concurrency/awaitable.ts';
 export interface Limits {
   /**
    * Counts `cost` against `name` and says whether it fits into `max` per `windowMs`: one atomic step over all nodes. A
-   * refused call counts nothing. A cost of 0 only asks: it is refused while more than `max` is counted. When the
-   * limiter cannot be reached it refuses with 30 s (fails closed). Answers without a promise where all is counted
-   * in this process.
+   * refused call counts nothing. A cost of 0 only asks: it is refused while more than `max` is counted. Answers
+   * without a promise where all is counted in this process.
+   * @throws HubError('unavailable') when it cannot be counted: what it is asked for must not happen then
    */
   hit(name: string, max: number, windowMs: number, cost?: number): Awaitable<LimitAnswer>;
   /** Takes the newest hit of cost 1 back: what it was counted for turned out well. Harmless when nothing is counted. */

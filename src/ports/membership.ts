@@ -2,6 +2,8 @@
 // s is gone. Between these heartbeats it sends pulses, which say no more than that it lives: so a death is suspected
 // before it is certain.
 
+import type { ClusterFormat } from '../domain/cluster-format.ts';
+
 /** A node that lives. */
 export interface Member {
   readonly node: string;
@@ -10,7 +12,7 @@ export interface Member {
 }
 
 /** What nodes tell each other of themselves. */
-export interface NodeNote {
+export interface NodeNote extends ClusterFormat {
   readonly version: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
@@ -23,6 +25,8 @@ export interface NodeNote {
 export interface Membership {
   /** Says that this node lives; answers all that do, this one included, by name. @throws HubError unavailable */
   heartbeat(note: NodeNote): Promise<readonly Member[]>;
+  /** The nodes that live, without joining them. @throws HubError unavailable */
+  list(): Promise<readonly Member[]>;
   /**
    * Says that this node lives. Answers nodes that sent pulses and have sent none for `silentMs`: each to one caller,
    * once, until it sends one again. They are probably dead, but one that hangs may be among them. To a node that is new

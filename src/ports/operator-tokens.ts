@@ -1,6 +1,7 @@
 // Who a bearer token of an operator is: the one question that the edge has for identity providers, and for tokens that
 // the hub gave itself.
 import type { OperatorRole } from '../domain/principal.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** Who an operator is, by whom, and what they may do. */
 export interface OperatorIdentity {
@@ -13,6 +14,8 @@ export interface OperatorIdentity {
   readonly role: OperatorRole;
   /** Hash of the token of the login that it was given to, with which it ends; null: it ends by itself. */
   readonly loginHash: string | null;
+  /** The record of a token that an admin made; null or absent: it is no such token. */
+  readonly tokenId?: string | null;
   /** Epoch milliseconds; in the future. */
   readonly expiresAt: number;
 }
@@ -26,4 +29,35 @@ export interface OperatorTokens {
    *   keys cannot be had
    */
   identify(token: string): Promise<OperatorIdentity>;
+  /** Whether an admin revoked the token of this record. @throws HubError unavailable */
+  isRevoked(tokenId: string): Promise<boolean>;
+}
+
+/** A token that an admin made. The token itself is not kept. */
+export interface OperatorTokenRecord {
+  /** Its `jti`. */
+  readonly id: string;
+  readonly tenantId: string;
+  readonly role: OperatorRole;
+  /** The name of the admin. */
+  readonly createdBy: string;
+  readonly createdAt: number;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** Null until somebody revokes it. */
+  readonly revokedAt: number | null;
+}
+
+/** Records of the tokens that admins made, each until it expires. */
+export interface OperatorTokenStore {
+  /** @throws HubError conflict when its id is taken */
+  insert(record: OperatorTokenRecord): Promise<void>;
+  /** Neither revoked nor expired, newest first. */
+  list(tenantId: string, page: PageRequest, now: number): Promise<Page<OperatorTokenRecord>>;
+  /** False also for a token without a record: earlier versions kept none. */
+  isRevoked(id: string): Promise<boolean>;
+  /** The record when this call revoked it; null when unknown, expired or revoked before. */
+  revoke(tenantId: string, id: string, now: number): Promise<OperatorTokenRecord | null>;
+  /** Removes those that expired, at most `limit`; returns how many. */
+  sweep(now: number, limit: number): Promise<number>;
 }

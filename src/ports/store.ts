@@ -11,6 +11,7 @@ import type { IdempotencyStore } from './idempotency.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
+import type { OperatorTokenStore } from './operator-tokens.ts';
 import type { RunStore } from './runs.ts';
 import type { SettingsStore } from './settings.ts';
 import type { UsageStore } from './usage.ts';
@@ -40,6 +41,7 @@ export interface Store {
   readonly tenants: TenantStore;
   readonly logins: LoginStore;
   readonly keys: KeyStore;
+  readonly operatorTokens: OperatorTokenStore;
   readonly signing: SigningStore;
   readonly contracts: ContractStore;
   readonly compositions: CompositionStore;

@@ -6,6 +6,7 @@ import type { HubActors, HubKinds } from '../../actors/protocol.ts';
 import { createRemoteActors } from '../../actors/runtime/remote.ts';
 import { AgentStream, type StreamNode } from '../../src/app/agent-stream.ts';
 import { RuleSets } from '../../src/domain/assignment.ts';
+import { currentFormat } from '../../src/domain/cluster-format.ts';
 import type { Control, Frame } from '../../src/domain/frame.ts';
 import { agentsOf } from '../../src/domain/frame.ts';
 import type { Envelope } from '../../src/ports/message-bus.ts';
@@ -66,7 +67,7 @@ async function aFleet() {
       },
       leases: network.leases(name),
       members: network.members(name),
-      note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
+      note: () => ({ version: 'test', ...currentFormat, startedAt: 0, agents: 0 }),
     });
     await actors.turn();
     return { actors, announcer };

@@ -343,13 +343,14 @@ describe('rotating the signing key', () => {
     const hub = await aHub({
       wrap: (store) => ({
         ...store,
-        signing: {
-          ...store.signing,
-          rotate: async (...args) => {
+        noting: (noting) => {
+          const stores = store.noting(noting);
+          const rotate: typeof stores.signing.rotate = async (...args) => {
             await between?.();
             between = null;
-            return store.signing.rotate(...args);
-          },
+            return stores.signing.rotate(...args);
+          };
+          return { ...stores, signing: { ...stores.signing, rotate } };
         },
       }),
     });

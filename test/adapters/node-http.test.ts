@@ -14,7 +14,7 @@ it('is the native one where it loads', async () => {
 it("is Node's own where the native one does not load, and says why and what it costs", async () => {
   const { start, note } = await chooseServer('auto', doesNotLoad);
   expect(start).toBe(startNodeServer);
-  expect(note).toMatch(/GLIBC_2\.38.*Node's own HTTP server takes its place: .*1\.4 times/);
+  expect(note).toMatch(/GLIBC_2\.38.*The hub uses Node's own HTTP server instead: .*1\.4 times/);
   expect(note).not.toContain('\n');
 });
 

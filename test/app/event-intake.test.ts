@@ -12,6 +12,7 @@ const principal = {
   tenantId: 't',
   env: 'production',
   keyId: 'k',
+  actor: { kind: 'key', id: 'k', prefix: 'svk_k' },
   agentId: 'a',
   agentPattern: null,
 } as unknown as KeyPrincipal;
@@ -31,7 +32,7 @@ async function stored(events: readonly EventInput[]): Promise<number[]> {
     announcer: { announce: async () => {} },
     actors: { tell: async () => {} },
     clock: { now: () => t0 },
-    lastSeen: { touch: async () => {} },
+    lastSeen: { unregistered: () => [], touchLater: () => {} },
   } as unknown as AppPorts & Parameters<typeof createEventIntake>[0];
   const intake = createEventIntake(ports);
   const batch = { events, places: events.map((_, i) => i), manifest: null };

@@ -94,12 +94,12 @@ it('says how many were left out in this hour, each once, and names the key in a 
   expect(log.lines).toEqual([
     {
       level: 'warn',
-      message: 'agents are served but not registered',
+      message: 'some agents are served but not registered',
       fields: {
         key_id: 'k1',
         tenant_id: 't1',
         env: 'production',
-        reason: 'the API key brings too many new agents a minute',
+        reason: 'the API key registers too many new agents a minute',
       },
     },
   ]);

@@ -43,8 +43,8 @@ describe('the options of a benchmark', () => {
   });
 
   it('are explained with their defaults and bounds', () => {
-    expect(usageOf({ program: 'fanout', options, note: 'Ends with code 1 when the goal is missed.' })).toBe(
-      `Usage: npm run build && node dist/bench/fanout.js [options]
+    expect(usageOf({ program: 'requests', options, note: 'Ends with code 1 when the goal is missed.' })).toBe(
+      `Usage: npm run build && node dist/bench/requests.js [options]
   --repeats N      repeats (3; at least 3)
   --frame-bytes N  of the frame (32768)
   --quiet N        seconds to wait (0)

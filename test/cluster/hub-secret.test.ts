@@ -14,7 +14,7 @@ describe('nodes with different SECRET_KEYs', () => {
   it('are told apart at the start, in one line, and the others go on', async () => {
     await nodes.start();
     await expect(stranger.start()).rejects.toThrow(
-      'The secrets in this store were sealed with another SECRET_KEY than this process has.',
+      'The secrets in this store are sealed with another SECRET_KEY.',
     );
     expect((await nodes.at(1).call('GET', '/api/v1/health/ready')).status).toBe(200);
   });

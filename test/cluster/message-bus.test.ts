@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
+import { currentFormat } from '../../src/domain/cluster-format.ts';
 import { postContract } from '../contract/message-bus.ts';
 import { eventually } from './nodes.ts';
 import { noLog } from './stage.ts';
@@ -59,7 +60,7 @@ describe('members', () => {
     const memberMs = 150;
     const parts = await Promise.all(['a', 'b', 'c'].map((name) => open(prefix, name, { memberMs })));
     const [a, b, c] = parts;
-    const note = { version: '1', startedAt: 5, shards: [1, 200], agents: 3 };
+    const note = { version: '1', ...currentFormat, startedAt: 5, shards: [1, 200], agents: 3 };
     if (!a || !b || !c) return;
     await a.members.heartbeat(note);
     await c.members.heartbeat(note);

@@ -179,7 +179,8 @@ it('a node that died between its events and what follows from them leaves both t
     const tenantId = uuid();
     const asked = ofSession('s', { call_id: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
     const granted = { ...asked, verdict: 'call_approval_granted', timestamp: t0 + 1 };
-    await store.events.ingest(aBatch(tenantId, [asked, granted]));
+    const reporter = { keyId: 'k1', prefix: 'svk_k1' };
+    await store.events.ingest({ ...aBatch(tenantId, [asked, granted]), reporter });
     const key = { agentId: 'agent-1', sessionId: 's' };
     const whole = await store.runs.get(tenantId, key, t0);
     expect(whole?.facts?.counts).toEqual({ ask: 1, allow: 1 });
@@ -192,6 +193,9 @@ it('a node that died between its events and what follows from them leaves both t
     expect(await store.runs.get(tenantId, key, t0)).toEqual(whole);
     const entries = (await store.audit.links(tenantId, 1, 9, 1 << 20)).flatMap(({ body }) => entriesOf(body));
     expect(entries.map(({ action_type }) => action_type)).toEqual(['run.asked', 'run.approval_granted']);
+    expect(entries.map(({ actor }) => actor)).toEqual(
+      [1, 2].map(() => ({ type: 'key', id: 'k1', display: 'svk_k1' })),
+    );
     await store.events.ingest(aBatch(tenantId, [asked, granted]));
     expect(await wholeChain(store, tenantId)).toHaveLength(2);
   } finally {

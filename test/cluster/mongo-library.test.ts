@@ -74,7 +74,7 @@ it('refuses what would make the library larger than its document may be, says so
   const composition = aComposition({ tenantId, items });
   const full = {
     code: 'unprocessable',
-    message: expect.stringMatching(/library of this tenant is full.*16 MiB/),
+    message: expect.stringMatching(/tenant's library is full.*16 MiB/),
   };
   await expect(store.compositions.create(composition)).rejects.toMatchObject(full);
   expect(await store.contracts.latest(tenantId, contractId)).toEqual(contract);

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { inject } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
+import { wrongClock } from '../wrong-clock.ts';
 import { mustDrop } from './stage.ts';
 
 export interface ClusterWishes {
@@ -18,12 +19,6 @@ export interface ClusterWishes {
   /** By how many milliseconds the clock of each node's machine is wrong; not at all by default. */
   readonly clockErrors?: readonly number[];
 }
-
-/** Sets the clock of a process wrong, as the system would: its monotonic clock and its timers stay as they are. */
-const withClockError = (ms: number): { readonly NODE_OPTIONS: string } => {
-  const code = `const R=Date,now=()=>R.now()+${ms};globalThis.Date=class extends R{constructor(...a){a.length?super(...a):super(now())}static now(){return now()}}`;
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
-};
 
 /** `base` with another database in its path. */
 function databaseIn(base: string, database: string): string {
@@ -56,7 +51,7 @@ export class Nodes {
     };
     this.nodes = Array.from({ length: wishes.count ?? 3 }, (_, i) => {
       const error = wishes.clockErrors?.[i] ?? 0;
-      return new HubProcess(error === 0 ? env : { ...env, ...withClockError(error) });
+      return new HubProcess(error === 0 ? env : { ...env, ...wrongClock(error) });
     });
   }
 

@@ -40,7 +40,7 @@ const back = (parts: RedisParts) =>
 const refusal = { name: 'HubError', code: 'unavailable', detail: { retryAfter: 2 } };
 
 describe('redis away', () => {
-  it('refuses at once: limits for 30 s, the rest as unavailable, and works again afterwards', () =>
+  it('refuses at once as unavailable, limits too, and works again afterwards', () =>
     using(async (a) => {
       const [lease] = await a.leases.acquire(['x']);
       if (!lease) throw new Error('no lease');
@@ -52,7 +52,7 @@ describe('redis away', () => {
         ),
       );
       const begun = performance.now();
-      expect(await a.limits.hit('x', 100, 60_000)).toEqual({ ok: false, retryAfter: 30 });
+      await expect(Promise.resolve(a.limits.hit('x', 100, 60_000))).rejects.toMatchObject(refusal);
       await expect(a.values.get(uuid(), 'k', 0)).rejects.toMatchObject(refusal);
       await expect(a.broadcast.publish([aFrame(dashboardsOf(uuid()), 1)])).rejects.toMatchObject(refusal);
       await expect(a.broadcast.follow(dashboardsOf(uuid()), () => {})).rejects.toMatchObject(refusal);
@@ -71,7 +71,7 @@ describe('redis away', () => {
       await redis.pause();
       try {
         const begun = performance.now();
-        expect(await a.limits.hit('x', 100, 60_000)).toEqual({ ok: false, retryAfter: 30 });
+        await expect(Promise.resolve(a.limits.hit('x', 100, 60_000))).rejects.toMatchObject(refusal);
         expect(performance.now() - begun).toBeLessThan(4000);
       } finally {
         await redis.resume();

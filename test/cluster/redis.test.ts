@@ -7,10 +7,11 @@ import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openBroadcast } from '../../adapters/redis/broadcast.ts';
 import { writeFrame } from '../../adapters/redis/entry.ts';
-import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
+import { openRedis, type RedisOptions, redisConnections } from '../../adapters/redis/index.ts';
 import { type Link, openLink } from '../../adapters/redis/link.ts';
 import { entriesOf, redisLogs } from '../../adapters/redis/log.ts';
 import { openReader } from '../../adapters/redis/reader.ts';
+import { currentFormat } from '../../src/domain/cluster-format.ts';
 import { dashboardsOf } from '../../src/domain/frame.ts';
 import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
 import { aFrame, broadcastContract, collector, numbers } from '../contract/broadcast.ts';
@@ -23,9 +24,10 @@ import { noLog } from './stage.ts';
 /** A part of Redis of its own, whose keys end by themselves. */
 const open = (prefix: string, over: Partial<RedisOptions> = {}) =>
   openRedis({ url: inject('redisUrl'), log: noLog, clock: systemClock, prefix, ...over });
+const group = redisConnections(noLog);
 const newPrefix = () => `test-${randomUUID()}:`;
 const aLink = () =>
-  openLink({ url: inject('redisUrl'), log: noLog, clock: systemClock, timeoutMs: 2000, name: 'test' });
+  openLink({ url: inject('redisUrl'), log: noLog, clock: systemClock, timeoutMs: 2000, name: 'test', group });
 
 limitsContract('redis', async () => {
   let now = 1_000_000;
@@ -173,6 +175,7 @@ describe('redis: a log that is trimmed', () => {
       url: inject('redisUrl'),
       log: noLog,
       clock: systemClock,
+      group,
       timeoutMs: 2000,
       name: 't',
     });
@@ -232,7 +235,7 @@ describe('redis: a log that is trimmed', () => {
       const prefix = newPrefix();
       const other = await open(prefix, { retention });
       const linked = (name: string) =>
-        openLink({ url: inject('redisUrl'), log: noLog, clock: systemClock, timeoutMs: 2000, name });
+        openLink({ url: inject('redisUrl'), log: noLog, clock: systemClock, timeoutMs: 2000, name, group });
       const [link, real] = [await linked('commands'), await linked('reader')];
       let wait: Promise<void> | null = null;
       let blocked = () => {};
@@ -290,7 +293,7 @@ describe('what somebody else wrote in the same Redis', () => {
     for (const [i, text] of evil.entries()) await link.send(['HSET', `${prefix}members`, `evil-${i}`, text]);
     // A time that a node could have written, and a note that none wrote.
     await link.send(['HSET', `${prefix}members`, 'evil-now', `${Date.now()} \u00c1`]);
-    const note = { version: '1', startedAt: 0, shards: [1], agents: 0 };
+    const note = { version: '1', ...currentFormat, startedAt: 0, shards: [1], agents: 0 };
     for (let i = 0; i < 2; i++) expect(await parts.members.heartbeat(note)).toEqual([{ node: 'one', note }]);
     await link.close();
     await parts.close();

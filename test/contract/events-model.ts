@@ -36,6 +36,8 @@ const event: fc.Arbitrary<EventInput> = fc.record({
     fc.record({
       decision_name: fc.constantFrom('x', 'y', null),
       run_id: fc.constantFrom('run "1"', 'run-2', 3),
+      reason: fc.constantFrom('zz top', null),
+      tool_args: fc.constantFrom({ path: 'Zz' }, { text: 'an "odd" one' }, {}),
     }),
   ),
 });
@@ -91,6 +93,12 @@ const namesOf = (e: Kept): string[] => [
   ),
 ];
 
+/** The reason and the arguments, which the model has as texts alone. */
+const detailsOf = ({ payload }: Kept): unknown[] => [
+  payload?.reason,
+  ...Object.values((payload?.tool_args ?? {}) as object),
+];
+
 const fits = (e: Kept, f: EventFilter): boolean =>
   (f.env === null || e.env === f.env) &&
   (f.agentId === undefined || e.agent_id === f.agentId) &&
@@ -103,7 +111,7 @@ const fits = (e: Kept, f: EventFilter): boolean =>
   (f.runId === undefined || e.payload?.run_id === f.runId) &&
   (f.callId === undefined || e.call_id === f.callId) &&
   (f.search === undefined ||
-    [e.agent_id, e.tool_name, e.call_id, e.payload?.decision_name].some(
+    [e.agent_id, e.tool_name, e.call_id, e.payload?.decision_name, ...detailsOf(e)].some(
       (text) => typeof text === 'string' && text.toLowerCase().includes(f.search?.toLowerCase() ?? ''),
     ));
 

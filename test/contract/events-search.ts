@@ -270,7 +270,7 @@ export function eventsSearchContract(name: string, open: Open): void {
       ]);
     });
 
-    it('searches agent, tool, call id and decision name, without case and without wildcards', async () => {
+    it('searches names, reason and values of arguments, without case and without wildcards', async () => {
       const store = shared.get();
       const tenantId = uuid();
       const plain = { agent_id: 'n', tool_name: 'n', payload: null };
@@ -279,7 +279,12 @@ export function eventsSearchContract(name: string, open: Open): void {
       const c = anEvent({ ...plain, call_id: 'Call-Été-42', timestamp: t0 + 2 });
       const d = anEvent({
         ...plain,
-        payload: { decision_name: 'No.Secrets*', tool_args: { x: 'hidden' } },
+        payload: {
+          decision_name: 'No.Secrets*',
+          reason: 'Geheim: \ud800 bleibt',
+          tool_args: { path: '/srv/"Shop"/a.ts', list: [{ amount: 1200 }, true], x: 'y'.repeat(1_001) },
+          session_id: 'hidden',
+        },
         timestamp: t0 + 3,
       });
       await store.events.ingest(aBatch(tenantId, [a, b, c, d]));
@@ -293,7 +298,12 @@ export function eventsSearchContract(name: string, open: Open): void {
       expect(await find('secrets*')).toEqual(ids([d]));
       expect(await find('no.secrets')).toEqual(ids([d]));
       expect(await find('no-secrets')).toEqual([]);
-      expect(await find('hidden')).toEqual([]);
+      for (const text of ['GEHEIM', ': \ud800 B', 'srv/"shop"', '120', 'TRUE', 'y'.repeat(255)]) {
+        expect(await find(text), text).toEqual(ids([d]));
+      }
+      for (const text of ['hidden', 'tool_args', 'amount', '/srv/x']) {
+        expect(await find(text), text).toEqual([]);
+      }
       expect(await find('call_allowed')).toEqual([]);
       expect(await find('.*')).toEqual([]);
       expect(await find('{"$gt":""}')).toEqual([]);

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type EventInput, maxOutcomes } from '../../src/domain/event.ts';
 import { uuidPattern } from '../../src/domain/ids.ts';
+import { renderMicros } from '../../src/domain/instant.ts';
 import type { EventBatch, EventFilter } from '../../src/ports/events.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import { anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
@@ -47,6 +48,75 @@ const outcome = (verdict: string, timestamp: number) => ({
 export function eventsContract(name: string, open: Open): void {
   describe(`${name}: events`, () => {
     const shared = sharedStore(open);
+
+    it('notes the agents of a batch before it is acknowledged: new, known, and over the caps', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const [known, fresh] = [uuid(), uuid()];
+      await store.agents.seen(tenantId, 'known', 'staging', t0, known);
+      const batch = aBatch(tenantId, [anEvent({ agent_id: 'fresh' }), anEvent({ agent_id: 'known' })], {
+        agents: [
+          { agentId: 'fresh', newId: fresh, on: { api: 'console' } },
+          { agentId: 'known', newId: uuid() },
+          { agentId: 'refused', newId: null },
+        ],
+      });
+      const { agents, ...counts } = await store.events.ingest(batch);
+      expect(counts).toEqual({ accepted: 2, duplicates: 0 });
+      expect(agents?.map(({ made, registration }) => [registration?.id, made])).toEqual([
+        [fresh, true],
+        [known, false],
+        [undefined, false],
+      ]);
+      const noted = { lastEnv: 'production', lastSeenAt: t0 + 60_000 };
+      expect(await store.agents.get(tenantId, 'fresh')).toMatchObject({ id: fresh, ...noted });
+      expect(await store.agents.get(tenantId, 'known')).toMatchObject({ id: known, ...noted });
+      expect(await store.agents.get(tenantId, 'refused')).toBeNull();
+    });
+
+    it('events that come with the bytes that were sent are read as the same events without them', async () => {
+      const store = shared.get();
+      const payload = {
+        run_id: 'r',
+        decision_name: 'c',
+        tool_args: { path: '/é "x": 1' },
+        policy_version: 'v',
+      };
+      const events = [0, 1, 2, 3].map((i) =>
+        anEvent({ agent_id: 'a', timestamp: t0 + i + 0.5, payload: i === 3 ? null : payload }),
+      );
+      const asSent = (list: readonly EventInput[]): Uint8Array =>
+        Buffer.from(
+          JSON.stringify(list.map((event) => ({ ...event, timestamp: renderMicros(event.timestamp) }))),
+        );
+      const [first = anEvent(), second = anEvent()] = events;
+      const [plain, kept] = [uuid(), uuid()];
+      for (const tenantId of [plain, kept]) {
+        const batch = (list: readonly EventInput[], receivedAt = t0 + 60_000) =>
+          aBatch(tenantId, list, { receivedAt, ...(tenantId === kept && { sent: asSent(list) }) });
+        // The second batch holds one event that is stored already, and a later word on another.
+        expect(await store.events.ingest(batch([first, second]))).toEqual({ accepted: 2, duplicates: 0 });
+        const later = [first, withVerdict(second, 'call_executed', t0 + 9), ...events.slice(2)];
+        expect(await store.events.ingest(batch(later))).toEqual({ accepted: 2, duplicates: 2 });
+      }
+      const read = async (tenantId: string, filter: EventFilter) =>
+        (await readAll(store, tenantId, filter)).map(({ id: _, seq: __, ...event }) => event);
+      const filters: EventFilter[] = [
+        everything,
+        { env: null, runId: 'r' },
+        { env: null, search: first.call_id },
+      ];
+      for (const filter of [...filters, { env: null, callId: second.call_id }])
+        expect(await read(kept, filter)).toEqual(await read(plain, filter));
+      expect(await read(kept, everything)).toHaveLength(4);
+      expect(await store.runs.get(kept, { agentId: 'a', sessionId: 'r' }, t0)).toMatchObject({
+        facts: { calls: 3 },
+      });
+      const [stored] = await readAll(store, kept);
+      expect(await store.events.get(kept, stored?.id ?? '')).toEqual(stored);
+      expect(await store.events.purge(kept, t0 + 60_001, 3)).toBe(3);
+      expect(await read(kept, everything)).toHaveLength(1);
+    });
 
     it('an event comes back whole, as soon as it is acknowledged', async () => {
       const store = shared.get();

@@ -64,6 +64,12 @@ export function pagesContract(name: string, open: Open): void {
         ['c', 'b'],
         ['a', 'many'],
       ]);
+      const byName = await pages((page) => store.bundles.summaries(tenantId, null, page, 'name'), 2);
+      expect(named(byName)).toEqual([
+        ['a', 'b'],
+        ['c', 'd'],
+        ['e', 'many'],
+      ]);
       const versions = await pages((page) => store.bundles.versions(tenantId, 'many', page), 2);
       expect(versions.map((list) => list.map((one) => one.version))).toEqual([[5, 4], [3, 2], [1]]);
       const users = await pages((page) => store.contracts.usage(tenantId, 'a', page), 2);
@@ -117,6 +123,7 @@ export function pagesContract(name: string, open: Open): void {
       size: number,
       over: Parameters<typeof anApproval>[0] = {},
       quota = 1e9,
+      keyId = 'k',
     ) {
       const { approvals } = shared.get();
       const toolArgs = { text: 'x'.repeat(size) };
@@ -124,7 +131,7 @@ export function pagesContract(name: string, open: Open): void {
       const approval = anApproval({ tenantId, ...over, toolArgs: null, argsBytes: json.length });
       const { id, env, createdAt } = approval;
       const kept = await approvals.keepArgs(
-        { tenantId, env, id, json, bytes: json.length, createdAt },
+        { tenantId, env, keyId, id, json, bytes: json.length, createdAt },
         quota,
       );
       if (kept === 'kept') await approvals.insert(approval);
@@ -153,6 +160,73 @@ export function pagesContract(name: string, open: Open): void {
       expect((await ask(tenantId, maxInlineArgs, {}, quota)).kept).toBe('kept');
       expect((await ask(tenantId, largeArgs, { env: 'staging' }, quota)).kept).toBe('kept');
       expect((await ask(uuid(), largeArgs, {}, quota)).kept).toBe('kept');
+    });
+
+    it('of the key that holds most give way when the quota is full: timed out, then decided, oldest first', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const quota = 5.5 * largeArgs;
+      const decision = { id: 'd', approved: true, decidedBy: 'ada', reason: null, decidedVia: 'console' };
+      const askAs = async (keyId: string, second: number, over: Parameters<typeof anApproval>[0] = {}) => {
+        const createdAt = t0 + second * 1000;
+        const timing = { createdAt, deadline: createdAt + 60_000, ...over };
+        return ask(tenantId, largeArgs, timing, quota, keyId);
+      };
+      const decided = await askAs('flooder', 0);
+      await approvals.decide(tenantId, decided.approval.id, decision, t0 + 1);
+      const due = await askAs('flooder', 2, { deadline: t0 + 3000 });
+      const expired = await askAs('flooder', 1, { deadline: t0 + 2000 });
+      await approvals.expire(tenantId, expired.approval.id, t0 + 2000);
+      const pending = await askAs('flooder', 3);
+      const other = await askAs('other', 3);
+      await approvals.decide(tenantId, other.approval.id, decision, t0 + 3500);
+      const removed: string[] = [];
+      const names = new Map(Object.entries({ decided, due, expired, pending, other }));
+      for (const [keyId, second] of [
+        ['other', 4],
+        ['third', 5],
+        ['third', 6],
+        ['fourth', 7],
+      ] as const) {
+        const { kept } = await askAs(keyId, second);
+        for (const [name, { approval }] of names) {
+          if ((await approvals.getWhole(tenantId, approval.id))?.toolArgs) continue;
+          removed.push(name);
+          names.delete(name);
+        }
+        removed.push(kept);
+      }
+      // The fourth finds arguments of the other key alone, which holds more and has a decided one.
+      expect(removed).toEqual(['expired', 'kept', 'due', 'kept', 'decided', 'kept', 'other', 'kept']);
+      expect((await askAs('fourth', 8)).kept).toBe('full');
+      expect((await approvals.getWhole(tenantId, pending.approval.id))?.toolArgs).not.toBeNull();
+    });
+
+    it('of a key that holds less do not give way to one that holds more', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const quota = 3.5 * largeArgs;
+      const { approval } = await ask(tenantId, largeArgs, { deadline: t0 + 1 }, quota, 'small');
+      await approvals.expire(tenantId, approval.id, t0 + 1);
+      for (let i = 0; i < 2; i++)
+        await ask(tenantId, largeArgs, { createdAt: t0, deadline: t0 + 60_000 }, quota, 'flooder');
+      expect((await ask(tenantId, largeArgs, { createdAt: t0 + 2 }, quota, 'flooder')).kept).toBe('full');
+      expect((await ask(tenantId, largeArgs, { createdAt: t0 + 2 }, quota, 'small')).kept).toBe('kept');
+      expect((await approvals.getWhole(tenantId, approval.id))?.toolArgs).toBeNull();
+    });
+
+    it('make no room for what can never fit, and none for a repeat', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const quota = 1.5 * largeArgs;
+      const { approval, toolArgs } = await ask(tenantId, largeArgs, { deadline: t0 + 1 }, quota);
+      await approvals.expire(tenantId, approval.id, t0 + 1);
+      expect((await ask(tenantId, 2 * largeArgs, {}, quota)).kept).toBe('full');
+      const json = JSON.stringify(toolArgs);
+      const { id, env } = approval;
+      const repeat = { tenantId, env, keyId: 'k', id, json, bytes: json.length, createdAt: t0 + 2 };
+      expect(await approvals.keepArgs(repeat, quota)).toBe('kept');
+      expect((await approvals.getWhole(tenantId, id))?.toolArgs).toEqual(toolArgs);
     });
 
     it('are dropped when their approval was refused', async () => {

@@ -85,6 +85,23 @@ export function runsContract(name: string, open: Open): void {
       });
     });
 
+    it('counts a call once that is refused after a person approved it', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const reports = ['call_approval_requested', 'call_approval_granted', 'call_denied'].map((verdict, i) =>
+        ofSession(
+          's',
+          { call_id: `${tenantId}/asked`, verdict, timestamp: t0 + i },
+          verdict === 'call_denied' ? { follows_decision: true } : {},
+        ),
+      );
+      for (const report of reports.toReversed()) await store.events.ingest(aBatch(tenantId, [report]));
+      expect((await get(tenantId, 's'))?.facts).toMatchObject({
+        counts: { ask: 1, allow: 1, block: 1 },
+        calls: 1,
+      });
+    });
+
     it('events without a session belong to no run; the run id stands in for it', async () => {
       const store = shared.get();
       const tenantId = uuid();
@@ -221,6 +238,32 @@ export function runsContract(name: string, open: Open): void {
       });
       expect(JSON.stringify(entries)).not.toContain('args');
       expect(await store.audit.links(tenantId, 1, 100, 1 << 20)).toHaveLength(2);
+    });
+
+    it('records which key reported a decision, whatever agent the event names', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const told = (verdict: string) =>
+        ofSession('s', { call_id: `${tenantId}/1`, agent_id: 'ann@example.com', verdict, timestamp: t0 });
+      const [first, second] = ['k1', 'k2'].map((keyId) => ({ keyId, prefix: `svk_${keyId}` }));
+      const batch = aBatch(tenantId, [told('call_asked')]);
+      await store.events.ingest({ ...batch, ...(first && { reporter: first }) });
+      const repeat = aBatch(tenantId, [told('call_approval_granted')]);
+      await store.events.ingest({ ...repeat, ...(second && { reporter: second }) });
+      const none = { from: null, to: null, actor: null, actions: null, subjects: null };
+      const entries = (await store.audit.feed(tenantId, none, null, 9)).map(({ entry }) => entry);
+      expect(entries).toMatchObject([
+        {
+          actor: { type: 'key', id: 'k2', display: 'svk_k2' },
+          action_type: 'run.approval_granted',
+          summary: `Reported by key svk_k2: a call of ${told('call_asked').tool_name} by agent ann@example.com was approved.`,
+          details: { key_id: 'k2' },
+          agent_id: 'ann@example.com',
+        },
+        { actor: { type: 'key', id: 'k1', display: 'svk_k1' }, details: { key_id: 'k1' } },
+      ]);
+      const session = await runsOf(store, tenantId);
+      expect(JSON.stringify(session)).not.toContain('svk_');
     });
 
     it('parallel batches of one run lose no count', async () => {

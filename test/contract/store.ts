@@ -9,11 +9,14 @@ import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
 import { eventsSearchContract } from './events-search.ts';
+import { figuresContract } from './figures.ts';
 import type { Open } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
 import { idempotencyContract } from './idempotency.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
+import { libraryRunsContract } from './library-runs.ts';
+import { operatorTokensContract } from './operator-tokens.ts';
 import { pagesContract } from './pages.ts';
 import { runsContract } from './runs.ts';
 import { runEventsContract } from './runs-events.ts';
@@ -36,6 +39,7 @@ export const storeSuites = {
     loginsContract,
     usersContract,
     keysContract,
+    operatorTokensContract,
     signingContract,
     keyCheckContract,
     settingsContract,
@@ -63,8 +67,10 @@ export const storeSuites = {
     searchTextsContract,
     eventsModelContract,
     runsContract,
+    libraryRunsContract,
     runEventsContract,
     usageContract,
+    figuresContract,
   ],
 } satisfies { readonly [part: string]: readonly Suite[] };
 

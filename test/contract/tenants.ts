@@ -35,6 +35,7 @@ export function bootstrapContract(name: string, open: Open): void {
         expect(await store.tenants.bootstrap(tenant, admin, key)).toBe('created');
         expect(await store.tenants.anyUser()).toBe(true);
         expect(await store.tenants.tenantIds()).toEqual([tenant.id]);
+        expect(await store.tenants.hasSeveral()).toBe(false);
         expect(await store.tenants.userByEmail(admin.email)).toEqual(admin);
         expect(await store.signing.active(tenant.id)).toEqual(key);
       } finally {
@@ -54,6 +55,9 @@ export function bootstrapContract(name: string, open: Open): void {
         expect(keys).toContainEqual(await store.signing.active(tenant.id));
         expect(await store.tenants.anyUser()).toBe(false);
         expect(await store.tenants.addUser(aUser({ tenantId: tenant.id }))).toBe('created');
+        const second = aTenant();
+        await store.tenants.provision(second, aSigningKey({ tenantId: second.id }));
+        expect(await store.tenants.hasSeveral()).toBe(true);
       } finally {
         await store.close();
       }

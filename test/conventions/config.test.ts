@@ -1,6 +1,10 @@
 // Settings: defaults, every problem told at once, and a help text that names them all.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, helpText, readConfig, settings } from '../../src/config.ts';
+import { secretSettings } from '../../src/bootstrap/environment.ts';
+import { ConfigError, helpText, readConfig, readFolderSettings, settings } from '../../src/config.ts';
 
 const problemsOf = (env: { [name: string]: string }): readonly string[] => {
   try {
@@ -38,6 +42,10 @@ describe('settings', () => {
   it.each([
     ['PORT', '70000'],
     ['BASE_URL', 'ftp://x'],
+    ['BASE_URL', 'https://hub.example.com/reeve'],
+    ['BASE_URL', 'https://user:pass@hub.example.com'],
+    ['SECRET_KEY_FILE', '/does/not/exist'],
+    ['ALLOW_PRIVATE_OUTBOUND', 'yes'],
     ['ADMIN_EMAIL', 'someone@example.com'],
     ['OPERATOR_TOKEN', 'short'],
     ['SETUP_TOKEN', 'fifteen letters'],
@@ -55,6 +63,66 @@ describe('settings', () => {
     ['WIRE_KEY_PREFIX', 'a b'],
   ])('refuses %s=%s and names it', (name, value) => {
     expect(problemsOf({ [name]: value }).join()).toContain(name);
+  });
+
+  it('takes one vocabulary for every switch', () => {
+    for (const word of ['true', 'on', '1', 'ON']) {
+      const env = { ALLOW_PRIVATE_OUTBOUND: word, OPENAPI_PUBLIC: word, OPERATOR_TOKENS: word };
+      const isOn = { allowPrivateOutbound: true, openApiPublic: true, operatorTokens: true };
+      expect(readConfig(env)).toMatchObject(isOn);
+    }
+    for (const word of ['false', 'off', '0']) {
+      const env = { ALLOW_PRIVATE_OUTBOUND: word, OPENAPI_PUBLIC: word, OPERATOR_TOKENS: word };
+      const isOff = { allowPrivateOutbound: false, openApiPublic: false, operatorTokens: false };
+      expect(readConfig(env)).toMatchObject(isOff);
+    }
+    const oidc = { OIDC_ISSUER: 'https://idp.example.com', OIDC_AUDIENCE: 'hub', AUTO_PROVISION: 'true' };
+    expect(readConfig(oidc).oidc).toMatchObject({ autoProvision: true });
+  });
+
+  it('reads each secret from a file, and refuses one that is given twice', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-config-'));
+    const file = join(folder, 'key');
+    writeFileSync(file, `${'k'.repeat(40)}\n`);
+    expect(readConfig({ SECRET_KEY_FILE: file }).secretKey).toBe('k'.repeat(40));
+    expect(readFolderSettings({ SECRET_KEY_FILE: file }).secretKey).toBe('k'.repeat(40));
+    expect(problemsOf({ SECRET_KEY_FILE: file, SECRET_KEY: 'x'.repeat(40) })).toEqual([
+      'SECRET_KEY, SECRET_KEY_FILE: are both set. Remove one',
+    ]);
+    for (const name of secretSettings) {
+      const missing = { [`${name}_FILE`]: join(folder, 'missing') };
+      expect(problemsOf(missing).join()).toContain(join(folder, 'missing'));
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  it('names every secret that can be a file in the help and in the guide', () => {
+    const guide = readFileSync(new URL('../../docs/cluster.md', import.meta.url), 'utf8');
+    for (const name of secretSettings) expect(guide).toContain(`\`${name}_FILE\``);
+    const secretNames = settings
+      .map(({ name }) => name)
+      .filter((name) => /SECRET_KEY|PASSWORD|TOKEN$|(?:MONGODB|REDIS)_URL/.test(name));
+    expect([...secretSettings].sort()).toEqual(secretNames.sort());
+    expect(helpText().replace(/\s+/g, ' ')).toContain(
+      'SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, MONGODB_URL and REDIS_URL can come from a file',
+    );
+  });
+
+  it('warns of variables one letter beside a setting, and of no others', () => {
+    const env = {
+      TRUSTED_PROXY: '',
+      TRUSTED_PROXIE: '10.0.0.1',
+      PROT: '1',
+      SECRET_KEYFILE: 'x',
+      PATH: '',
+      HOME: '',
+    };
+    expect(readConfig(env).warnings).toEqual([
+      'TRUSTED_PROXIE is not a setting and has no effect. Did you mean TRUSTED_PROXIES?',
+      'PROT is not a setting and has no effect. Did you mean PORT?',
+      'SECRET_KEYFILE is not a setting and has no effect. Did you mean SECRET_KEY_FILE?',
+    ]);
+    expect(readConfig({ PORT: '1', PROT: '2' }).warnings).toEqual([]);
   });
 
   it('asks for a shared secret in a cluster', () => {

@@ -18,32 +18,30 @@ describe('settings, system, playground and palette', () => {
     await page.getByRole('button', { name: 'Add user' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('E-mail').fill('second@example.com');
-    await dialog.getByLabel('First password').fill('correct horse battery');
+    await dialog.getByLabel('Initial password').fill('correct horse battery');
     await dialog.getByRole('button', { name: 'Add user' }).click();
     await page.getByRole('region', { name: 'Users' }).getByText('second@example.com').waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Rotate signing key' }).click();
     const go = dialog.getByRole('button', { name: 'Rotate signing key' });
     expect(await go.isDisabled()).toBe(true);
-    await dialog.getByLabel('Type rotate to go on').fill('rotate');
+    await dialog.getByLabel('Type rotate to confirm').fill('rotate');
     await go.click();
     await page.getByText(/signed with the new key/).waitFor();
     // A purge says how many events it would remove before it asks for the word.
-    await page.getByLabel('Older than days').fill('1');
+    await page.getByLabel('Older than (days)').fill('1');
     await page.getByRole('button', { name: 'Purge events' }).click();
-    await dialog
-      .getByText(/no events that the hub received before .* are removed, in every environment/)
-      .waitFor();
+    await dialog.getByText(/The purge removes no events received before .* from all environments/).waitFor();
     await accessible(page);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const assistant = page.getByRole('region', { name: 'Assistant' });
-    await assistant.getByText('None is configured').waitFor();
+    await assistant.getByText('No assistant is configured').waitFor();
     await assistant.getByLabel('Provider', { exact: true }).selectOption('local');
     await assistant.getByLabel('Model', { exact: true }).fill('a-model');
     await assistant.getByLabel('Base URL').fill('ftp://nowhere');
     await assistant.getByRole('button', { name: 'Save assistant' }).click();
     await assistant.locator('.field-error, [role=alert]').first().waitFor();
-    await page.getByLabel('Present password').fill('not the password');
+    await page.getByLabel('Current password').fill('not the password');
     await page.getByLabel('New password').fill('another long password');
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByRole('alert').waitFor();
@@ -55,8 +53,8 @@ describe('settings, system, playground and palette', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/system');
-    await page.getByText('One process, 256 of 256 shards owned').waitFor();
-    const figures = page.getByRole('region', { name: 'Figures of the node' });
+    await page.getByText('Single process, 256 of 256 shards owned').waitFor();
+    const figures = page.getByRole('region', { name: 'Node metrics' });
     await figures.getByRole('table').getByText('/api/v1/auth/me', { exact: false }).waitFor();
     await figures.getByRole('button', { name: 'Requests' }).click();
     await figures
@@ -73,7 +71,7 @@ describe('settings, system, playground and palette', () => {
     const { page } = seen;
     await page.goto('/dashboard/playground');
     const result = page.getByRole('region', { name: 'Result' });
-    await result.getByRole('heading', { name: /deny/ }).waitFor();
+    await result.getByRole('heading', { name: /denied/ }).waitFor();
     await result.getByText('/srv/app/.env').first().waitFor();
     await accessible(page);
     // Letters that are keys of the page elsewhere belong to the text: `g h` leads nowhere from here, `?` opens nothing.
@@ -82,12 +80,12 @@ describe('settings, system, playground and palette', () => {
     await page.keyboard.type('# gh?');
     await page.locator('.cm-line').filter({ hasText: '# gh?' }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
-    await result.getByText(/The hub says deny too/).waitFor();
+    await result.getByText(/same result, denied/).waitFor();
     await page.getByLabel('Tool', { exact: true }).fill('deploy');
-    await result.getByRole('heading', { name: /approve|asks/ }).waitFor();
+    await result.getByRole('heading', { name: /asked/ }).waitFor();
     const cases = page.getByRole('region', { name: 'Cases' });
-    await cases.getByLabel('Keep this call as').fill('a deploy asks');
-    await cases.getByRole('button', { name: 'Keep', exact: true }).click();
+    await cases.getByLabel('Case name').fill('a deploy asks');
+    await cases.getByRole('button', { name: 'Save case', exact: true }).click();
     await cases.getByText('1 of 1 case as expected.').waitFor();
     await cases
       .getByRole('table', { name: 'kept cases' })
@@ -96,8 +94,8 @@ describe('settings, system, playground and palette', () => {
     await accessible(page);
     const folder = mkdtempSync(join(tmpdir(), 'reeve-cases-'));
     for (const [button, name] of [
-      ['Cases as YAML', 'cases.yaml'],
-      ['Document', 'bundle.yaml'],
+      ['Download cases', 'cases.yaml'],
+      ['Download document', 'bundle.yaml'],
     ] as const) {
       const download = page.waitForEvent('download');
       await cases.getByRole('button', { name: button }).click();
@@ -107,15 +105,15 @@ describe('settings, system, playground and palette', () => {
     const said = execFileSync(process.execPath, [...programArgs(), 'test', join(folder, 'cases.yaml')], {
       encoding: 'utf8',
     });
-    expect(said).toContain('1 of 1 cases as expected');
-    await cases.getByRole('button', { name: 'Forget a deploy asks' }).click();
-    await cases.getByLabel('Read cases').setInputFiles(join(folder, 'cases.yaml'));
+    expect(said).toContain('1 of 1 cases passed');
+    await cases.getByRole('button', { name: 'Delete a deploy asks' }).click();
+    await cases.getByLabel('Load cases').setInputFiles(join(folder, 'cases.yaml'));
     await cases.getByRole('button', { name: 'a deploy asks', exact: true }).waitFor();
-    await cases.getByLabel('Read cases').setInputFiles(join(folder, 'bundle.yaml'));
+    await cases.getByLabel('Load cases').setInputFiles(join(folder, 'bundle.yaml'));
     await cases.getByRole('alert').waitFor();
     rmSync(folder, { recursive: true });
     await page.getByLabel('Arguments as JSON').fill('{');
-    await result.getByText(/Not JSON yet/).waitFor();
+    await result.getByText(/not valid JSON/).waitFor();
     noFaults(seen);
     await seen.context.close();
   });

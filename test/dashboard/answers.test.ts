@@ -42,7 +42,7 @@ describe('an agent', { timeout: 120_000 }, () => {
     await page.goto('/dashboard/agents?id=watched');
     const table = page.getByRole('table', { name: 'streams of an agent' });
     const sse = table.getByRole('row').filter({ hasText: 'SSE' });
-    await sse.getByText('shop (asked for)').waitFor();
+    await sse.getByText('shop (requested)').waitFor();
     await sse.getByText('SSE, /v1', { exact: true }).waitFor();
     const other = table.getByRole('row').filter({ hasText: 'WebSocket' });
     await other.getByText('everything').waitFor();
@@ -53,7 +53,7 @@ describe('an agent', { timeout: 120_000 }, () => {
     socket.close();
     await other.waitFor({ state: 'hidden', timeout: 30_000 });
     agents.close();
-    await page.getByText('None is open.').waitFor();
+    await page.getByText('No open streams. Streams appear here when the agent connects.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -62,19 +62,23 @@ describe('an agent', { timeout: 120_000 }, () => {
 describe('a deploy', () => {
   it('says how many agents get it, as they come and go while the dialog is open', async () => {
     await deployed(1);
+    // A deployment of what runs already gives nobody anything.
+    const next = library.replace('What the agents of the shop may do', 'What they may do');
+    const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: next } });
+    expect(made.body.version).toBe(2);
     const agents = new AgentStreams(hub, key);
     await agents.open('first', '&bundle_name=shop');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/bundles?id=shop');
-    await page.getByRole('button', { name: 'Deploy v1' }).click();
+    await page.getByRole('button', { name: 'Deploy v2' }).click();
     const dialog = page.getByRole('dialog', { name: 'Deploy shop' });
-    await dialog.getByText('1 connected agent gets it at once').waitFor();
+    await dialog.getByText('1 connected agent gets it immediately').waitFor();
     await agents.open('second', '&bundle_name=shop');
-    await dialog.getByText('2 connected agents get it at once').waitFor();
+    await dialog.getByText('2 connected agents get it immediately').waitFor();
     await accessible(page);
     agents.close();
-    await dialog.getByText('No connected agent follows it in production.').waitFor();
+    await dialog.getByText('No connected agents use this bundle in production.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -92,7 +96,7 @@ describe('a deploy', () => {
     await page.goto('/dashboard/rulesets?id=rules');
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
     const dialog = page.getByRole('dialog', { name: 'Undeploy ruleset' });
-    await dialog.getByText('2 connected agents run it and keep it until they start anew').waitFor();
+    await dialog.getByText('2 connected agents run it until they restart').waitFor();
     await accessible(page);
     agents.close();
     noFaults(seen);
@@ -117,7 +121,7 @@ describe('an event', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto(`/dashboard/events?id=${idOf('foreign')}`);
-    await page.getByText('no bundle of this hub').waitFor();
+    await page.getByText('not a bundle from this hub').waitFor();
     await page.goto(`/dashboard/events?id=${idOf('known')}`);
     const version = page.getByRole('link', { name: 'shop v1' });
     await version.waitFor();
@@ -137,20 +141,20 @@ describe('home', () => {
     const { page } = seen;
     await page.goto('/dashboard/');
     const feed = page.getByRole('region', { name: 'Activity' });
-    await feed.getByText('made the key').first().waitFor();
+    await feed.getByText('created the key').first().waitFor();
     const { body } = await hub.call('POST', '/api/v1/keys', {
       cookie,
       body: { label: 'short', env: 'staging' },
     });
-    await feed.getByRole('listitem').filter({ hasText: 'made the key short of staging' }).waitFor();
+    await feed.getByRole('listitem').filter({ hasText: 'created the key short for staging' }).waitFor();
     await hub.call('DELETE', `/api/v1/keys/${body.id}`, { cookie });
-    await feed.getByRole('listitem').filter({ hasText: 'revoked the key short of staging' }).waitFor();
+    await feed.getByRole('listitem').filter({ hasText: 'revoked the key short for staging' }).waitFor();
     const rule = { priority: 3, pattern: 'nobody-*', bundle_name: 'shop', env: 'production' };
     const made = await hub.call('POST', '/api/v1/assignment-rules', { cookie, body: rule });
     const patch = { cookie, body: { priority: 4 } };
     await hub.call('PATCH', `/api/v1/assignment-rules/${made.body.id}`, patch);
     await hub.call('DELETE', `/api/v1/assignment-rules/${made.body.id}`, { cookie });
-    for (const became of ['made', 'changed', 'deleted']) {
+    for (const became of ['created', 'changed', 'deleted']) {
       const row = feed.getByRole('listitem').filter({ hasText: `${became} the assignment rule nobody-*` });
       await row.waitFor({ timeout: 30_000 });
     }

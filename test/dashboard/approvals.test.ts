@@ -14,7 +14,7 @@ describe('the queue of approvals', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/approvals');
-    await page.getByText('Nothing waits for you').waitFor();
+    await page.getByText('No pending approvals', { exact: true }).waitFor();
     await accessible(page);
     const first = await ask(hub, key, { timeout: 100, tool_name: 'first_tool' }, 'agent-a');
     const second = await ask(hub, key, { timeout: 300, tool_name: 'second_tool' }, 'agent-b');
@@ -56,7 +56,7 @@ describe('the queue of approvals', () => {
       body: { approved: false, reason: 'too risky' },
     });
     await approve.click();
-    await page.getByText('Somebody was faster.').waitFor();
+    await page.getByText('Another user decided first.').waitFor();
     await page.getByText('Denied by admin@example.com').waitFor();
     await page.getByText('too risky').waitFor();
     await accessible(page);

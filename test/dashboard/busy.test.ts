@@ -22,7 +22,7 @@ interface Listed {
 const listed: { readonly [page: string]: Listed } = {
   runs: { link: 'Runs', text: /sample-session/ },
   rulesets: { link: 'Rulesets', text: /^shop$/ },
-  audit: { link: 'Audit', text: /ruleset\.deployed/ },
+  audit: { link: 'Audit', text: /ruleset deployed/ },
   users: { link: 'Settings', text: /^second@example\.com$/ },
   deliveries: { link: 'Channels', text: /^delivered, status 200$/, row: 'on call' },
   coverage: { link: 'Agents', text: /^refund$/, row: 'shop-agent' },
@@ -68,7 +68,7 @@ async function look(page: Page, { link, row }: Listed): Promise<void> {
   if (row) await page.getByRole('table').getByRole('button', { name: row }).click();
 }
 
-const waits = /It is asked again by itself, in \d+ s\./;
+const waits = /The console tries again automatically in \d+ s\./;
 
 it('an answer that takes long is awaited while events go on coming', { timeout: 60_000 }, async () => {
   const seen = await opened();
@@ -165,12 +165,12 @@ it('the lists say what they know while the hub is gone, and go on when it is bac
   for (const its of Object.values(others)) {
     await look(page, its);
     await page.getByText(its.text).first().waitFor();
-    await page.getByText(/No word from the hub since/).waitFor();
+    await page.getByText(/The hub has not responded since/).waitFor();
     await page.keyboard.press('Escape');
   }
   // A page that was never opened cannot be loaded, and comes when the hub does.
   await go(page, 'Runs');
-  await page.getByText(/The page comes by itself when the hub is back/).waitFor();
+  await page.getByText(/The page loads automatically when the hub is available again/).waitFor();
   await accessible(page);
   await hub.start();
   await page

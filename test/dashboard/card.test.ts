@@ -69,7 +69,7 @@ describe('the card of an approval', () => {
     await card.getByRole('link', { name: 'earlier_tool(/srv/seen.txt)' }).waitFor();
     expect(await card.getByText('later_tool').count()).toBe(0);
     await accessible(page);
-    await card.getByRole('link', { name: 'Its run' }).click();
+    await card.getByRole('link', { name: 'View run' }).click();
     await page.waitForURL(/runs\?.*session=the-session/);
     noFaults(seen);
     await seen.context.close();
@@ -145,13 +145,13 @@ describe('many approvals at once', () => {
   it('says what came of each; those that failed stay selected, with the reason', async () => {
     const ids = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
-        ask(hub, key, { tool_name: `mixed_${n}`, timeout: 400 + n }, `mixed-agent-${n}`),
+        ask(hub, key, { tool_name: 'mixed', timeout: 400 + n }, `mixed-agent-${n}`),
       ),
     );
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/approvals?search=mixed_');
-    await page.getByText('10 calls of those that wait fit.').waitFor();
+    await page.goto('/dashboard/approvals?search=mixed');
+    await page.getByText('Search found 10 pending calls.').waitFor();
     let max = 0;
     let now = 0;
     await page.route(/\/api\/v1\/approvals\/[\w-]+$/, async (route) => {
@@ -174,14 +174,15 @@ describe('many approvals at once', () => {
             body: '{"detail":"Not now.","code":"overloaded"}',
           });
     });
-    await page.getByRole('checkbox', { name: /Select mixed_2 / }).check();
-    await page.getByRole('checkbox', { name: /Select mixed_5 / }).click({ modifiers: ['Shift'] });
+    await page.getByRole('checkbox', { name: /from mixed-agent-2$/ }).check();
+    await page.getByRole('checkbox', { name: /from mixed-agent-5$/ }).click({ modifiers: ['Shift'] });
     await page.getByText('4 selected').waitFor();
     await page.getByRole('checkbox', { name: 'Select all 10' }).check();
     await page.getByRole('textbox', { name: 'Reason for all' }).fill('looked at them');
     await page.getByRole('button', { name: 'Approve 10' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve 10' }).click();
     await page
-      .getByText('8 calls approved, 1 decided by others before, 1 failed, still wait, and stay selected.')
+      .getByText('8 calls approved, 1 already decided by others, 1 failed and still selected.')
       .waitFor();
     expect(max).toBeLessThanOrEqual(8);
     const bulk = page.getByRole('region', { name: 'Bulk decision' });
@@ -190,6 +191,7 @@ describe('many approvals at once', () => {
     await accessible(page);
     await page.unroute(/\/api\/v1\/approvals\/[\w-]+$/);
     await page.getByRole('button', { name: 'Approve 1' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve 1' }).click();
     await page.getByText('1 call approved.').waitFor();
     const { body } = await hub.call('GET', `/api/v1/approvals/${ids[4]}`, { cookie });
     expect(body).toMatchObject({ status: 'approved', decision_reason: 'looked at them' });

@@ -25,15 +25,17 @@ describe('a contract that is made from an event', () => {
     const { page } = seen;
     await page.goto('/dashboard/events?search=read-1');
     await page.getByRole('table').getByRole('button', { name: 'read_file' }).click();
-    await page.getByRole('button', { name: 'Make a contract from this event' }).click();
+    await page.getByRole('button', { name: 'Create contract from event' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
-    const caught = form.getByRole('region', { name: 'Calls it would have caught' });
-    await caught.getByText('Of 4 calls of the last 7 days in staging it would have denied 2.').waitFor();
+    const caught = form.getByRole('region', { name: 'Matching past calls' });
+    await caught
+      .getByText('Among 4 calls from the last 7 days in staging, this contract would have denied 2.')
+      .waitFor();
     const rows = caught.getByRole('table').getByRole('row');
     // The first is the head.
     expect(await rows.count()).toBe(3);
-    expect(await rows.nth(1).textContent()).toMatch(/denied\s*deny/);
-    expect(await rows.nth(2).textContent()).toMatch(/allowed\s*deny/);
+    expect(await rows.nth(1).textContent()).toMatch(/denied\s*denied/);
+    expect(await rows.nth(2).textContent()).toMatch(/allowed\s*denied/);
     await accessible(page);
     const opening = seen.context.waitForEvent('page');
     await rows
@@ -53,12 +55,12 @@ describe('a contract that is made from an event', () => {
       form.getByRole('textbox', { name: 'Definition as YAML' }),
       'tool: "*"\nwhen:\n  args.path: { exists: true }\nthen:\n  effect: approve\n  message: m\n',
     );
-    await caught.getByText('This is of the text before your last change.').waitFor();
-    const again = caught.getByRole('button', { name: 'Look again' });
+    await caught.getByText('These results are for an earlier version of the text. Check again.').waitFor();
+    const again = caught.getByRole('button', { name: 'Check again' });
     await expect.poll(() => again.isEnabled()).toBe(true);
     // By key: the editor's list of completions may lie over it until the focus leaves.
     await again.press('Enter');
-    await caught.getByText('it would have asked a person about 4').waitFor();
+    await caught.getByText('this contract would have asked a person about 4').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -69,16 +71,16 @@ describe('a contract that is made from an event', () => {
     await page.goto('/dashboard/contracts');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
-    const caught = form.getByRole('region', { name: 'Calls it would have caught' });
-    const look = caught.getByRole('button', { name: /^Look/ });
+    const caught = form.getByRole('region', { name: 'Matching past calls' });
+    const look = caught.getByRole('button', { name: /^Check (newest|again)/ });
     await look.click();
     await caught.getByText('No agent reported a call in production in the last 7 days.').waitFor();
-    await caught.getByLabel('Calls of').selectOption('staging');
+    await caught.getByLabel('Calls from').selectOption('staging');
     await look.click();
-    await caught.getByText('it would have denied 2.').waitFor();
+    await caught.getByText('this contract would have denied 2.').waitFor();
     await form.getByRole('button', { name: 'Limit a session' }).click();
     await look.click();
-    await caught.getByText('it would have caught none.').waitFor();
+    await caught.getByText('this contract would have matched none.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });

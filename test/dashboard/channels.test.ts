@@ -21,7 +21,7 @@ describe('the channels page', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/channels');
-    await page.getByText('There is no channel yet').waitFor();
+    await page.getByText('No channels yet').waitFor();
     await page.getByRole('button', { name: 'Add channel' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add channel' });
     await dialog.getByLabel('Name').fill('on call');
@@ -34,8 +34,8 @@ describe('the channels page', () => {
     await dialog.getByLabel('production').check();
     await dialog.getByRole('button', { name: 'Add channel' }).click();
     const panel = page.getByRole('dialog', { name: 'Channel', exact: true });
-    await panel.getByRole('button', { name: 'Send a test' }).click();
-    await panel.getByText('The test arrived.').waitFor();
+    await panel.getByRole('button', { name: 'Send test' }).click();
+    await panel.getByText('Test delivered.').waitFor();
     const { key } = await hub.key(cookie);
     await ask(hub, key);
     await receiver.atLeast(2);
@@ -43,7 +43,7 @@ describe('the channels page', () => {
     // The page is not asked to look.
     await deliveries.getByRole('row').filter({ hasText: 'delivered' }).first().waitFor();
     await accessible(page);
-    await deliveries.getByRole('button', { name: 'Send again' }).first().click();
+    await deliveries.getByRole('button', { name: 'Resend message' }).first().click();
     const received = await receiver.atLeast(3);
     expect(received[2]?.headers['webhook-id']).toBe(received[1]?.headers['webhook-id']);
     // Its second attempt is listed without asking.
@@ -57,14 +57,14 @@ describe('the channels page', () => {
     await panel.getByRole('button', { name: 'Save channel' }).click();
     await panel.getByRole('heading', { name: 'on call at night' }).waitFor();
     receiver.answer = (_, response) => response.writeHead(500).end();
-    await panel.getByRole('button', { name: 'Send a test' }).click();
-    await panel.getByText('The test failed.').waitFor();
+    await panel.getByRole('button', { name: 'Send test' }).click();
+    await panel.getByText('Test failed.').waitFor();
     expect(received.at(-1)?.headers['webhook-signature']).toBeDefined();
     await panel.getByRole('button', { name: 'Delete channel' }).click();
     const sure = page.getByRole('dialog', { name: 'Delete channel' });
-    await sure.getByText(/is told of nothing any more/).waitFor();
+    await sure.getByText(/stops sending approvals/).waitFor();
     await sure.getByRole('button', { name: 'Delete channel' }).click();
-    await page.getByText('There is no channel yet').waitFor();
+    await page.getByText('No channels yet').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -98,7 +98,7 @@ describe('the channels page', () => {
       await panel.getByRole('button', { name: 'Save channel' }).click();
       await panel.getByRole('heading', { name, exact: true }).waitFor();
       const before = receiver.received.length;
-      await panel.getByRole('button', { name: 'Send a test' }).click();
+      await panel.getByRole('button', { name: 'Send test' }).click();
       await receiver.atLeast(before + 1);
     };
     await saved('renamed once');
@@ -108,9 +108,9 @@ describe('the channels page', () => {
     const config = { url: `${receiver.url}/signed`, secret: 'the second secret' };
     expect((await hub.call('PUT', path, { cookie, body: { config } })).status).toBe(200);
     await panel.getByLabel('Name').fill('typed before the switch');
-    await panel.getByRole('button', { name: 'Switch off' }).click();
-    await panel.getByRole('button', { name: 'Switch on' }).click();
-    await panel.getByRole('button', { name: 'Switch off' }).waitFor();
+    await panel.getByRole('button', { name: 'Turn off channel' }).click();
+    await panel.getByRole('button', { name: 'Turn on channel' }).click();
+    await panel.getByRole('button', { name: 'Turn off channel' }).waitFor();
     expect(await panel.getByLabel('Name').inputValue()).toBe('typed before the switch');
     await saved('renamed twice');
     isSignedBy('the second secret');
@@ -137,14 +137,14 @@ describe('the channels page', () => {
       workspace_chat_app: {
         'Bot token': 'bot-token',
         'Signing secret': 'secret',
-        'Channel of the workspace': 'C01',
+        'Workspace channel': 'C01',
       },
       community_chat: {
         'Bot token': 'bot-token',
-        'Public key of the application': 'ab'.repeat(32),
-        'Channel id': '42',
+        'Application public key': 'ab'.repeat(32),
+        'Channel ID': '42',
       },
-      chat_bot: { 'Bot token': '12:token', 'Chat id': '-42', 'Who may decide': '1, 2' },
+      chat_bot: { 'Bot token': '12:token', 'Chat ID': '-42', 'Allowed user IDs': '1, 2' },
     };
     await page.goto('/dashboard/channels');
     for (const [type, fields] of Object.entries(forms)) {
@@ -171,7 +171,7 @@ describe('the channels page', () => {
     await hub.call('POST', '/api/v1/users', { cookie, body: member });
     const seen = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
     await seen.page.goto('/dashboard/channels');
-    await seen.page.getByText('Only admins change channels.').waitFor();
+    await seen.page.getByText('Only admins can change channels.').waitFor();
     expect(await seen.page.getByRole('button', { name: 'Add channel' }).count()).toBe(0);
     noFaults(seen);
     await seen.context.close();

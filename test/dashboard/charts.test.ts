@@ -83,12 +83,12 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
   await page.goto('/dashboard/events');
   await page.locator('.plot .u-over').waitFor();
   const figure = page.getByRole('figure', { name: 'Calls over time' });
-  await figure.getByText('In all').waitFor();
+  await figure.getByText('Total').waitFor();
   expect(await figure.locator('.chart-track').allTextContents()).toEqual([
     'allowed 200',
     'denied 3',
     'asked 0',
-    'observed 0',
+    'would deny 0',
   ]);
   const at = async (share: number): Promise<readonly [number, number]> => {
     const place = await page.locator('.plot .u-over').boundingBox();
@@ -109,7 +109,7 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
     'allowed',
     'denied',
     'asked',
-    'observed',
+    'would',
   ]);
   await page.mouse.move(...(await at(0.25)));
   await page.mouse.down();
@@ -161,18 +161,20 @@ it('is read by keys, and chooses a range by them', async () => {
   await page.goto('/dashboard/events');
   await chart(page).focus();
   const says = () => chart(page).getAttribute('aria-valuetext');
-  expect(await says()).toBe('In all: 200 allowed, 3 denied, 0 asked, 0 observed');
+  expect(await says()).toBe('Total: 200 allowed, 3 denied, 0 asked, 0 would deny');
   await page.keyboard.press('Home');
   await page.keyboard.press('ArrowRight');
   expect(await chart(page).getAttribute('aria-valuenow')).toBe('1');
   // Over midnight its end has a date too.
-  expect(await says()).toMatch(/\d\d:\d\d–(\d+ \w+ )?\d\d:\d\d: \d+ allowed, 0 denied, 0 asked, 0 observed$/);
+  expect(await says()).toMatch(
+    /\d\d:\d\d–(\d+ \w+ )?\d\d:\d\d: \d+ allowed, 0 denied, 0 asked, 0 would deny$/,
+  );
   await page.keyboard.press('End');
   for (let n = 0; n < 3; n += 1) await page.keyboard.press('Shift+ArrowLeft');
-  expect(await says()).toMatch(/chosen, Enter shows it$/);
+  expect(await says()).toMatch(/selected, press Enter to show$/);
   await accessible(page);
   await page.keyboard.press('Escape');
-  expect(await says()).toMatch(/^In all/);
+  expect(await says()).toMatch(/^Total/);
   await page.keyboard.press('End');
   for (let n = 0; n < 3; n += 1) await page.keyboard.press('Shift+ArrowLeft');
   await page.keyboard.press('Enter');
@@ -198,11 +200,11 @@ it('is a table by one key, on every page, until it is pressed again', async () =
   await accessible(page);
   await page.goto('/dashboard/');
   await page.getByRole('table', { name: 'Calls in the last 24 hours as a table' }).waitFor();
-  await page.getByRole('table', { name: 'Share of calls that were denied as a table' }).waitFor();
+  await page.getByRole('table', { name: 'Denied share of calls as a table' }).waitFor();
   await accessible(page);
   await page.keyboard.press('t');
   await page.getByRole('slider', { name: 'Calls in the last 24 hours' }).waitFor();
-  await page.getByRole('slider', { name: 'Share of calls that were denied' }).waitFor();
+  await page.getByRole('slider', { name: 'Denied share of calls' }).waitFor();
   await accessible(page);
   noFaults(seen);
   await seen.context.close();

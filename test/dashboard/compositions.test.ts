@@ -27,18 +27,18 @@ describe('a composition', () => {
     const { page } = seen;
     await page.goto('/dashboard/compositions?id=shop');
     const panel = page.getByRole('dialog', { name: 'Composition shop' });
-    const items = panel.getByRole('list', { name: 'Contracts in order' }).getByRole('listitem');
+    const items = panel.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
     const up = panel.getByRole('button', { name: 'Move ask-before-deploy up' });
     await up.focus();
     await page.keyboard.press('Enter');
-    await panel.getByText('ask-before-deploy is number 1 of 3.').waitFor();
+    await panel.getByText('ask-before-deploy moved to position 1 of 3.').waitFor();
     // At the end of the list, too, the button keeps the focus.
     expect(await up.evaluate((button) => button === document.activeElement)).toBe(true);
     await page.keyboard.press('Alt+ArrowDown');
     await page.keyboard.press('Alt+ArrowDown');
-    await panel.getByText('ask-before-deploy is number 3 of 3.').waitFor();
+    await panel.getByText('ask-before-deploy moved to position 3 of 3.').waitFor();
     await items.nth(1).dragTo(items.nth(0));
-    await panel.getByText('watch-refunds is number 1 of 3.').waitFor();
+    await panel.getByText('watch-refunds moved to position 1 of 3.').waitFor();
     expect((await items.allTextContents()).map((text) => text.split(' ')[0])).toEqual([
       'watch-refunds',
       'no-secrets',
@@ -54,11 +54,11 @@ describe('a composition', () => {
       'PUT',
     );
     await page.goto('/dashboard/compositions?id=shop');
-    await panel.getByText('Somebody else saved this composition').waitFor();
+    await panel.getByText('Another user saved this composition').waitFor();
     await accessible(page);
     expect(await items.count()).toBe(3);
     expect(await panel.getByRole('button', { name: 'Save composition' }).isDisabled()).toBe(true);
-    await panel.getByRole('button', { name: 'Keep mine' }).click();
+    await panel.getByRole('button', { name: 'Keep my changes' }).click();
     await panel.getByRole('button', { name: 'Save composition' }).click();
     await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
     expect(await order()).toEqual(['watch-refunds', 'no-secrets', 'ask-before-deploy']);
@@ -78,16 +78,16 @@ describe('a composition', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/compositions?id=shop');
-    const beside = page.getByRole('region', { name: 'Against what runs' });
-    await beside.getByText('runs this, as v1').waitFor();
-    await expect.poll(() => beside.getByText('runs nothing of it').count()).toBe(2);
+    const beside = page.getByRole('region', { name: 'Deployed versions' });
+    await beside.getByText('identical to v1').waitFor();
+    await expect.poll(() => beside.getByText('not deployed').count()).toBe(2);
     const { body } = await hub.call('GET', '/api/v1/contracts/no-secrets', { cookie });
     const definition = { ...body.definition, when: { 'args.path': { contains_any: ['.env'] } } };
     await post('/api/v1/contracts/no-secrets', { definition }, 'PUT');
-    await page.getByText('v2 exists').waitFor();
+    await page.getByText('v2 available').waitFor();
     await accessible(page);
-    await page.getByRole('button', { name: 'Take the newest' }).click();
-    await beside.getByText('1 loosened by a deploy').waitFor();
+    await page.getByRole('button', { name: 'Update contracts' }).click();
+    await beside.getByText('a deployment gives 1 loosened').waitFor();
     await beside.getByRole('button', { name: 'Compare with staging' }).click();
     const plan = page.getByRole('dialog', { name: 'Deploy shop' });
     await plan.getByRole('button', { name: 'Deploy to staging' }).waitFor();
@@ -95,8 +95,8 @@ describe('a composition', () => {
     await plan.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     const asked = page.getByRole('dialog', { name: 'Delete composition' });
-    await asked.getByText('Its contract stays in the library.').waitFor();
-    await asked.getByText('What was made from it stays deployed to production').waitFor();
+    await asked.getByText('leaves its contract in the library.').waitFor();
+    await asked.getByText('Its bundle stays deployed to production').waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();
@@ -112,12 +112,12 @@ describe('a composition', () => {
     const { page } = seen;
     await page.goto('/dashboard/bundles?id=shop');
     await page.getByText('1 of 2 connected agents run it').click();
-    await page.getByText('1 agent not yet').click();
+    await page.getByText('1 agent not on this version').click();
     await page.getByText('behind-1').waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
     const asked = page.getByRole('dialog', { name: 'Undeploy bundle' });
-    await asked.getByText('1 connected agent runs it and keeps it until it starts anew').waitFor();
+    await asked.getByText('1 connected agent runs it until it restarts').waitFor();
     await accessible(page);
     expect(agents.close()).toBe(2);
     noFaults(seen);

@@ -19,14 +19,14 @@ describe('documents that are typed', () => {
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.insertText(library.replace('name: shop', 'name: typed-here'));
     await dialog.getByText('typed-here').waitFor();
-    await dialog.getByRole('button', { name: 'Close, and keep what is typed' }).click();
+    await dialog.getByRole('button', { name: 'Keep draft and close' }).click();
     await dialog.waitFor({ state: 'hidden' });
     await page.reload();
     await page.getByRole('button', { name: 'Upload bundle' }).click();
     await dialog.getByText('typed-here').waitFor();
     await accessible(page);
     await dialog.getByRole('button', { name: 'Upload bundle' }).click();
-    await page.getByText('typed-here v1 is stored.').waitFor();
+    await page.getByText('typed-here v1 uploaded.').waitFor();
     await dialog.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Upload bundle' }).click();
     await typed.first().waitFor();
@@ -52,7 +52,7 @@ describe('documents that are typed', () => {
     await page.getByRole('button', { name: 'Deploy v2' }).click();
     const plan = page.getByRole('dialog', { name: 'Deploy ruleset' });
     await plan.getByRole('button', { name: 'Replay v2 against v1' }).click();
-    await plan.getByText('No agent reported a call in this time.').waitFor();
+    await plan.getByText('No agent reported a call in this period.').waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();

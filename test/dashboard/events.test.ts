@@ -26,13 +26,13 @@ describe('the events page', () => {
     const { page } = seen;
     await page.goto('/dashboard/events');
     const filters = page.getByRole('complementary', { name: 'Filters' });
-    await filters.getByText('600 events fit').waitFor();
+    await filters.getByText('600 matching events').waitFor();
     await accessible(page);
     await filters.getByRole('button', { name: /^refund/ }).click();
-    await filters.getByText('120 events fit').waitFor();
+    await filters.getByText('120 matching events').waitFor();
     expect(new URL(page.url()).searchParams.get('tool_name')).toBe('refund');
     await page.getByLabel('Search in events').fill('call-596');
-    await filters.getByText('1 event fits').waitFor();
+    await filters.getByText('1 matching event').waitFor();
     await page.getByRole('table').getByRole('button', { name: 'refund' }).first().click();
     const panel = page.getByRole('dialog', { name: 'Event' });
     await panel.getByText('A-1596').first().waitFor();
@@ -40,6 +40,63 @@ describe('the events page', () => {
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'hidden' });
     await page.goBack();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('has the time first, opens by a press on any cell, and shows what each condition compared', async () => {
+    const yaml = 'apiVersion: service/v1\nkind: ContractBundle\nmetadata:\n  name: desk\n'.concat(
+      'defaults:\n  mode: enforce\ncontracts:\n  - id: first\n    type: pre\n    tool: other\n',
+      '    when: {args.a: {equals: 1}}\n    then: {effect: deny, message: No}\n  - id: no-payout\n',
+      '    type: pre\n    tool: payout\n    when: {args.sum: {gt: 500}}\n',
+      '    then: {effect: deny, message: "Too large"}\n',
+    );
+    const upload = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+    expect(upload.status).toBeLessThan(300);
+    const condition = { path: 'args.sum', operator: 'gt', expected: 500, actual: 731, result: 'yes' };
+    await send([
+      {
+        call_id: 'payout-1',
+        agent_id: 'desk-agent',
+        tool_name: 'payout',
+        verdict: 'call_denied',
+        mode: 'enforce',
+        timestamp: '2026-03-05T10:00:00.123Z',
+        payload: {
+          tool_args: { sum: 731, note: 'for Zanzibar' },
+          decision_name: 'no-payout',
+          reason: 'Too large for Ann',
+          policy_version: upload.body.revision_hash,
+          conditions: [condition, { ...condition, path: 'args.note', result: 'skipped' }],
+        },
+      },
+    ]);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto(
+      '/dashboard/events?since=2026-03-05T00:00:00Z&until=2026-03-06T00:00:00Z&search=zanzibar',
+    );
+    const table = page.getByRole('table', { name: 'events' });
+    const row = table.getByRole('row').nth(1);
+    await row.getByText('sum: 731, note: for Zanzibar').waitFor();
+    expect(await table.getByRole('columnheader').first().textContent()).toBe('Time');
+    expect(await row.getByRole('cell').first().textContent()).toContain('11:00:00.123');
+    expect((await row.boundingBox())?.height).toBeLessThanOrEqual(33);
+    await page.getByRole('combobox', { name: 'Time zone' }).selectOption('utc');
+    await row.getByText('10:00:00.123').waitFor();
+    await page.getByLabel('Search in events').fill('large for ann');
+    await row.getByText('Too large for Ann').click();
+    const panel = page.getByRole('dialog', { name: 'Event' });
+    const conditions = panel.getByRole('region', { name: 'Conditions', exact: true });
+    await conditions.getByText('731').first().waitFor();
+    expect(await conditions.getByRole('listitem').allTextContents()).toEqual([
+      expect.stringMatching(/^args\.sum gt 500actual 731met$/),
+      expect.stringMatching(/^args\.note.*not reached$/),
+    ]);
+    const contract = panel.getByRole('region', { name: 'Contract', exact: true });
+    await contract.getByText('id: no-payout').waitFor();
+    expect(await contract.textContent()).not.toContain('id: first');
+    await accessible(page);
     noFaults(seen);
     await seen.context.close();
   });
@@ -107,7 +164,7 @@ describe('the events page', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/events?agent_id=late-agent&range=1h');
-    await page.getByText('No event fits').waitFor();
+    await page.getByText('No events match these filters').waitFor();
     await page
       .getByRole('status')
       .filter({ hasText: /^Live$/ })
@@ -124,7 +181,7 @@ describe('the events page', () => {
     await send([event(1)]);
     await page.getByRole('table').getByRole('button', { name: 'late_1' }).click();
     await send([event(2)]);
-    await page.getByRole('button', { name: /1 new in the hub/ }).click();
+    await page.getByRole('button', { name: /Show 1 new event from the whole hub/ }).click();
     await page.getByRole('table').getByRole('button', { name: 'late_2' }).waitFor();
     noFaults(seen);
     await seen.context.close();
@@ -137,13 +194,16 @@ describe('the events page', () => {
     await page.getByRole('combobox', { name: 'Time range' }).selectOption('own');
     const range = page.getByRole('form', { name: 'Time range' });
     await accessible(page);
-    await range.getByLabel('From (your time)').fill('2026-03-05T10:00');
-    await range.getByLabel('To (your time)').fill('2026-03-05T09:00');
-    await range.getByRole('alert').getByText('It ends before it begins.').waitFor();
-    expect(await range.getByRole('button', { name: 'Show this time' }).isDisabled()).toBe(true);
-    await range.getByLabel('To (your time)').fill('2026-03-05T10:30');
+    await range.getByLabel('From (local time)').fill('2026-03-05T10:00');
+    await range.getByLabel('To (local time)').fill('2026-03-05T09:00');
+    await range
+      .getByRole('alert')
+      .getByText('The end time is before the start time. Enter a later end time.')
+      .waitFor();
+    expect(await range.getByRole('button', { name: 'Apply time range' }).isDisabled()).toBe(true);
+    await range.getByLabel('To (local time)').fill('2026-03-05T10:30');
     await page.keyboard.press('Enter');
-    await page.getByText('No event fits').waitFor();
+    await page.getByText('No events match these filters').waitFor();
     // Berlin, in winter.
     const { searchParams } = new URL(page.url());
     expect([searchParams.get('since'), searchParams.get('until')]).toEqual([
@@ -154,7 +214,7 @@ describe('the events page', () => {
     // Other tests may have sent some more.
     await page
       .getByRole('complementary', { name: 'Filters' })
-      .getByText(/^[1-9][\d,]* events fit/)
+      .getByText(/^[1-9][\d,]* matching events/)
       .waitFor();
     noFaults(seen);
     await seen.context.close();

@@ -59,7 +59,7 @@ const acts: { readonly [name: string]: Act } = {
     fields: { Reason: 'typed on Home' },
     press: 'Approve',
     sends: /^PUT .*\/approvals\//,
-    other: [() => decideFirst('home_one'), 'Somebody was faster.'],
+    other: [() => decideFirst('home_one'), 'Another user decided first.'],
   },
   'Approvals: a decision': {
     path: () => `/approvals?id=${approval}`,
@@ -67,13 +67,13 @@ const acts: { readonly [name: string]: Act } = {
     fields: { Reason: 'typed in the queue' },
     press: /^Deny/,
     sends: /^PUT .*\/approvals\//,
-    other: [() => decideFirst('queue_one'), 'Somebody was faster.'],
+    other: [() => decideFirst('queue_one'), 'Another user decided first.'],
   },
   'Events: a contract made of one': {
     path: () => `/events?id=${event}`,
-    opens: 'Make a contract from this event',
+    opens: 'Create contract from event',
     in: ['dialog', 'New contract'],
-    fields: { Id: 'from-an-event', Description: 'All of this stays' },
+    fields: { ID: 'from-an-event', Description: 'All of this stays' },
     press: 'Add contract',
     sends: /^POST .*\/contracts$/,
     other: [
@@ -85,7 +85,7 @@ const acts: { readonly [name: string]: Act } = {
     path: () => '/contracts',
     opens: 'New contract',
     in: ['dialog', 'New contract'],
-    fields: { Id: 'typed-before', Tags: 'one, two' },
+    fields: { ID: 'typed-before', Tags: 'one, two' },
     document: '# typed into a contract',
     press: 'Add contract',
     sends: /^POST .*\/contracts$/,
@@ -108,19 +108,19 @@ const acts: { readonly [name: string]: Act } = {
     opens: 'New composition',
     in: ['dialog', 'New composition'],
     fields: { Name: 'typed-before', Description: 'All of this stays' },
-    press: 'Make composition',
+    press: 'Create composition',
     sends: /^POST .*\/compositions$/,
     other: [() => post('/api/v1/compositions', { name: 'typed-before' }), /already exists/],
   },
   'Compositions: its contracts': {
     path: () => '/compositions?id=shop',
     in: ['dialog', 'Composition shop'],
-    ready: (place) => place.getByLabel('Mode of contracts that name none').selectOption('observe'),
+    ready: (place) => place.getByLabel('Default mode').selectOption('observe'),
     press: 'Save composition',
     sends: /^PUT .*\/compositions\//,
     other: [
       () => post('/api/v1/compositions/shop', { description: 'Of somebody else' }, 'PUT'),
-      /was changed since it was read/,
+      /has changed since you read it/,
     ],
   },
   'Bundles: an upload': {
@@ -148,7 +148,7 @@ const acts: { readonly [name: string]: Act } = {
   'Agents: many at once': {
     path: () => '/agents',
     in: ['region', 'Assign the selected agents'],
-    ready: (place) => place.page().getByRole('checkbox', { name: 'Select all that are loaded' }).check(),
+    ready: (place) => place.page().getByRole('checkbox', { name: 'Select all loaded rows' }).check(),
     press: 'Assign 1',
     sends: /^POST .*\/bulk-assign/,
   },
@@ -156,7 +156,7 @@ const acts: { readonly [name: string]: Act } = {
     path: () => '/agents?view=rules',
     opens: 'New rule',
     in: ['dialog', 'New rule'],
-    fields: { Agents: 'typed-*', 'Tags that they must have': 'tier=gold', Priority: '7' },
+    fields: { Agents: 'typed-*', 'Required tags': 'tier=gold', Priority: '7' },
     press: 'Add rule',
     sends: /^POST .*\/assignment-rules$/,
     other: [
@@ -173,14 +173,14 @@ const acts: { readonly [name: string]: Act } = {
   "Playground: the hub's word": {
     path: () => '/playground',
     in: ['region', 'Result'],
-    press: 'Ask the hub again',
+    press: 'Retry comparison',
     sends: /^POST .*\/evaluate/,
     begins: true,
   },
   'Runs: the sample run': {
     path: () => '/runs',
     in: ['region', 'content'],
-    press: 'Load the sample run',
+    press: 'Load sample run',
     sends: /^POST .*\/sample-run/,
   },
   'Rulesets: a new one': {
@@ -193,15 +193,15 @@ const acts: { readonly [name: string]: Act } = {
   },
   'Audit: the chain': {
     path: () => '/audit',
-    in: ['region', 'Chain'],
-    press: 'Verify the chain',
+    in: ['region', 'Audit chain'],
+    press: 'Verify chain',
     sends: /^GET .*\/audit\/export/,
   },
   'Keys: a new one': {
     path: () => '/keys',
     opens: 'Create key',
     in: ['dialog', 'Create key'],
-    fields: { Label: 'typed before', 'Only for agents': 'shop-*', 'Ends after days': '3' },
+    fields: { Label: 'typed before', 'Agent pattern': 'shop-*', 'Expires after days': '3' },
     press: 'Create key',
     sends: /^POST .*\/keys$/,
   },
@@ -217,32 +217,32 @@ const acts: { readonly [name: string]: Act } = {
     path: () => '/channels',
     in: ['dialog', 'Channel'],
     ready: (place) => place.page().getByRole('table').getByRole('button', { name: 'on call' }).click(),
-    press: 'Send a test',
+    press: 'Send test',
     sends: /^POST .*\/test$/,
   },
   'Settings: a user': {
     path: () => '/settings',
     opens: 'Add user',
     in: ['dialog', 'Add user'],
-    fields: { 'E-mail': 'typed@example.com', 'First password': 'typed horse battery' },
+    fields: { 'E-mail': 'typed@example.com', 'Initial password': 'typed horse battery' },
     press: 'Add user',
     sends: /^POST .*\/users$/,
     other: [
       () => post('/api/v1/users', { email: 'typed@example.com', password: 'another horse battery' }),
-      'A user with this e-mail exists already.',
+      'A user with this e-mail address already exists. Use another address.',
     ],
   },
   'Settings: the own password': {
     path: () => '/settings',
     in: ['region', 'Your password'],
-    fields: { 'Present password': 'correct horse battery', 'New password': 'another horse battery' },
+    fields: { 'Current password': 'correct horse battery', 'New password': 'another horse battery' },
     press: 'Change password',
     sends: /^POST .*\/password/,
   },
   'Settings: the assistant': {
     path: () => '/settings',
     in: ['region', 'Assistant'],
-    fields: { Model: 'a-model', 'API key of the provider': 'typed-key-of-a-provider' },
+    fields: { Model: 'a-model', 'Provider API key': 'typed-key-of-a-provider' },
     press: 'Save assistant',
     sends: /^PUT .*\/settings\/ai/,
   },
@@ -345,7 +345,9 @@ describe('what is done', { timeout: 30_000 }, () => {
     refuse(act, 503, 2);
     await pressed('The hub cannot take this now.', /^Try again (in \d+ s|now)\.$/);
     proxy.isShut = true;
-    await pressed('The hub did not answer. Check that it runs and try again.');
+    await pressed(
+      /^The hub did not respond(?:\. Check that|, so your action may have taken effect\. Check the result)/,
+    );
     proxy.isShut = false;
     isDeaf = true;
     if (act.other) {
@@ -354,7 +356,7 @@ describe('what is done', { timeout: 30_000 }, () => {
       await pressed(act.other[1]);
     } else {
       refuse(act, 409);
-      await pressed('It was changed meanwhile.');
+      await pressed('The composition changed during the rollout.');
     }
   });
 });

@@ -28,7 +28,11 @@ const panel = (name: string | RegExp, text: string | RegExp) => (page: Page) =>
   page.getByRole('dialog', { name }).getByText(text).first();
 
 export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: string]: Row } => ({
-  Home: { path: '/', api: /\/stats\/overview/, shows: (page) => main(page).getByText('Waiting approvals') },
+  Home: {
+    path: '/',
+    api: /\/stats\/overview/,
+    shows: (page) => main(page).getByText('Pending approvals', { exact: true }),
+  },
   'Home: its activity': {
     path: '/',
     api: /\/api\/v1\/deployments\?limit=10/,
@@ -88,34 +92,34 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     path: '/bundles?id=shop',
     opens: 'Deploy v1',
     api: /\/bundles\/shop\/1\/yaml/,
-    shows: panel('Deploy shop', /^Difference to v1, which/),
+    shows: panel('Deploy shop', /^Identical to v1, deployed/),
     in: ['dialog', 'Deploy shop'],
   },
   'what runs before a deploy': {
     path: '/bundles?id=shop',
     opens: 'Deploy v1',
     api: /\/bundles\/shop\/current/,
-    shows: panel('Deploy shop', /^Difference to v1, which/),
+    shows: panel('Deploy shop', /^Identical to v1, deployed/),
     in: ['dialog', 'Deploy shop'],
   },
   Agents: { path: '/agents', api: /\/api\/v1\/agents\?limit=500/, shows: cell('shop-agent-0') },
   'one agent': {
     path: '/agents?id=shop-agent-1',
     api: /-registrations\/shop-agent-1$/,
-    shows: panel('Agent', /^Known since/),
+    shows: panel('Agent', /^First seen/),
     in: ['dialog', 'Agent'],
   },
   'Assignment rules': { path: '/agents?view=rules', api: /rules\?/, shows: cell('ruled-*') },
   Playground: {
     path: '/playground',
     api: /\/api\/v1\/bundles\?/,
-    shows: (page) => page.getByLabel('Load a bundle'),
+    shows: (page) => page.getByLabel('Load bundle'),
     in: ['region', 'Document'],
   },
   'Playground: calls to load': {
     path: '/playground',
     api: /\/api\/v1\/events\?limit=30/,
-    shows: (page) => page.getByLabel('Load a call that an agent made').filter({ hasText: 'shop-agent' }),
+    shows: (page) => page.getByLabel('Load reported call').filter({ hasText: 'shop-agent' }),
     in: ['region', 'Call'],
   },
   Runs: { path: '/runs', api: /\/v1\/runs\?limit=100/, shows: cell('sample-session') },
@@ -132,13 +136,13 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     shows: panel('Ruleset', 'v1'),
     in: ['dialog', 'Ruleset'],
   },
-  Audit: { path: '/audit', api: /\/v1\/audit\?limit=100/, shows: cell('ruleset.deployed') },
+  Audit: { path: '/audit', api: /\/v1\/audit\?limit=100/, shows: cell('ruleset deployed') },
   Keys: { path: '/keys', api: /\/api\/v1\/keys\?limit=1000/, shows: cell('test') },
   Channels: { path: '/channels', api: /\/channels\?/, shows: cell('On call') },
   'one channel': {
     path: `/channels?id=${channel}`,
     api: /\/deliveries\?/,
-    shows: panel('Channel', /^Nothing was sent/),
+    shows: panel('Channel', /^No deliveries yet\./),
     in: ['dialog', 'Channel'],
   },
   'Settings: users': { path: '/settings', api: /\/api\/v1\/users/, shows: cell('admin@example.com') },
@@ -161,6 +165,6 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
   'System: figures': {
     path: '/system',
     api: /\/health\/metrics/,
-    shows: (page) => main(page).getByText('Since its start'),
+    shows: (page) => main(page).getByText('Metrics since start'),
   },
 });

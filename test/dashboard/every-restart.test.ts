@@ -44,7 +44,7 @@ const changes: { readonly [path: string]: (main: Locator) => Locator } = {
   '/compositions': (main) => main.getByRole('table').getByText('new-composition'),
   '/bundles': (main) => main.getByRole('table').getByText('restarted'),
   '/agents': (main) => main.getByRole('table').getByText('new-agent').first(),
-  '/playground': (main) => main.getByLabel('Load a bundle').filter({ hasText: 'restarted (1)' }),
+  '/playground': (main) => main.getByLabel('Load bundle').filter({ hasText: 'restarted (1)' }),
   '/runs': (main) => main.getByRole('table').getByText('new-session'),
   '/rulesets': (main) => main.getByRole('table').getByText('renewed'),
   '/audit': (main) => main.getByRole('table').getByText('new-contract').first(),
@@ -117,14 +117,20 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     for (const row of rows) {
       await go(page, row.path);
       await row.shows(page).waitFor();
-      await page.getByText(/^No word from the hub since \d\d:\d\d\. What you see may be old\./).waitFor();
+      await page
+        .getByText(/^The hub has not responded since \d\d:\d\d\. Data shown may be out of date\./)
+        .waitFor();
     }
     await accessible(page);
     await status(/^Stale since \d\d:\d\d$/).waitFor();
     // What would be decided by what is old is not.
     await go(page, '/approvals');
     expect(await page.getByRole('button', { name: /^Approve/ }).isDisabled()).toBe(true);
-    await page.getByText('The hub cannot be reached: nothing can be decided until it answers.').waitFor();
+    await page
+      .getByText(
+        'The hub is not responding, so you cannot make decisions. Wait until the connection returns.',
+      )
+      .waitFor();
   });
 
   it('every page is in the table of what changes', () => {
@@ -136,24 +142,24 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     await change();
     proxy.isShut = false;
     await page
-      .getByRole('button', { name: 'Try now' })
+      .getByRole('button', { name: 'Reconnect now' })
       .evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
     await status(/^Live$/).waitFor();
     for (const [path, shows] of Object.entries(changes)) {
       await go(page, path);
       await shows(page.getByRole('main')).waitFor();
     }
-    expect(await page.getByText(/No word from the hub/).count()).toBe(0);
+    expect(await page.getByText(/The hub has not responded/).count()).toBe(0);
   });
 });
 
 /** What each page says to somebody who is no admin of what is not theirs; the others have nothing of that. */
 const admins: { readonly [path: string]: string } = {
-  '/audit': 'Only admins read the chain.',
-  '/keys': 'Only admins make and revoke keys.',
-  '/channels': 'Only admins change channels.',
-  '/settings': 'Users, keys and data are an admin’s to change.',
-  '/system': 'Only admins see nodes, shards and figures.',
+  '/audit': 'Only admins can verify and download the chain.',
+  '/keys': 'Only admins can create and revoke keys.',
+  '/channels': 'Only admins can change channels.',
+  '/settings': 'Only an admin can change users, keys and data.',
+  '/system': 'Only admins can view nodes, shards and metrics.',
 };
 
 describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
@@ -164,7 +170,7 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
     const { page } = seen;
     const refused: string[] = [];
     await page.goto('/dashboard/system');
-    await page.getByText('Since its start').waitFor();
+    await page.getByText('Metrics since start').waitFor();
     await page.locator('.live-live').waitFor();
     await send('PATCH', `/api/v1/users/${user.user_id}`, { is_admin: false });
     // The hub ended the session with the right.
@@ -172,7 +178,7 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
     await again.getByLabel('Password').fill(password);
     await again.getByRole('button', { name: 'Sign in' }).click();
     await again.waitFor({ state: 'hidden' });
-    await page.getByText('Since its start').waitFor({ state: 'detached' });
+    await page.getByText('Metrics since start').waitFor({ state: 'detached' });
     page.on('response', (answer) => {
       if (answer.status() === 403) refused.push(answer.url());
     });

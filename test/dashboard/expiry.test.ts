@@ -150,18 +150,18 @@ describe('a session that ends', () => {
     await signIn();
     await page.goto('/dashboard/playground');
     const cases = page.getByRole('region', { name: 'Cases' });
-    await cases.getByLabel('Keep this call as').fill('typed case');
-    await page.getByText(/The hub says \w+ too/).waitFor();
+    await cases.getByLabel('Case name').fill('typed case');
+    await page.getByText(/same result, \w+/).waitFor();
     await endSession();
     // The hub is asked of what is typed, a moment after the last key.
     await page.locator('.cm-content').first().click();
     await page.keyboard.press('ControlOrMeta+End');
     await page.keyboard.insertText('\n# typed into the playground');
     await signInAgain();
-    await page.getByRole('button', { name: 'Ask the hub again' }).click();
-    await page.getByText(/The hub says \w+ too/).waitFor();
+    await page.getByRole('button', { name: 'Retry comparison' }).click();
+    await page.getByText(/same result, \w+/).waitFor();
     await page.locator('.cm-line').filter({ hasText: '# typed into the playground' }).first().waitFor();
-    await cases.getByRole('button', { name: 'Keep' }).click();
+    await cases.getByRole('button', { name: 'Save case' }).click();
     await cases.getByRole('table').getByText('typed case').waitFor();
     noFaults(seen);
   });
@@ -170,11 +170,11 @@ describe('a session that ends', () => {
     const { page } = seen;
     await signIn();
     await page.goto('/dashboard/events?view=tail');
-    await page.getByText('Waiting for the next event.').waitFor();
+    await page.getByText('No new events yet').waitFor();
     await endSession();
-    await page.getByText('The hub refused the tail.').waitFor();
+    await page.getByText('The hub rejected the live tail').waitFor();
     await signInAgain();
-    await page.getByText('Waiting for the next event.').waitFor();
+    await page.getByText('No new events yet').waitFor();
     noFaults(seen);
   });
 });

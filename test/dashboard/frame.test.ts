@@ -42,7 +42,7 @@ describe('the web console', () => {
       .getByRole('status')
       .filter({ hasText: /^Live$/ })
       .waitFor();
-    await page.getByText('Waiting approvals').waitFor();
+    await page.getByText('Pending approvals', { exact: true }).waitFor();
     expect(bytes).toBeLessThan(200 * 1024);
     noFaults(seen);
     await seen.context.close();
@@ -76,11 +76,11 @@ describe('the web console', () => {
     await state.filter({ hasText: /^Live$/ }).waitFor();
     await hub.kill();
     await state.filter({ hasText: /^Reconnecting$/ }).waitFor();
-    await page.getByText(/No word from the hub since/).waitFor();
+    await page.getByText(/The hub has not responded since/).waitFor();
     await accessible(page);
     await state.filter({ hasText: /^Stale since \d\d:\d\d$/ }).waitFor();
     await hub.start();
-    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.getByRole('button', { name: 'Reconnect now' }).click();
     await state.filter({ hasText: /^Live$/ }).waitFor();
     noFaults(seen);
     await seen.context.close();
@@ -177,7 +177,7 @@ describe('the web console', () => {
     await seen.page.getByRole('button', { name: `Account ${email}` }).waitFor();
     const other = await view(hub.url);
     await other.page.goto(url);
-    await other.page.getByText(/This sign-in link does not work/).waitFor();
+    await other.page.getByText(/This sign-in link is not valid/).waitFor();
     expect(hub.printed).not.toContain(url.slice(-43));
     noFaults(seen);
     await Promise.all([seen.context.close(), other.context.close()]);

@@ -14,7 +14,7 @@ describe('the figures of the fleet', () => {
     const asked: string[] = [];
     seen.context.on('request', (request) => asked.push(request.url()));
     const connected = (tab: typeof page, value: string) =>
-      tab.locator('.figure', { hasText: 'Agents connected' }).getByText(value, { exact: true }).waitFor();
+      tab.locator('.figure', { hasText: 'Connected agents' }).getByText(value, { exact: true }).waitFor();
     await page.goto('/dashboard/');
     await connected(page, '0');
     const agents = new AgentStreams(hub, key);
@@ -33,4 +33,34 @@ describe('the figures of the fleet', () => {
     noFaults(seen);
     await seen.context.close();
   });
+});
+
+it('has figures and a chart of the chosen environment', async () => {
+  for (const [env, calls] of [
+    ['production', 3],
+    ['staging', 2],
+  ] as const) {
+    const { key } = await hub.key(cookie, env);
+    const events = Array.from({ length: calls }, (_, i) => ({
+      call_id: `${env}-${i}`,
+      agent_id: 'figures',
+      tool_name: 'read_file',
+      verdict: 'call_denied',
+      mode: 'enforce',
+      timestamp: new Date().toISOString(),
+    }));
+    expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
+  }
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const denied = (value: string) =>
+    page.locator('.figure', { hasText: 'Denied in 24 h' }).getByText(value, { exact: true }).waitFor();
+  await page.goto('/dashboard/');
+  await denied('5');
+  await page.goto('/dashboard/?env=staging');
+  await denied('2');
+  const chart = page.getByRole('region', { name: 'Calls in the last 24 hours' });
+  await chart.getByText('2', { exact: true }).first().waitFor();
+  noFaults(seen);
+  await seen.context.close();
 });

@@ -37,7 +37,7 @@ describe('keys alone', () => {
   it.each([
     ['l', 'Rulesets', /^sample-guardrails/, 'Ruleset'],
     ['r', 'Runs', /^sample-session/, 'Run'],
-    ['u', 'Audit', /: Notification channel 'On call' was made/, 'Audit entry'],
+    ['u', 'Audit', /: Notification channel 'On call' was created/, 'Audit entry'],
     ['n', 'Channels', /^On call/, 'Channel'],
   ])('open a row of the page at g %s and come back to it', async (key, name, row, title) => {
     const seen = await view(hub.url, { cookie });
@@ -69,7 +69,7 @@ describe('keys alone', () => {
     await tabTo(page, dialog.getByLabel('Label'));
     await page.keyboard.type('by keys');
     await page.keyboard.press('Enter');
-    await tabTo(page, dialog.getByRole('button', { name: 'I have kept it' }));
+    await tabTo(page, dialog.getByRole('button', { name: 'Close' }));
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });
     await tabTo(page, page.getByRole('button', { name: 'Revoke by keys' }));
@@ -98,7 +98,7 @@ describe('keys alone', () => {
     await tabTo(page, dialog.getByLabel('Password'));
     await page.keyboard.type('correct horse battery');
     await page.keyboard.press('Enter');
-    await tabTo(page, page.getByRole('button', { name: 'Make an admin: keys@example.com' }));
+    await tabTo(page, page.getByRole('button', { name: 'Make admin: keys@example.com' }));
     await tabTo(page, page.getByRole('button', { name: 'Remove keys@example.com' }));
     await accessible(page);
     noFaults(seen);
@@ -134,7 +134,7 @@ describe('keys alone', () => {
     const seen = await view(hub.url, { cookie, height: 500 });
     const { page } = seen;
     await page.goto('/dashboard/system');
-    await page.getByRole('region', { name: 'Figures of the node' }).waitFor();
+    await page.getByRole('region', { name: 'Node metrics' }).waitFor();
     const top = (): Promise<number> => page.getByRole('main').evaluate((main) => main.scrollTop);
     await page.getByRole('main').evaluate((main) => main.scrollTo(0, 300));
     await expect.poll(top).toBeGreaterThan(200);

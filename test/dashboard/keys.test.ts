@@ -12,7 +12,7 @@ describe('the keys page', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/keys');
-    await page.getByText('No agent can connect yet').waitFor();
+    await page.getByText('No API keys yet').waitFor();
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Label').fill('first key');
@@ -21,13 +21,13 @@ describe('the keys page', () => {
     await dialog.getByRole('button', { name: 'Create key' }).click();
     const key = await dialog.getByText(/^svk_staging_/).textContent();
     await accessible(page);
-    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('table').getByText('first key').waitFor();
     await accessible(page);
     expect((await hub.call('GET', '/api/v1/stats/overview', { key: key ?? '' })).status).toBe(200);
     await page.getByRole('button', { name: 'Revoke' }).click();
     await dialog.getByRole('button', { name: 'Revoke key' }).click();
-    await page.getByText('No agent can connect yet').waitFor();
+    await page.getByText('No API keys yet').waitFor();
     expect((await hub.call('GET', '/api/v1/stats/overview', { key: key ?? '' })).status).toBe(401);
     noFaults(seen);
     await seen.context.close();
@@ -51,14 +51,14 @@ describe('the keys page', () => {
     expect(await dialog.getByLabel('Label').inputValue()).toBe('typed before');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await page.getByText(/^svk_production_[^…]*$/).waitFor();
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page
       .getByRole('dialog')
-      .getByText(/no agent is connected with it/)
+      .getByText(/no connected agents use it/)
       .waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
-    await page.getByText('No agent can connect yet').waitFor();
+    await page.getByText('No API keys yet').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -77,17 +77,17 @@ describe('the keys page', () => {
     const dialog = page.getByRole('dialog', { name: 'Revoke key' });
     // The newest stands first, and hears of its streams without being asked again.
     await page.getByRole('button', { name: 'Revoke' }).nth(1).click();
-    await dialog.getByText(/2 agent streams are open with it/).waitFor();
+    await dialog.getByText(/2 agent streams use it/).waitFor();
     await accessible(page);
     await dialog.getByRole('button', { name: 'Revoke key' }).click();
     await dialog.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Revoke' }).nth(1).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Revoke' }).click();
-    await dialog.getByText(/1 agent stream is open with it/).waitFor();
+    await dialog.getByText(/1 agent stream uses it/).waitFor();
     second.close();
-    await dialog.getByText(/no agent is connected with it/).waitFor();
+    await dialog.getByText(/no connected agents use it/).waitFor();
     await dialog.getByRole('button', { name: 'Revoke key' }).click();
-    await page.getByText('No agent can connect yet').waitFor();
+    await page.getByText('No API keys yet').waitFor();
     first.close();
     noFaults(seen);
     await seen.context.close();
@@ -100,20 +100,20 @@ describe('the keys page', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/keys');
-    await page.getByRole('button', { name: 'Columns of keys' }).click();
-    await page.getByRole('menuitemcheckbox', { name: 'Begins with' }).click();
+    await page.getByRole('button', { name: 'Columns for keys' }).click();
+    await page.getByRole('menuitemcheckbox', { name: 'Prefix' }).click();
     await page.keyboard.press('Escape');
     await page.goto('/dashboard/settings');
     await page.getByLabel('Theme').selectOption('dark');
     await page.goto('/dashboard/keys');
     await page.getByRole('columnheader', { name: 'Label' }).waitFor();
-    expect(await page.getByRole('columnheader', { name: 'Begins with' }).count()).toBe(0);
+    expect(await page.getByRole('columnheader', { name: 'Prefix' }).count()).toBe(0);
     expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
     // Somebody else on the same browser.
     const [name = '', value = ''] = (await hub.login(other.email, other.password)).split('=');
     await seen.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
     await page.goto('/dashboard/keys');
-    await page.getByRole('columnheader', { name: 'Begins with' }).waitFor();
+    await page.getByRole('columnheader', { name: 'Prefix' }).waitFor();
     expect(await page.locator('html').getAttribute('data-theme')).toBe('light');
     noFaults(seen);
     await seen.context.close();
@@ -125,7 +125,7 @@ describe('the keys page', () => {
     const seen = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
     const { page } = seen;
     await page.goto('/dashboard/keys');
-    await page.getByText('Only admins make and revoke keys.').waitFor();
+    await page.getByText('Only admins can create and revoke keys.').waitFor();
     expect(await page.getByRole('button', { name: 'Create key' }).count()).toBe(0);
     noFaults(seen);
     await seen.context.close();

@@ -51,7 +51,7 @@ describe('the form of a contract', () => {
     expect(await form.locator('.cm-tooltip-autocomplete').getByRole('option').count()).toBe(1);
     await take(form, /approve/, 'effect: approve');
     const word = form.locator('.cm-line').filter({ hasText: 'effect: approve' }).getByText('effect');
-    const explained = form.getByText(/^deny refuses the call, approve asks a person/);
+    const explained = form.getByText(/^deny denies the call, approve requires approval/);
     // What is said of a word goes when the text is looked at anew; it comes where the pointer rests.
     await expect
       .poll(async () => {
@@ -98,7 +98,7 @@ describe('the form of a contract', () => {
     await page.goto('/dashboard/contracts');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
-    await form.getByLabel('Id').fill('typed-before');
+    await form.getByLabel('ID', { exact: true }).fill('typed-before');
     await form.getByLabel('Name').fill('Typed before');
     await form.getByLabel('Tags').fill('one, two');
     await form.getByLabel('Description').fill('All of this stays');
@@ -143,7 +143,7 @@ describe('versions of a contract', () => {
     const { page } = seen;
     await page.goto('/dashboard/contracts?id=watch-refunds');
     const panel = page.getByRole('dialog', { name: 'Contract watch-refunds' });
-    const changed = panel.getByRole('region', { name: 'What changed' });
+    const changed = panel.getByRole('region', { name: 'Changes' });
     await changed.getByText('From v2 to v3').waitFor();
     expect(await changed.locator('.diff-word').allTextContents()).toEqual(['Second', 'Third']);
     await changed.getByLabel('Changes up to').selectOption('2');
@@ -152,7 +152,7 @@ describe('versions of a contract', () => {
     await changed.getByText('From v1 to v2').waitFor();
     await changed.getByText('Second').waitFor();
     await accessible(page);
-    await changed.getByRole('button', { name: 'Edit again from v1' }).click();
+    await changed.getByRole('button', { name: 'Edit copy of v1' }).click();
     await panel.getByRole('textbox', { name: 'Definition as YAML' }).getByText('is large').waitFor();
     await panel.getByRole('button', { name: 'Save as new version' }).click();
     await panel.getByText(/version 4,/).waitFor();
@@ -190,7 +190,7 @@ describe('a bundle that is brought in', () => {
       library.replaceAll(/- id: (\S+)/g, '- id: file-$1').replace('name: shop', 'name: from-a-file'),
     );
     await dialog.getByRole('button', { name: 'Import bundle' }).click();
-    await page.getByText('3 contracts added, no contracts got a new version.').waitFor();
+    await page.getByText('Import complete: 3 contracts added, no contracts updated.').waitFor();
     await page.getByRole('table').getByRole('button', { name: 'file-no-secrets' }).waitFor();
     noFaults(seen);
     await seen.context.close();

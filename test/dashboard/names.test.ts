@@ -102,12 +102,12 @@ describe('while nobody looks', () => {
     await page.getByRole('status').filter({ hasText: /^Live/ }).waitFor();
     await ask(hub, key, { tool_name: 'before_opt_in' }, 'teller');
     await page.getByRole('list', { name: 'Queue' }).getByText('before_opt_in').waitFor();
-    await page.getByRole('button', { name: 'Notify me' }).click();
-    await page.getByRole('button', { name: 'Notifications are on' }).waitFor();
+    await page.getByRole('button', { name: 'Turn on notifications' }).click();
+    await page.getByRole('button', { name: 'Turn off notifications' }).waitFor();
     await page.evaluate('globalThis.away = true');
     const id = await ask(hub, key, { tool_name: 'while_away', message: '<b>look</b>' }, 'teller');
     const told = () => page.evaluate('told.map(({ title, options }) => [title, options.body, options.tag])');
-    await expect.poll(told).toEqual([['teller asks for while_away', '<b>look</b>', id]]);
+    await expect.poll(told).toEqual([['teller requests approval of while_away', '<b>look</b>', id]]);
     const { body: waiting } = await hub.call('GET', '/api/v1/stats/overview', { cookie });
     await expect.poll(() => page.title()).toBe(`(${waiting.pending_approvals}) Approvals · Reeve`);
     await page.evaluate('told[0].onclick()');
@@ -115,7 +115,7 @@ describe('while nobody looks', () => {
     // A permission that is taken back is no opt-in.
     await page.addInitScript(`Notification.permission = 'denied'`);
     await page.reload();
-    await page.getByRole('button', { name: 'Notify me' }).waitFor();
+    await page.getByRole('button', { name: 'Turn on notifications' }).waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -130,7 +130,7 @@ describe('a browser whose clock is an hour wrong', () => {
     await page.goto(`/dashboard/approvals?search=clock_${wrong}`);
     const card = page.getByRole('article', { name: /^Approval of clock_/ });
     await card.getByText(/^1[23] min left$/).waitFor();
-    await card.getByText(/asks (now|\d+ s ago)/).waitFor();
+    await card.getByText(/asked (just now|\d+ s ago)/).waitFor();
     await card.getByRole('button', begins('Approve')).click();
     await card.getByText('Approved by admin@example.com').waitFor();
     noFaults(seen);
@@ -149,12 +149,12 @@ describe('a page without the clipboard of secure pages', () => {
       document.execCommand = (name) => { globalThis.copied = name === 'copy' ? String(document.activeElement.value) : null; return true; };`);
     await page.goto('/dashboard/');
     await page.getByRole('button', begins('Create key')).click();
-    await page.getByRole('button', { name: 'Copy' }).click();
-    await page.getByText('It is on your clipboard.').waitFor();
+    await page.getByRole('button', { name: 'Copy code' }).click();
+    await page.getByText('Code copied.').waitFor();
     expect(await page.evaluate('copied')).toBe(await page.locator('pre.code').textContent());
     await page.evaluate('document.execCommand = () => false');
-    await page.getByRole('button', { name: 'Copy' }).click();
-    await page.getByText('The browser refused the clipboard: select it.').waitFor();
+    await page.getByRole('button', { name: 'Copy code' }).click();
+    await page.getByText('The browser blocked the clipboard. Select the code and copy it.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -172,7 +172,7 @@ describe('a hub that somebody else sets up first', () => {
     await page.getByLabel('Password').fill('correct horse battery');
     await fresh.admin();
     await page.getByRole('button', begins('Create admin')).click();
-    await page.getByText(/^Somebody has set this hub up already/).waitFor();
+    await page.getByText(/^Another user already set up this hub/).waitFor();
     await page.getByRole('button', begins('Sign in')).waitFor();
     noFaults(seen);
     await seen.context.close();

@@ -63,7 +63,7 @@ it('shows rows as cards, which are ordered by a choice and opened anywhere', asy
   const room = page.getByRole('region', { name: 'agents' });
   expect(await room.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
   await accessible(page);
-  await page.getByLabel('Order').selectOption('Agent, down');
+  await page.getByLabel('Order').selectOption('Agent, descending');
   const first = table.getByRole('row').filter({ hasText: 'shop-agent' }).first();
   await first.filter({ hasText: 'shop-agent-5' }).waitFor();
   // Beside its name, where nothing of its own can be pressed.

@@ -47,7 +47,7 @@ describe('the palette', () => {
     await page.keyboard.press('Enter');
     await page.keyboard.press('Control+k');
     const recent = page.getByRole('group', { name: 'Recent' });
-    await recent.getByRole('option', { name: /^Show times of this place/ }).waitFor();
+    await recent.getByRole('option', { name: /^Show local times/ }).waitFor();
     await page.keyboard.press('Enter');
     noFaults(seen);
     await seen.context.close();
@@ -57,9 +57,9 @@ describe('the palette', () => {
     ['create key', /^Create key/, '/keys', 'Label'],
     ['comp new', /^New composition/, '/compositions', 'Name'],
     ['add user', /^Add user/, '/settings', 'E-mail'],
-    ['your password', /^Change your password/, '/settings', 'Present password'],
-    ['rotate', /^Rotate signing key/, '/settings', 'Type rotate to go on'],
-    ['purge', /^Purge old events/, '/settings', 'Older than days'],
+    ['your password', /^Change your password/, '/settings', 'Current password'],
+    ['rotate', /^Rotate signing key/, '/settings', 'Type rotate to confirm'],
+    ['purge', /^Purge old events/, '/settings', 'Older than (days)'],
   ])('leads from Home by "%s" to the field that is filled in first', async (text, first, path, field) => {
     const seen = await opened('/');
     const { page } = seen;
@@ -108,7 +108,7 @@ describe('the palette', () => {
     await page.getByRole('dialog', { name: 'Ruleset' }).waitFor();
     await choose(page, 'sample-session run', /^sample-session/);
     await page.getByRole('dialog', { name: 'Run', exact: true }).waitFor();
-    await choose(page, 'decide deploy shop-agent', /^Decide deploy of shop-agent-1/);
+    await choose(page, 'decide deploy shop-agent', /^Decide deploy from shop-agent-1/);
     await page.getByRole('button', { name: /^Approve/ }).waitFor();
     noFaults(seen);
     await seen.context.close();
@@ -121,26 +121,26 @@ describe('the palette', () => {
     await page.getByRole('button', { name: 'Follow live' }).waitFor();
     await choose(page, 'follow', /^Follow live/);
     await page.getByRole('button', { name: 'Pause' }).waitFor();
-    await choose(page, 'copy link', /^Copy the link/);
-    await page.getByText(/clipboard/).waitFor();
+    await choose(page, 'copy link', /^Copy link/);
+    await page.getByText('Link copied.').waitFor();
     await page.keyboard.press('l');
     await expect.poll(() => new URL(page.url()).searchParams.get('view')).toBe('tail');
     await page.keyboard.press('?');
     const keys = page.getByRole('dialog', { name: 'Keys' });
-    await keys.getByText('Leave the live tail').waitFor();
+    await keys.getByText('Close live tail').waitFor();
     await accessible(page);
     // For who slips, or speaks to the machine: letters alone do nothing then.
-    await keys.getByLabel('Letters alone do something').uncheck();
+    await keys.getByLabel('Use single-letter keys').uncheck();
     await page.keyboard.press('Escape');
     await keys.waitFor({ state: 'hidden' });
     await page.keyboard.press('l');
     expect(new URL(page.url()).searchParams.get('view')).toBe('tail');
-    await choose(page, 'letter on', /^Turn keys of one letter on/);
+    await choose(page, 'letter on', /^Turn on single-letter keys/);
     await page.keyboard.press('l');
     await expect.poll(() => new URL(page.url()).searchParams.get('view')).toBe(null);
     await page.goto('/dashboard/approvals');
     await page.getByRole('button', { name: /^Approve/ }).waitFor();
-    await choose(page, 'deny', /^Deny \S+ of shop-agent/);
+    await choose(page, 'deny', /^Deny \S+ from shop-agent/);
     await page.getByText('Denied by admin@example.com').waitFor();
     noFaults(seen);
     await seen.context.close();
@@ -153,11 +153,11 @@ describe('the palette', () => {
     const { page } = seen;
     await page.keyboard.press('Control+k');
     await field(page).fill('rotate');
-    const option = page.getByRole('option', { name: /^Rotate signing key only admins may/ });
+    const option = page.getByRole('option', { name: /^Rotate signing key admins only/ });
     await option.waitFor();
     expect(await option.getAttribute('aria-disabled')).toBe('true');
     await page.keyboard.press('Enter');
-    await page.getByText('Rotate signing key: only admins may').waitFor();
+    await page.getByText('Rotate signing key: admins only').waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();

@@ -62,13 +62,13 @@ describe('the playground', () => {
     const { page } = seen;
     const result = page.getByRole('region', { name: 'Result' });
     await page.goto('/dashboard/playground');
-    await page.getByLabel('Load a bundle').selectOption('shop');
-    await page.getByLabel('Load a call that an agent made').selectOption(event);
+    await page.getByLabel('Load bundle').selectOption('shop');
+    await page.getByLabel('Load reported call').selectOption(event);
     await result.getByText('watch-refunds').waitFor();
     expect(await page.getByLabel('Role').inputValue()).toBe('clerk');
     expect(await page.getByLabel('Claims as JSON').inputValue()).toContain('leads');
-    await result.getByText('would have fired, only observed').waitFor();
-    await result.getByText(/The hub says allow too, contract by contract/).waitFor();
+    await result.getByText('matched, observe mode').waitFor();
+    await result.getByText(/same result, allowed, for every contract/).waitFor();
     await accessible(page);
     // The first version lets more through.
     await page.getByLabel('Version', { exact: true }).selectOption('1');
@@ -81,7 +81,7 @@ describe('the playground', () => {
     await other.page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
     expect(await other.page.getByLabel('Arguments as JSON').inputValue()).toContain('120');
     await page.goBack();
-    await result.getByText('would have fired, only observed').waitFor();
+    await result.getByText('matched, observe mode').waitFor();
     noFaults(seen);
     noFaults(other);
     await other.context.close();
@@ -105,8 +105,11 @@ describe('the playground', () => {
     await page.reload();
     await page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
     expect(await page.getByLabel('Arguments as JSON').inputValue()).toBe('{"amount": 77}');
-    await page.getByRole('button', { name: 'Undo my changes' }).click();
-    await page.getByRole('region', { name: 'Result' }).getByText('No contract looks at this tool.').waitFor();
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    await page
+      .getByRole('region', { name: 'Result' })
+      .getByText('No contract applies to this tool.')
+      .waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -121,29 +124,29 @@ describe('the playground', () => {
     await page.getByLabel('Tool', { exact: true }).fill('pay');
     await page.getByLabel('Arguments as JSON').fill('{"amount": 20}');
     const result = page.getByRole('region', { name: 'Result' });
-    await page.getByText('What some contracts look at').click();
+    await page.getByText('More fields').click();
     await page.getByLabel('Claims as JSON').fill('{"team": "clerks"}');
     await result.getByText('Only leads pay 20').waitFor();
     await page.getByLabel('Claims as JSON').fill('{"team": ');
-    await result.getByText(/Not JSON yet/).waitFor();
+    await result.getByText(/not valid JSON/).waitFor();
     await page.getByLabel('Claims as JSON').fill('{"team": "leads"}');
-    await result.getByText(/The hub says allow too/).waitFor();
+    await result.getByText(/same result, allowed/).waitFor();
     await page.getByLabel('Calls of this tool').fill('2');
-    await result.getByText(/The hub says deny too/).waitFor();
+    await result.getByText(/same result, denied/).waitFor();
     await accessible(page);
     const cases = page.getByRole('region', { name: 'Cases' });
-    await cases.getByLabel('Keep this call as').fill('a third payment');
-    await cases.getByRole('button', { name: 'Keep', exact: true }).click();
+    await cases.getByLabel('Case name').fill('a third payment');
+    await cases.getByRole('button', { name: 'Save case', exact: true }).click();
     await cases.getByText('1 of 1 case as expected.').waitFor();
     const folder = mkdtempSync(join(tmpdir(), 'reeve-cases-'));
     const download = page.waitForEvent('download');
-    await cases.getByRole('button', { name: 'Cases as YAML' }).click();
+    await cases.getByRole('button', { name: 'Download cases' }).click();
     await (await download).saveAs(join(folder, 'cases.yaml'));
     writeFileSync(join(folder, 'bundle.yaml'), judging);
     const said = execFileSync(process.execPath, [...programArgs(), 'test', join(folder, 'cases.yaml')], {
       encoding: 'utf8',
     });
-    expect(said).toContain('1 of 1 cases as expected');
+    expect(said).toContain('1 of 1 cases passed');
     rmSync(folder, { recursive: true });
     noFaults(seen);
     await seen.context.close();
@@ -162,14 +165,14 @@ describe('the playground', () => {
     });
     await page.goto('/dashboard/playground');
     const result = page.getByRole('region', { name: 'Result' });
-    await result.getByText('The hub judges otherwise.').waitFor();
-    await result.getByText('The verdict: here deny, there allow.').waitFor();
-    await result.getByText('no-secrets: fired here, the opposite there.').waitFor();
+    await result.getByText('The hub returns a different result.').waitFor();
+    await result.getByText('Verdict: browser denied, hub allowed.').waitFor();
+    await result.getByText('no-secrets: fired only in the browser.').waitFor();
     await accessible(page);
     await page.getByLabel('Tool', { exact: true }).fill('nothing');
-    await result.getByText('No contract looks at this tool.').waitFor();
-    expect(await result.getByText('The hub judges otherwise.').count()).toBe(0);
-    await result.getByText(/The hub says allow too/).waitFor();
+    await result.getByText('No contract applies to this tool.').waitFor();
+    expect(await result.getByText('The hub returns a different result.').count()).toBe(0);
+    await result.getByText(/same result, allowed/).waitFor();
     noFaults(seen);
     await seen.context.close();
   });

@@ -27,7 +27,7 @@ const own = (status: number): object => words[status] ?? busy;
 const busy = { detail: 'The hub cannot take this now.', code: 'unavailable' };
 const words: { readonly [status: number]: object } = {
   403: { detail: 'This needs the role admin.', code: 'forbidden' },
-  409: { detail: 'It was changed meanwhile.', code: 'conflict' },
+  409: { detail: 'The composition changed during the rollout.', code: 'conflict' },
   429: { detail: 'Too many requests. Wait a little.', code: 'rate_limited' },
 };
 

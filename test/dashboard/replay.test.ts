@@ -1,4 +1,4 @@
-// Replays: before a deploy, and between two versions, what would be decided otherwise on calls that agents reported.
+// Replays: before a deploy, and between two versions, what with a different decision on calls that agents reported.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   expect(status).toBe(200);
 });
 
-const press = { name: 'Replay over the newest 10,000 calls' };
+const press = { name: 'Replay newest 10,000 calls' };
 
 describe('replays', () => {
   it('tells before a deploy what would now be denied, and what is uncertain', async () => {
@@ -38,17 +38,17 @@ describe('replays', () => {
     await page.getByRole('button', { name: 'Deploy v2' }).click();
     const panel = page
       .getByRole('dialog', { name: 'Deploy shop' })
-      .getByRole('region', { name: 'Replay over past calls' });
-    await panel.getByText(/Nothing is deployed/).waitFor();
+      .getByRole('region', { name: 'Replay of past calls' });
+    await panel.getByText(/A replay deploys nothing\./).waitFor();
     await panel.getByRole('button', press).click();
-    await panel.getByText('3 calls: 1 as before, 2 would now be denied.').waitFor();
-    await panel.getByText(/^1 is uncertain/).waitFor();
+    await panel.getByText('3 calls: 1 unchanged, 2 would now be denied.').waitFor();
+    await panel.getByText(/^1 uncertain/).waitFor();
     const rows = panel.getByRole('table').getByRole('row');
     // The first is the head.
     expect(await rows.count()).toBe(3);
     expect(await rows.nth(1).textContent()).toMatch(/^refund[\s\S]*A refund of 600 is large[\s\S]*till-1/);
-    expect(await rows.nth(1).textContent()).toMatch(/would deny\s*deny/);
-    expect(await rows.nth(2).textContent()).toContain('arguments were redacted or cut');
+    expect(await rows.nth(1).textContent()).toMatch(/would deny\s*denied/);
+    expect(await rows.nth(2).textContent()).toContain('redacted or truncated arguments');
     await accessible(page);
     // Asking has deployed nothing.
     const { body } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
@@ -61,16 +61,16 @@ describe('replays', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/bundles?id=shop');
-    const panel = page.getByRole('region', { name: 'Replay over past calls' });
+    const panel = page.getByRole('region', { name: 'Replay of past calls' });
     await page.getByLabel('From', { exact: true }).selectOption('2');
     await page.getByLabel('To', { exact: true }).selectOption('1');
-    await panel.getByText(/and by version 2\./).waitFor();
+    await panel.getByText(/with version 2 for the newest/).waitFor();
     await panel.getByRole('button', press).click();
-    await panel.getByText('3 calls: 1 as before, 2 would now only be observed.').waitFor();
+    await panel.getByText('3 calls: 1 unchanged, 2 would now only be observed.').waitFor();
     await accessible(page);
     await page.goto('/dashboard/bundles?id=shop&env=staging');
     await panel.getByRole('button', press).click();
-    await panel.getByText('No agent reported a call there in the last 7 days.').waitFor();
+    await panel.getByText('No agent reported a call in this environment in the last 7 days.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });

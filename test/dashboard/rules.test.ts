@@ -60,14 +60,14 @@ describe('contracts, compositions, bundles and agents', () => {
     await accessible(page);
     await panel.getByRole('button', { name: 'Deploy shop' }).click();
     const plan = page.getByRole('dialog', { name: 'Deploy shop' });
-    await plan.getByText('nothing runs in production yet').waitFor();
+    await plan.getByText('no bundle is deployed to production').waitFor();
     await accessible(page);
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText('shop v1 is deployed to production.').waitFor();
     expect(await deployed('production')).toBe(1);
     await plan.getByRole('button', { name: 'Done' }).click();
     await panel.getByRole('button', { name: 'Move watch-refunds up' }).click();
-    await panel.getByRole('checkbox', { name: 'no-secrets is enabled' }).uncheck();
+    await panel.getByRole('checkbox', { name: 'Enable no-secrets' }).uncheck();
     await panel.getByRole('button', { name: 'Save composition' }).click();
     await panel.getByRole('button', { name: 'Deploy shop' }).click();
     await plan.getByText('removed', { exact: true }).waitFor();
@@ -95,8 +95,8 @@ describe('contracts, compositions, bundles and agents', () => {
     const form = page.getByRole('dialog', { name: 'New composition' });
     await form.getByRole('textbox', { name: 'Name' }).fill('for-v1');
     await form.getByLabel('Document').selectOption('ruleset');
-    await form.getByRole('button', { name: 'Make composition' }).click();
-    await page.getByText('It becomes a ruleset, for agents that load those.').waitFor();
+    await form.getByRole('button', { name: 'Create composition' }).click();
+    await page.getByText('Deploys as a ruleset.').waitFor();
     expect((await hub.call('GET', '/api/v1/compositions/for-v1', { cookie })).body.document_kind).toBe(
       'ruleset',
     );
@@ -113,7 +113,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await page.goto('/dashboard/compositions?id=shop');
     await page.getByRole('button', { name: 'Deploy shop' }).click();
     const plan = page.getByRole('dialog', { name: 'Deploy shop' });
-    await plan.getByText(/1 connected agent gets it at once/).waitFor();
+    await plan.getByText(/1 connected agent gets it immediately/).waitFor();
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText(/of 1 connected agent/).waitFor();
     const made = await deployed('production');
@@ -122,7 +122,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await agents.open('rollout-2', `&bundle_name=shop&policy_version=${now.revision_hash}`);
     await plan.getByText(/of 2 connected agents/).waitFor();
     await accessible(page);
-    await plan.getByRole('button', { name: `Roll back production to v${before} now` }).click();
+    await plan.getByRole('button', { name: `Roll back production to v${before}` }).click();
     await plan.getByText(`shop v${before} is deployed to production.`).waitFor();
     expect(await deployed('production')).toBe(before);
     expect(agents.close()).toBe(2);
@@ -142,18 +142,18 @@ describe('contracts, compositions, bundles and agents', () => {
     await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
     await plan.getByText(/Nothing was deployed/).waitFor();
     await accessible(page);
-    const force = plan.getByRole('button', { name: 'Force it into production' });
+    const force = plan.getByRole('button', { name: 'Force deploy to production' });
     expect(await force.isDisabled()).toBe(true);
-    await plan.getByLabel('Type production to force it').fill('production');
+    await plan.getByLabel('Type production to confirm').fill('production');
     expect(await force.isDisabled()).toBe(true);
     await plan.getByLabel('Reason').fill('the old client knows the word');
     await force.click();
-    await plan.getByText('forced although the document has errors').waitFor();
+    await plan.getByText('despite errors (forced)').waitFor();
     await plan.getByText('Reason: the old client knows the word').waitFor();
     await plan.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Undeploy' }).click();
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
-    await page.getByText('broken is no longer deployed to production.').waitFor();
+    await page.getByText('broken undeployed from production.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -178,16 +178,16 @@ describe('contracts, compositions, bundles and agents', () => {
     await page.getByText('2 agents assigned to shop.').waitFor();
     await page.getByRole('button', { name: 'fleet-1' }).click();
     const panel = page.getByRole('dialog', { name: 'Agent' });
-    await panel.getByText('because a person assigned it.').waitFor();
+    await panel.getByText('(assigned to this agent directly)').waitFor();
     await panel
       .getByRole('region', { name: 'Coverage' })
       .getByRole('table')
       .getByText('ungoverned')
       .waitFor();
-    await panel.getByRole('region', { name: 'History' }).getByText('Seen for the first time').waitFor();
+    await panel.getByRole('region', { name: 'History' }).getByText('First seen').waitFor();
     await panel
       .getByRole('region', { name: 'Runs' })
-      .getByText('It reported no call with a session.')
+      .getByText('No sessions yet. Calls with a session ID appear here.')
       .waitFor();
     await accessible(page);
     await page.goto('/dashboard/agents?view=rules');
@@ -197,9 +197,9 @@ describe('contracts, compositions, bundles and agents', () => {
     await accessible(page);
     await dialog.getByRole('button', { name: 'Add rule' }).click();
     await dialog.waitFor({ state: 'hidden' });
-    await page.getByLabel('Which bundle would this agent get?').fill('fleet-9');
-    await page.getByRole('button', { name: 'Find out' }).click();
-    await page.getByText('by the rule').waitFor();
+    await page.getByLabel('Agent ID').fill('fleet-9');
+    await page.getByRole('button', { name: 'Check assignment' }).click();
+    await page.getByText('assigned by the rule').waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();

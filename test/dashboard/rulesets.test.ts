@@ -25,7 +25,7 @@ describe('rulesets and audit', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/rulesets');
-    await page.getByText('There is no ruleset yet').waitFor();
+    await page.getByText('No rulesets yet').waitFor();
     await page.getByRole('button', { name: 'New ruleset' }).click();
     const dialog = page.getByRole('dialog', { name: 'New ruleset' });
     await dialog.getByLabel('Deploy to').selectOption('staging');
@@ -34,7 +34,7 @@ describe('rulesets and audit', () => {
     const panel = page.getByRole('dialog', { name: 'Ruleset', exact: true });
     await panel.getByText('runs v1').waitFor();
     await accessible(page);
-    await panel.getByRole('button', { name: 'Edit as the next version' }).click();
+    await panel.getByRole('button', { name: 'Edit as new version' }).click();
     const edit = page.getByRole('dialog', { name: 'Edit ruleset' });
     await edit.getByRole('textbox', { name: 'Ruleset as YAML' }).click();
     await page.keyboard.press('Control+Home');
@@ -42,7 +42,7 @@ describe('rulesets and audit', () => {
     await edit.getByRole('button', { name: 'Save ruleset' }).click();
     await panel.getByRole('button', { name: 'Deploy v2' }).click();
     const deploy = page.getByRole('dialog', { name: 'Deploy ruleset' });
-    await deploy.getByText('Nothing of this ruleset runs in production now.').waitFor();
+    await deploy.getByText('This ruleset is not deployed to production.').waitFor();
     await deploy.getByLabel('Environment to deploy to').selectOption('staging');
     await deploy.getByText('1 line added').waitFor();
     await accessible(page);
@@ -55,14 +55,14 @@ describe('rulesets and audit', () => {
     await panel.getByText('runs v1').waitFor();
     await panel.getByLabel('Compare with').selectOption('2');
     await panel.getByRole('button', { name: 'Replay v1 against v2' }).click();
-    await panel.getByText('No agent reported a call in this time.').waitFor();
+    await panel.getByText('No agent reported a call in this period.').waitFor();
     await accessible(page);
     await panel.getByRole('button', { name: 'Undeploy' }).click();
     await page
       .getByRole('dialog', { name: 'Undeploy ruleset' })
       .getByRole('button', { name: 'Undeploy from staging' })
       .click();
-    await panel.getByText('It runs nowhere.').waitFor();
+    await panel.getByText('Not deployed to any environment. Select a version to deploy it.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -87,8 +87,8 @@ describe('rulesets and audit', () => {
     const { page } = seen;
     await page.goto('/dashboard/audit?subject=ruleset');
     const table = page.getByRole('table');
-    await table.getByText('ruleset.deployed').first().waitFor();
-    expect(await table.getByText('login.', { exact: false }).count()).toBe(0);
+    await table.getByText('ruleset deployed').first().waitFor();
+    expect(await table.getByText(/^login /).count()).toBe(0);
     await accessible(page);
     await table.getByRole('row').nth(1).getByRole('button').click();
     const panel = page.getByRole('dialog', { name: 'Audit entry' });
@@ -96,28 +96,28 @@ describe('rulesets and audit', () => {
     await accessible(page);
     await panel.getByRole('button', { name: 'Close' }).click();
     const downloading = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download the chain' }).click();
+    await page.getByRole('button', { name: 'Download chain' }).click();
     const file = join(hub.dataDir, 'chain.ndjson');
     await (await downloading).saveAs(file);
     const said = execFileSync(process.execPath, [...programArgs(), 'verify', file], { encoding: 'utf8' });
-    expect(said).toMatch(/are whole/);
+    expect(said).toMatch(/are unchanged and complete/);
     // The same in the browser, by a key that the reader pinned, and of a file that somebody changed.
-    const chain = page.getByRole('region', { name: 'Chain' });
-    await chain.getByRole('button', { name: 'Verify the chain' }).click();
-    await chain.getByText('Whole, but by whom?').waitFor();
+    const chain = page.getByRole('region', { name: 'Audit chain' });
+    await chain.getByRole('button', { name: 'Verify chain' }).click();
+    await chain.getByText('Intact, signer unknown.').waitFor();
     await chain.getByText('no pinned keys').click();
     await chain.getByLabel('Public key to pin').fill(await signingKey());
     await chain.getByRole('button', { name: 'Pin key' }).click();
     await chain.getByText('Verified.').waitFor();
-    await chain.getByText(/signed by a key that you trust/).waitFor();
+    await chain.getByText(/signed by a trusted key/).waitFor();
     await accessible(page);
     const [first = '', second = '', ...rest] = readFileSync(file, 'utf8').split('\n');
     writeFileSync(file, [first, second.replace('"entry":{', '"entry":{"added":1,'), ...rest].join('\n'));
-    await chain.getByLabel('Verify a file of it').setInputFiles(file);
-    await chain.getByText(/Do not rely on it:.*line 2 link 2 was changed/).waitFor();
+    await chain.getByLabel('Verify file').setInputFiles(file);
+    await chain.getByText(/Verification failed:.*line 2 link 2 was changed/).waitFor();
     writeFileSync(file, [first, ...rest].join('\n'));
-    await chain.getByLabel('Verify a file of it').setInputFiles(file);
-    await chain.getByText(/a line was taken out, added or moved/).waitFor();
+    await chain.getByLabel('Verify file').setInputFiles(file);
+    await chain.getByText(/a line was removed, added or moved/).waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();
@@ -128,7 +128,7 @@ describe('rulesets and audit', () => {
     const { page } = seen;
     await page.goto('/dashboard/audit');
     const table = page.getByRole('table');
-    await table.getByText('ruleset.deployed').first().waitFor();
+    await table.getByText('ruleset deployed').first().waitFor();
     // A frame tells of a deployment, none of a person.
     const name = 'told';
     const yaml = library.replace('name: shop', `name: ${name}`);
@@ -141,7 +141,7 @@ describe('rulesets and audit', () => {
     await panel.getByText(/was deployed to staging/).waitFor();
     const person = { email: 'quiet@example.com', password: 'correct horse battery' };
     expect((await hub.call('POST', '/api/v1/users', { cookie, body: person })).status).toBe(201);
-    const pill = page.locator('.pill').filter({ hasText: 'New entries' });
+    const pill = page.locator('.pill').filter({ hasText: 'Show new entries' });
     await pill.waitFor({ timeout: 30_000 });
     expect(await table.getByText(person.email).count()).toBe(0);
     await panel.getByRole('button', { name: 'Close' }).click();

@@ -35,30 +35,30 @@ describe('the runs page', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/runs');
-    await page.getByText('There is no run yet').waitFor();
+    await page.getByText('No runs yet').waitFor();
     await accessible(page);
-    await page.getByRole('button', { name: 'Load the sample run' }).click();
+    await page.getByRole('button', { name: 'Load sample run' }).click();
     await page.getByRole('table').getByRole('button', { name: 'sample-session' }).click();
     const panel = page.getByRole('dialog', { name: 'Run' });
     const timeline = panel.getByRole('region', { name: 'Timeline' });
-    await timeline.getByText('blocked').first().waitFor();
+    await timeline.getByText('denied', { exact: true }).first().waitFor();
     await timeline.getByText('deploy_service').first().click();
-    await panel.getByRole('region', { name: 'Workflow' }).getByText('active').waitFor();
+    await panel.getByRole('region', { name: 'Workflow' }).getByText('running').waitFor();
     await accessible(page);
     const evidence = panel.getByRole('region', { name: 'Evidence' });
-    await evidence.getByRole('button', { name: 'Verify the bundle' }).click();
-    await evidence.getByText('Whole, but by whom?').waitFor();
-    await evidence.getByRole('button', { name: 'Pin this key' }).click();
-    await evidence.getByText(/are whole and signed by your pinned key .*checked by Web Crypto/).waitFor();
+    await evidence.getByRole('button', { name: 'Verify bundle' }).click();
+    await evidence.getByText('Intact, signer unknown.').waitFor();
+    await evidence.getByRole('button', { name: 'Pin hub key' }).click();
+    await evidence.getByText(/intact and signed by your pinned key .*verified with Web Crypto/).waitFor();
     await accessible(page);
     const download = page.waitForEvent('download');
-    await evidence.getByRole('button', { name: 'Download it' }).click();
+    await evidence.getByRole('button', { name: 'Download bundle' }).click();
     const saved = await download;
     expect(saved.suggestedFilename()).toBe('decision-bundle-sample-agent-sample-session.json');
     // A file that somebody kept: as it was saved, changed by a letter, of another run, and of something else.
     const file = join(hub.dataDir, 'bundle.json');
     await saved.saveAs(file);
-    const take = () => evidence.getByLabel('Verify a file').setInputFiles(file);
+    const take = () => evidence.getByLabel('Verify file').setInputFiles(file);
     await take();
     await evidence.getByText(/^Verified\./).waitFor();
     const whole = JSON.parse(readFileSync(file, 'utf8'));
@@ -66,11 +66,11 @@ describe('the runs page', () => {
     const changed = Buffer.from(payload.replace('read_file', 'read_fire')).toString('base64');
     writeFileSync(file, JSON.stringify({ ...whole, payload: changed }));
     await take();
-    await evidence.getByText(/Do not rely on it:.*the payload was changed/).waitFor();
+    await evidence.getByText(/Verification failed:.*the payload was changed/).waitFor();
     await accessible(page);
     writeFileSync(file, 'no JSON');
     await take();
-    await evidence.getByText(/Do not rely on it:/).waitFor();
+    await evidence.getByText(/Verification failed:/).waitFor();
     // Whole, and not what the page is about.
     await hub.call('POST', '/api/v1/events', {
       key: (await hub.key(cookie)).key,
@@ -90,7 +90,7 @@ describe('the runs page', () => {
     writeFileSync(file, JSON.stringify(whole));
     await page.goto('/dashboard/runs?agent=elsewhere&session=run+2');
     await take();
-    await evidence.getByText('It is of another run').waitFor();
+    await evidence.getByText('This bundle belongs to another run').waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();
@@ -108,10 +108,10 @@ describe('the runs page', () => {
     await evidence.getByText('no pinned keys').click();
     await evidence.getByLabel('Public key to pin').fill('58'.padEnd(64, '6'));
     await evidence.getByRole('button', { name: 'Pin key' }).click();
-    await evidence.getByRole('button', { name: 'Verify the bundle' }).click();
-    await evidence.getByText(/Do not rely on it:.*not signed by a key that you trust/).waitFor();
-    await evidence.getByRole('button', { name: 'Pin this key' }).click();
-    await evidence.getByText(/are whole and signed by your pinned key .*checked by tweetnacl/).waitFor();
+    await evidence.getByRole('button', { name: 'Verify bundle' }).click();
+    await evidence.getByText(/Verification failed:.*not signed by a trusted key/).waitFor();
+    await evidence.getByRole('button', { name: 'Pin hub key' }).click();
+    await evidence.getByText(/intact and signed by your pinned key .*verified with tweetnacl/).waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -137,7 +137,7 @@ describe('the runs page', () => {
       .waitFor();
     await sessions.getByRole('button', { name: 'Values of run 1' }).click();
     const values = page.getByRole('region', { name: 'Session values' });
-    await values.getByText(/It keeps no counters in the hub/).waitFor();
+    await values.getByText(/No session counters in the hub/).waitFor();
     // As the agent's library counts.
     const counters = new RunCounters(hubStore(key), 'run 1', 'mail it');
     for (let n = 0; n < 3; n += 1) await counters.attempt();
@@ -153,13 +153,13 @@ describe('the runs page', () => {
     await row('Attempts').getByText('3').waitFor();
     await row('Executions of mail it').getByText('1').waitFor();
     expect(await row('search').count()).toBe(0);
-    await values.getByLabel('Another value, by its key').fill('mine/1');
-    await values.getByRole('button', { name: 'Look it up' }).click();
+    await values.getByLabel('Value key').fill('mine/1');
+    await values.getByRole('button', { name: 'Find value' }).click();
     await values.getByText('a value of its own').waitFor();
     await accessible(page);
-    await values.getByLabel('Another value, by its key').fill('not-there');
-    await values.getByRole('button', { name: 'Look it up' }).click();
-    await values.getByText('There is no value under not-there.').waitFor();
+    await values.getByLabel('Value key').fill('not-there');
+    await values.getByRole('button', { name: 'Find value' }).click();
+    await values.getByText('No value found for the key not-there.').waitFor();
     await page.goto('/dashboard/runs?agent=valued&session=run+1');
     await row('Attempts').getByText('3').waitFor();
     noFaults(seen);
@@ -170,9 +170,9 @@ describe('the runs page', () => {
     const seen = await view(hub.url, { cookie, width: 360, height: 740 });
     const { page } = seen;
     await page.goto('/dashboard/runs?agent=nobody&session=nothing');
-    await page.getByText('There is no such run.').waitFor();
+    await page.getByText('This run does not exist.').waitFor();
     await page.goto('/dashboard/runs?status=stale');
-    await page.getByText('No run fits').waitFor();
+    await page.getByText('No runs match these filters').waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();

@@ -170,6 +170,7 @@ export async function seed(hub: HubProcess, cookie: string): Promise<{ readonly 
   const [event] = await must(hub, 'GET', '/api/v1/events?tool_name=deploy&limit=1', { cookie });
   return {
     'approvals-one': `/approvals?id=${edit}`,
+    'approval-page': `/approvals/${edit}`,
     'approvals-history': '/approvals?view=history',
     'events-one': `/events?id=${event.id}`,
     'events-tail': '/events?view=tail',

@@ -39,7 +39,7 @@ const answered: { readonly [path: string]: (main: Locator) => Locator } = {
   '/agents': (main) => main.getByRole('table').getByText('shop-agent-0'),
   '/runs': (main) => main.getByRole('table').getByText('sample-session'),
   '/rulesets': (main) => main.getByRole('table').getByText('sample-guardrails'),
-  '/audit': (main) => main.getByRole('table').getByText('ruleset.deployed').first(),
+  '/audit': (main) => main.getByRole('table').getByText('ruleset deployed').first(),
   '/keys': (main) => main.getByRole('table').getByText('test').first(),
   '/channels': (main) => main.getByRole('table').getByText('On call'),
   '/settings': (main) => main.getByRole('table').getByText('admin@example.com'),
@@ -86,7 +86,7 @@ describe('while answers are late', () => {
     proxy.rule = () => ({ ms: late });
     const { seen, page } = await opened();
     await page.goto('/dashboard/');
-    await page.getByText('Asking the hub who you are…').waitFor();
+    await page.getByText('Checking your session…').waitFor();
     await accessible(page);
     await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
     await page.locator('main .skeleton').first().waitFor();
@@ -97,7 +97,7 @@ describe('while answers are late', () => {
   });
 });
 
-const old = (page: Page) => page.getByText('The hub is still looking. This is what you asked for before.');
+const old = (page: Page) => page.getByText('Search in progress. These are the earlier results.');
 
 describe('an answer to what was asked before', () => {
   it('is named as such beside events that another filter names', async () => {
@@ -123,8 +123,8 @@ describe('an answer to what was asked before', () => {
   });
 
   it.each([
-    ['/contracts', 'contracts', 'no-secrets', '1 contract fit'],
-    ['/approvals', 'approvals', 'waits_long', '1 call of those that wait fits.'],
+    ['/contracts', 'contracts', 'no-secrets', '1 contract found'],
+    ['/approvals', 'approvals', 'waits_long', 'Search found 1 pending call.'],
   ])('is named as such in %s, whose count is not that of the new question', async (path, of, text, says) => {
     const { seen, page } = await opened();
     await page.goto(`/dashboard${path}`);

@@ -13,15 +13,15 @@ describe('the first steps', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
-    await page.getByRole('button', { name: 'Or load the sample run' }).click();
-    await page.getByText('The sample run is there.').waitFor();
+    await page.getByRole('button', { name: 'Load sample run' }).click();
+    await page.getByText('Sample run loaded.').waitFor();
     await accessible(page);
-    await page.getByRole('link', { name: 'Look at its calls' }).click();
+    await page.getByRole('link', { name: 'View sample calls' }).click();
     await page.getByRole('table', { name: 'events' }).getByRole('button').first().waitFor();
     await page.goBack();
-    await page.getByRole('heading', { name: 'Three steps to a governed agent' }).waitFor();
-    await page.getByRole('button', { name: 'Or load the sample run' }).click();
-    await page.getByRole('link', { name: 'Decide its call' }).click();
+    await page.getByRole('heading', { name: 'Govern your first agent in three steps' }).waitFor();
+    await page.getByRole('button', { name: 'Load sample run' }).click();
+    await page.getByRole('link', { name: 'Decide sample call' }).click();
     // Home has a card of the call too: going back before the page has changed would leave Home as it is.
     await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
     await page
@@ -29,9 +29,9 @@ describe('the first steps', () => {
       .getByRole('button', { name: /^Approve/ })
       .waitFor();
     await page.goBack();
-    await page.getByRole('button', { name: 'Or load the sample run' }).click();
-    await page.getByRole('button', { name: 'Remove it' }).click();
-    await page.getByRole('button', { name: 'Or load the sample run' }).waitFor();
+    await page.getByRole('button', { name: 'Load sample run' }).click();
+    await page.getByRole('button', { name: 'Delete sample run' }).click();
+    await page.getByRole('button', { name: 'Load sample run' }).waitFor();
     expect((await hub.call('GET', '/api/v1/approvals', { cookie })).body).toEqual([]);
     noFaults(seen);
     await seen.context.close();
@@ -41,17 +41,17 @@ describe('the first steps', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
-    await page.getByRole('heading', { name: 'Three steps to a governed agent' }).waitFor();
+    await page.getByRole('heading', { name: 'Govern your first agent in three steps' }).waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Create key for production' }).click();
-    await page.getByText('Waiting to hear its stream.').waitFor();
-    await page.getByRole('button', { name: 'Deploy the starter to production' }).click();
-    await page.getByRole('button', { name: 'Deploy the starter to production' }).waitFor({ state: 'hidden' });
+    await page.getByText('Waiting for the agent to connect.').waitFor();
+    await page.getByRole('button', { name: 'Deploy starter to production' }).click();
+    await page.getByRole('button', { name: 'Deploy starter to production' }).waitFor({ state: 'hidden' });
     // As a person would: the text as it stands, in a file of a project that has the library.
     const agent = started(process.execPath, ['--input-type=module', '-e', await snippet(page, 'TypeScript')]);
     try {
-      await page.getByText(/The hub heard first-agent open its stream/).waitFor();
-      await page.getByRole('heading', { name: 'An agent is governed by this hub' }).waitFor();
+      await page.getByText(/Agent first-agent connected/).waitFor();
+      await page.getByRole('heading', { name: 'Your first agent is governed' }).waitFor();
       await accessible(page);
       await expect.poll(agent.said).toContain('Secrets stay where they are');
     } finally {
@@ -98,13 +98,13 @@ describe.each([
     const seen = await view(own.hub.url, { cookie: own.cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
-    await page.getByRole('button', { name: 'Deploy the starter to production' }).click();
+    await page.getByRole('button', { name: 'Deploy starter to production' }).click();
     await page.getByRole('button', { name: 'Create key for production' }).click();
-    await page.getByText('Waiting to hear its stream.').waitFor();
+    await page.getByText('Waiting for the agent to connect.').waitFor();
     const agent = started(command, [flag, await snippet(page, language)]);
     try {
-      await page.getByText(/The hub heard first-agent open its stream/).waitFor();
-      await page.getByRole('heading', { name: 'An agent is governed by this hub' }).waitFor();
+      await page.getByText(/Agent first-agent connected/).waitFor();
+      await page.getByRole('heading', { name: 'Your first agent is governed' }).waitFor();
       await expect.poll(agent.said).toContain('event: contract_update');
     } finally {
       await agent.stop();

@@ -5,6 +5,7 @@ import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
 const agents = 12;
+const formula = { '=1+1': 'yes' };
 
 const { hub, cookie } = await hubOfFile();
 
@@ -12,13 +13,18 @@ beforeAll(async () => {
   const { key } = await hub.key(cookie);
   const events = Array.from({ length: agents }, (_, n) => ({
     call_id: `c${n}`,
-    // A name that a spreadsheet would run.
-    agent_id: n === 0 ? '=1+1' : `agent-${n}`,
+    agent_id: `agent-${n}`,
     tool_name: 'read_file',
     verdict: 'call_allowed',
   }));
   const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'agent-1', body: { events } });
   expect(status).toBe(200);
+  // A cell that a spreadsheet would run.
+  const tagged = await hub.call('PATCH', '/api/v1/agent-registrations/agent-0', {
+    cookie,
+    body: { tags: formula },
+  });
+  expect(tagged.status).toBe(200);
 });
 
 const table = (page: Page) => page.getByRole('table', { name: 'agents' });
@@ -34,10 +40,10 @@ const names = async (page: Page): Promise<string[]> =>
   (await table(page).locator('.cell-link').allTextContents()).map((name) => name.trim());
 
 async function fileOf(page: Page): Promise<string[]> {
-  await page.getByRole('button', { name: 'Columns of agents' }).click();
+  await page.getByRole('button', { name: 'Columns for agents' }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('menuitem', { name: 'CSV of what is shown' }).click(),
+    page.getByRole('menuitem', { name: 'Download rows as CSV' }).click(),
   ]);
   return (await textOf(download)).split('\n');
 }
@@ -52,7 +58,7 @@ it('sorts up, down and not at all, by numbers within names', async () => {
   const press = () => head.getByRole('button').click();
   await press();
   await table(page).locator('[aria-sort=ascending]').waitFor();
-  const up = ['=1+1', ...Array.from({ length: agents - 1 }, (_, n) => `agent-${n + 1}`)];
+  const up = Array.from({ length: agents }, (_, n) => `agent-${n}`);
   expect(await names(page)).toEqual(up);
   await press();
   await table(page).locator('[aria-sort=descending]').waitFor();
@@ -112,7 +118,7 @@ it('selects a range with shift, all, and none', async () => {
   await page.getByText('6 selected', { exact: true }).waitFor();
   expect(await table(page).getByLabel('Select agent-5', { exact: true }).isChecked()).toBe(true);
   expect(await table(page).getByLabel('Select agent-9', { exact: true }).isChecked()).toBe(false);
-  const all = table(page).getByLabel('Select all that are loaded');
+  const all = table(page).getByLabel('Select all loaded rows');
   expect(await all.evaluate((input) => (input as unknown as { indeterminate: boolean }).indeterminate)).toBe(
     true,
   );
@@ -133,17 +139,19 @@ it('writes what is shown, in its order, as a file that no spreadsheet runs', asy
   await table(page).locator('[aria-sort=ascending]').waitFor();
   const [head = '', ...rows] = await fileOf(page);
   expect(head.split(',').slice(0, 3)).toEqual(['Agent', 'Status', 'Connected']);
-  expect(rows.map((row) => row.split(',')[0]).slice(0, 3)).toEqual(["'=1+1", 'agent-1', 'agent-2']);
+  expect(rows.map((row) => row.split(',')[0]).slice(0, 3)).toEqual(['agent-0', 'agent-1', 'agent-2']);
+  expect(rows[0]).toContain(",'=1+1=yes,");
+  expect(rows.filter((row) => /(?:^|,)"?=/.test(row))).toEqual([]);
   expect(rows).toHaveLength(agents);
   // A hidden column is not in the file either, and stays hidden.
-  await page.getByRole('button', { name: 'Columns of agents' }).click();
+  await page.getByRole('button', { name: 'Columns for agents' }).click();
   await page.getByRole('menuitemcheckbox', { name: 'Status' }).click();
   await page.keyboard.press('Escape');
   expect((await fileOf(page))[0]?.split(',').slice(0, 2)).toEqual(['Agent', 'Connected']);
   await page.reload();
   await table(page).getByText('agent-11', { exact: true }).waitFor();
   expect(await table(page).getByRole('columnheader', { name: 'Status' }).count()).toBe(0);
-  await page.getByRole('button', { name: 'Columns of agents' }).click();
+  await page.getByRole('button', { name: 'Columns for agents' }).click();
   await page.getByRole('menuitemcheckbox', { name: 'Status' }).click();
   await table(page).getByRole('columnheader', { name: 'Status' }).waitFor();
   noFaults(seen);
@@ -160,7 +168,7 @@ it('steps through rows in the order that is shown', async () => {
   await page.keyboard.press('j');
   await page.waitForURL((url) => url.searchParams.get('id') === 'agent-1');
   await page.keyboard.press('k');
-  await page.waitForURL((url) => url.searchParams.get('id') === '=1+1');
+  await page.waitForURL((url) => url.searchParams.get('id') === 'agent-0');
   noFaults(seen);
   await seen.context.close();
 });
@@ -169,7 +177,7 @@ it('copies the whole text of a cell that the screen cuts, and leaves a selected 
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   const { key } = await hub.key(cookie);
-  const long = `agent-${'x'.repeat(150)}-end`;
+  const long = `agent-${'x'.repeat(118)}-end`;
   const events = [{ call_id: 'long', agent_id: long, tool_name: 'read_file', verdict: 'call_allowed' }];
   await hub.call('POST', '/api/v1/events', { key, agent: 'agent-1', body: { events } });
   const part = long.slice(0, 40);

@@ -24,7 +24,10 @@ describe('tabs of one browser', () => {
     await signIn(first, admin);
     await first.getByText('Live', { exact: true }).waitFor();
     await first.getByLabel('Tool', { exact: true }).fill('my-own-tool');
-    await first.getByRole('region', { name: 'Result' }).getByText('No contract looks at').waitFor();
+    await first
+      .getByRole('region', { name: 'Result' })
+      .getByText('No contract applies to this tool.')
+      .waitFor();
     const second = await context.newPage();
     await second.goto('/dashboard/settings');
     await second.getByRole('button', { name: 'Rotate signing key' }).waitFor();
@@ -36,7 +39,7 @@ describe('tabs of one browser', () => {
     expect(await second.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
     await accessible(second);
     await signIn(second, member);
-    await second.getByText('Users, keys and data are an admin’s to change.').waitFor();
+    await second.getByText('Only an admin can change users, keys and data.').waitFor();
     await second.getByText('Live', { exact: true }).waitFor();
     // What the one before typed is gone with their logout.
     await first.goto('/dashboard/playground');
@@ -57,7 +60,7 @@ describe('tabs of one browser', () => {
     await second.getByLabel('E-mail').fill(member.email);
     await second.getByLabel('Password').fill(member.password);
     await second.getByRole('button', { name: 'Sign in' }).click();
-    await first.getByText('Users, keys and data are an admin’s to change.').waitFor();
+    await first.getByText('Only an admin can change users, keys and data.').waitFor();
     expect(await first.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
     noFaults(seen);
     await context.close();

@@ -31,7 +31,7 @@ describe('the live tail', { timeout: 60_000 }, () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/events?view=tail');
-    await page.getByText('Waiting for the next event.').waitFor();
+    await page.getByText('No new events yet').waitFor();
     await accessible(page);
     await send();
     const table = page.getByRole('table', { name: 'tail' });
@@ -39,16 +39,16 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await accessible(page);
     await page.getByRole('button', { name: 'Pause' }).click();
     await send(2);
-    await page.getByRole('button', { name: '2 new. Show them' }).waitFor();
+    await page.getByRole('button', { name: 'Show 2 new events' }).waitFor();
     expect(await table.getByRole('button', { name: 'tail_3' }).count()).toBe(0);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await table.getByRole('button', { name: 'tail_3' }).waitFor();
     await table.getByRole('button', { name: 'tail_2' }).click();
     const panel = page.getByRole('dialog', { name: 'Event' });
     await panel.getByText('/srv/.env').first().waitFor();
     await page.keyboard.press('Escape');
     await hub.kill();
-    await page.getByText(/The tail broke off/).waitFor();
+    await page.getByText(/Connection lost, reconnecting/).waitFor();
     await hub.start();
     await send();
     await table.getByRole('button', { name: 'tail_4' }).waitFor();
@@ -60,8 +60,8 @@ describe('the live tail', { timeout: 60_000 }, () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/events?view=tail&verdict=call_allowed&range=7d');
-    await page.getByText('The time range does not narrow it.').waitFor();
-    await page.getByText('Waiting for the next event.').waitFor();
+    await page.getByText('The time range does not apply here.').waitFor();
+    await page.getByText('No new events yet').waitFor();
     await send(1, 'denied_1');
     await send(1, 'allowed_1', { verdict: 'call_allowed' });
     const row = (tool: string) =>
@@ -72,7 +72,7 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await page.goto(
       '/dashboard/events?view=tail&mode=observe&decision_name=no-secrets&run_id=run-1&search=KEEP',
     );
-    await page.getByText('Waiting for the next event.').waitFor();
+    await page.getByText('No new events yet').waitFor();
     await accessible(page);
     const fits = { mode: 'observe', payload: { decision_name: 'no-secrets', run_id: 'run-1' } };
     await send(1, 'keep_not_observed', { ...fits, mode: 'enforce' });
@@ -87,7 +87,7 @@ describe('the live tail', { timeout: 60_000 }, () => {
       ).toBe(0);
     // Without the text the next one fits; what it left out before does not come back.
     await page.getByRole('searchbox').fill('');
-    await page.getByText('1 since the filter was set').waitFor();
+    await page.getByText('1 event since the filter changed').waitFor();
     await send(1, 'drop_it_no_more', fits);
     await row('drop_it_no_more').waitFor();
     noFaults(seen);
@@ -98,10 +98,10 @@ describe('the live tail', { timeout: 60_000 }, () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/events?view=tail');
-    await page.getByText('Waiting for the next event.').waitFor();
+    await page.getByText('No new events yet').waitFor();
     for (let n = 0; n < 6; n += 1) await send(1_000, `many_${n}`);
     await page.getByRole('table', { name: 'tail' }).getByRole('button', { name: 'many_5' }).first().waitFor();
-    await page.getByText('the newest 5,000').waitFor();
+    await page.getByText('Newest 5,000 events').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -112,13 +112,13 @@ describe('the live tail', { timeout: 60_000 }, () => {
     const { page } = seen;
     await page.goto('/dashboard/events?tool_name=read_file');
     await page.getByRole('table').getByRole('button', { name: 'read_file' }).click();
-    await page.getByRole('button', { name: 'Make a contract from this event' }).click();
+    await page.getByRole('button', { name: 'Create contract from event' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
     await form.getByRole('button', { name: 'Add contract' }).waitFor();
     await accessible(page);
     await form.getByRole('button', { name: 'Add contract' }).click();
-    await page.getByRole('dialog', { name: 'Contract refuse-read_file' }).waitFor();
-    const { body } = await hub.call('GET', '/api/v1/contracts/refuse-read_file', { cookie });
+    await page.getByRole('dialog', { name: 'Contract deny-read_file' }).waitFor();
+    const { body } = await hub.call('GET', '/api/v1/contracts/deny-read_file', { cookie });
     expect(body.definition).toMatchObject({
       tool: 'read_file',
       when: { 'args.path': { equals: '/srv/.env' } },

@@ -63,8 +63,8 @@ describe('approvals', { timeout: 60_000 }, () => {
     await page.goto(`/dashboard/approvals?id=${id}`);
     await answerOnce(page, new RegExp(`/approvals/${id}$`), 403, {});
     await page.getByRole('button', { name: /^Deny/ }).click();
-    await page.getByText('You may not do this.').waitFor();
-    await page.getByText('Ask an admin of this hub').waitFor();
+    await page.getByText('Permission denied.').waitFor();
+    await page.getByText('Ask an admin to do this').waitFor();
     await accessible(page);
     expect(await statusOf(id)).toBe('pending');
     noFaults(seen);
@@ -80,11 +80,11 @@ describe('approvals', { timeout: 60_000 }, () => {
     await page.getByLabel('Reason', { exact: true }).fill('kept through it');
     await hub.kill();
     await page.getByRole('button', { name: /^Deny/ }).click();
-    await page.getByText(/The hub did not answer/).waitFor();
+    await page.getByText(/The hub did not respond/).waitFor();
     await hub.start();
     // It may have come back by itself meanwhile.
     await page
-      .getByRole('button', { name: 'Try now' })
+      .getByRole('button', { name: 'Reconnect now' })
       .evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
     await live(page).waitFor();
     await page.getByRole('button', { name: /^Deny/ }).click();
@@ -110,7 +110,7 @@ describe('deploys', { timeout: 60_000 }, () => {
     const plan = page.getByRole('dialog', { name: 'Deploy broken' });
     await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
     await plan.getByLabel('Reason').fill('it must be');
-    await plan.getByLabel('Type production to force it').fill('production');
+    await plan.getByLabel('Type production to confirm').fill('production');
     const { status } = await hub.call('PATCH', `/api/v1/users/${user.user_id}`, {
       cookie,
       body: { is_admin: false },
@@ -121,8 +121,10 @@ describe('deploys', { timeout: 60_000 }, () => {
     await dialog.getByLabel('Password').fill(person.password);
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.waitFor({ state: 'hidden' });
-    await plan.getByRole('button', { name: /^(Force it into|Deploy v1 to) production$/ }).click();
-    await plan.getByText('Only an admin can deploy a document that has errors.').waitFor();
+    await plan.getByRole('button', { name: /^(Force deploy to|Deploy v1 to) production$/ }).click();
+    await plan
+      .getByText('Only an admin can deploy a document with errors. Fix the errors, or ask an admin.')
+      .waitFor();
     expect((await hub.call('GET', '/api/v1/deployments', { cookie })).body).toEqual([]);
     noFaults(seen);
     await seen.context.close();
@@ -142,7 +144,9 @@ describe('deploys', { timeout: 60_000 }, () => {
     await plan.getByText('Try again in 3 s.').waitFor();
     await hub.kill();
     await deploy.click();
-    await plan.getByText(/Whether it was deployed is unknown/).waitFor();
+    await plan
+      .getByText(/your action may have taken effect\. Check the result before you try again\./)
+      .waitFor();
     await hub.start();
     // The dialog hides the rest of the page from who listens, so not by its role.
     await page.locator('.live-live').waitFor({ timeout: 40_000 });

@@ -15,9 +15,9 @@ rules:
   - {id: a, type: pre, tool: send_mail, when: {args.to: {contains: "@evil.example"}}, then: {action: block, message: no}}
 `;
 const told =
-  /This is a ruleset, and agents of \/api\/v1 load .* alone\. An agent .* keeps the document in use: of-contracts\./;
+  /This document is a ruleset, but agents of \/api\/v1 load only .*\. 1 agent .* keeps the document in use: of-contracts\./;
 const toldOfContracts =
-  /holds contracts, and agents of \/v1 load rulesets alone\. .* keeps the document in use: of-rules\./;
+  /contains contracts, but agents of \/v1 load only rulesets\. .* keeps the document in use: of-rules\./;
 
 beforeAll(async () => {
   const { token } = (await hub.call('POST', '/api/v1/auth/operator-token', { cookie })).body;
@@ -43,7 +43,7 @@ it('a deployment and an assignment name the agents that cannot load the document
   await page.goto('/dashboard/rulesets?id=words');
   await page.getByRole('button', { name: 'Deploy v1', exact: true }).click();
   await page.getByRole('button', { name: 'Deploy v1 to production' }).click();
-  await message(/^production runs v1 of words\./).waitFor();
+  await message(/^words v1 deployed to production\./).waitFor();
   await message(told).waitFor();
   // A bundle of contracts to an agent of the other API: beside how far it has come.
   await page.goto('/dashboard/bundles?id=sheets');
@@ -57,14 +57,14 @@ it('a deployment and an assignment name the agents that cannot load the document
   const agent = page.getByRole('dialog', { name: 'Agent' });
   await agent
     .getByText(
-      'It cannot load what it is given: it was last seen on /api/v1, whose agents load contracts, and this is a ruleset. It keeps the document in use.',
+      'The agent cannot load its document. It last connected through /api/v1, where agents load contracts, but its document is a ruleset. It keeps its current document.',
     )
     .waitFor();
   await accessible(page);
   // Assigned by hand, and by a rule.
   await agent.getByLabel('Assigned bundle').selectOption('words');
   await agent.getByRole('button', { name: 'Save agent' }).click();
-  await message(/^The agent is changed\. .*of-contracts/).waitFor();
+  await message(/^Agent saved\. .*of-contracts/).waitFor();
   await page.goto('/dashboard/agents?view=rules');
   await page.getByRole('button', { name: 'New rule' }).click();
   const rule = page.getByRole('dialog', { name: 'New rule' });
@@ -74,7 +74,9 @@ it('a deployment and an assignment name the agents that cannot load the document
   await message(/of-rules\.$/).waitFor();
   await page.goto('/dashboard/agents?id=of-rules');
   await agent
-    .getByText(/last seen on \/v1, whose agents load rulesets, and this is a bundle of contracts/)
+    .getByText(
+      /last connected through \/v1, where agents load rulesets, but its document is a contract bundle/,
+    )
     .waitFor();
   noFaults(seen);
   await seen.context.close();

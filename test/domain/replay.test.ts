@@ -262,7 +262,7 @@ describe('sessions', () => {
     const events = [0, 1].map((call_index) => inSession({ call_index }, { args: { a: 1 } }));
     expect(replay(events, late, both).results[0]).toMatchObject({
       base: { decision: 'block', ruleId: 'r' },
-      candidate: { decision: 'block', ruleId: 'max_attempts' },
+      candidate: { decision: 'block', ruleId: 'limits' },
     });
   });
 });

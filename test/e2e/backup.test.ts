@@ -200,23 +200,29 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     symlinkSync(data, at('link'));
     for (const target of [join(data, 'reeve.db'), join(at('link'), 'reeve.db'), join(data, 'secret.key')]) {
       expect(await refused({ DATA_DIR: data }, 'backup', target, '--force')).toMatch(
-        /a file of the hub itself/,
+        /belongs to the hub itself/,
       );
     }
     const pipe = at('pipe');
     await once(spawn('mkfifo', [pipe]), 'exit');
     expect(await refused({ DATA_DIR: data }, 'backup', pipe, '--force')).toMatch(
-      /is no file, and is not replaced/,
+      /is not a regular file, so it is not replaced/,
     );
-    expect(await refused({ DATA_DIR: data }, 'backup', at('no/such/x'))).toMatch(/There is no folder/);
-    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', pipe)).toMatch(/is no file, so no back-up/);
-    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', folder)).toMatch(/is no file, so no back-up/);
-    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('absent'))).toMatch(/names no file/);
+    expect(await refused({ DATA_DIR: data }, 'backup', at('no/such/x'))).toMatch(
+      /The folder .* does not exist/,
+    );
+    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', pipe)).toMatch(
+      /is not a regular file\. Name a back-up file/,
+    );
+    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', folder)).toMatch(
+      /is not a regular file\. Name a back-up file/,
+    );
+    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('absent'))).toMatch(/does not exist/);
     const { size } = statSync(file);
     copyFileSync(file, at('cut.backup'));
     truncateSync(at('cut.backup'), size - 1);
     expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('cut.backup'))).toMatch(
-      /its last line is not there/,
+      /its last line is missing/,
     );
     expect(existsSync(at('pipes'))).toBe(false);
     const hub = hubIn(data);
@@ -235,12 +241,12 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     writeFileSync(damaged, bytes);
     for (const args of [['--check'], []]) {
       expect(await refused({ DATA_DIR: at('untouched') }, 'restore', damaged, ...args)).toMatch(
-        /its digest differs/,
+        /its digest does not match/,
       );
     }
     expect(readdirSync(at('untouched'))).toEqual(['reeve.db.lock']);
     truncateSync(damaged, 5000);
-    expect(await refused({ DATA_DIR: data }, 'restore', damaged)).toMatch(/not a complete back-up of Reeve/);
+    expect(await refused({ DATA_DIR: data }, 'restore', damaged)).toMatch(/not a complete Reeve back-up/);
   });
 
   it('are refused while the hub runs, and over another hub unless forced', async () => {
@@ -249,13 +255,13 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     await hub.start();
     await hub.admin('other@example.com');
     expect(await refused({ DATA_DIR: other }, 'restore', file, '--force')).toMatch(
-      /in use by another process/,
+      /Another process uses the store/,
     );
     await hub.kill();
     expect(existsSync(join(other, 'reeve.db-wal'))).toBe(true);
     const secret = readFileSync(join(other, 'secret.key'), 'utf8');
     const taken = await refused({ DATA_DIR: other }, 'restore', file);
-    expect(taken).toMatch(/There is a hub in .*other \(reeve\.db, hub\.id, secret\.key\).* --force/);
+    expect(taken).toMatch(/other already contains a hub \(reeve\.db, hub\.id, secret\.key\).* --force/);
     expect(readFileSync(join(other, 'secret.key'), 'utf8')).toBe(secret);
 
     await command(other, 'restore', file, '--force');
@@ -280,15 +286,15 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     await hub.admin();
     await hub.stop();
     const made = await run({ DATA_DIR: at('own-secret') }, ['backup', at('own-secret.backup')]);
-    expect(made.text).toMatch(/master secret is not in it.*keep SECRET_KEY apart/);
+    expect(made.text).toMatch(/does not contain the master secret.*Store SECRET_KEY separately/);
     expect(readFileSync(at('own-secret.backup'), 'latin1')).not.toContain(env.SECRET_KEY);
     const without = await run({ DATA_DIR: at('own-1') }, ['restore', at('own-secret.backup')]);
     expect(without).toMatchObject({
       code: 0,
-      text: expect.stringMatching(/start the hub with the SECRET_KEY that it had/),
+      text: expect.stringMatching(/Set its previous SECRET_KEY/),
     });
     const withIt = await run({ DATA_DIR: at('own-2'), ...env }, ['restore', at('own-secret.backup')]);
-    expect(withIt.text).toMatch(/SECRET_KEY that is set is the right one/);
+    expect(withIt.text).toMatch(/configured SECRET_KEY matches/);
     const again = hubIn(at('own-2'), env);
     await again.start();
     expect(await again.login()).toContain('session');
@@ -301,12 +307,10 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     try {
       disk.fill(100_000);
       const target = join(disk.folder, 'x.backup');
-      expect(await refused({ DATA_DIR: data }, 'backup', target)).toMatch(
-        /disk of .* is full\. Free some space/,
-      );
+      expect(await refused({ DATA_DIR: data }, 'backup', target)).toMatch(/disk of .* is full\. Free space/);
       expect(readdirSync(disk.folder)).toEqual(['filler']);
       expect(await refused({ DATA_DIR: join(disk.folder, 'data') }, 'restore', file)).toMatch(
-        /has .* left; the database needs|is full/,
+        /has .* left, but the database needs|is full/,
       );
       expect(existsSync(join(disk.folder, 'data', 'reeve.db'))).toBe(false);
     } finally {
@@ -332,7 +336,7 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     changed.exec('PRAGMA user_version = 99');
     changed.close();
     expect(await refused({ DATA_DIR: newer }, 'backup', at('newer.backup'))).toMatch(
-      /made by a newer version/,
+      /A newer version of Reeve wrote/,
     );
 
     mkdirSync(at('older'));
@@ -353,21 +357,21 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
       'there is no hub',
       { DATA_DIR: at('nowhere') },
       ['backup', at('x.backup')],
-      /There is no hub in .*nowhere/,
+      /nowhere\S* contains no hub/,
     ],
     [
       'the data is in MongoDB',
       { MONGODB_URL: 'mongodb://x' },
       ['backup'],
-      /MONGODB_URL is set: .* own tools/,
+      /MONGODB_URL is set, .* own tools/,
     ],
-    ['the file is missing', {}, ['restore', at('none.backup')], /none\.backup names no file/],
-    ['the file is a folder', {}, ['restore', folder], /is no file/],
+    ['the file is missing', {}, ['restore', at('none.backup')], /none\.backup does not exist/],
+    ['the file is a folder', {}, ['restore', folder], /is not a regular file/],
     [
       'the target has no folder',
       { DATA_DIR: data },
       ['backup', at('no/such/x.backup')],
-      /There is no folder/,
+      /The folder .* does not exist/,
     ],
   ] as const)('are refused in one line when %s', async (_what, env, args, words) => {
     expect(await refused({ ...env }, ...args)).toMatch(words);
@@ -377,11 +381,11 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     const failed = await run({ DATA_DIR: at('nowhere') }, ['backup', '--json']);
     expect({ ...failed, text: JSON.parse(failed.text) }).toEqual({
       code: 1,
-      text: { error: { code: 'not_found', message: expect.stringContaining('There is no hub') } },
+      text: { error: { code: 'not_found', message: expect.stringContaining('contains no hub') } },
     });
     for (const [args, words] of [
-      [['restore'], /Which back-up\?/],
-      [['restore', 'a', 'b'], /One file is expected/],
+      [['restore'], /Name a back-up file/],
+      [['restore', 'a', 'b'], /The command takes one file/],
       [['backup', '--forse'], /--forse.*reeve backup --help/s],
       [['bakcup'], /Unknown command bakcup/],
     ] as const) {
@@ -415,5 +419,29 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
       other.exec('ROLLBACK');
       other.close();
     }
+  });
+
+  it('leave nothing behind after the next back-up when one is killed', async () => {
+    const killed = at('killed');
+    mkdirSync(killed);
+    const other = new Database(join(data, 'reeve.db'));
+    other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM jobs');
+    try {
+      const child = spawn(process.execPath, [mainFile, 'backup', join(killed, 'first.backup')], {
+        env: { PATH: process.env.PATH ?? '', DATA_DIR: data },
+        stdio: 'ignore',
+      });
+      const ended = once(child, 'exit');
+      await vi.waitFor(() => expect(readdirSync(killed)).toHaveLength(1), { timeout: 10_000, interval: 10 });
+      child.kill('SIGKILL');
+      await ended;
+    } finally {
+      other.exec('ROLLBACK');
+      other.close();
+    }
+    // Of another machine: nobody here knows whether it is still written.
+    writeFileSync(join(killed, 'far.backup.far-1.reeve-partial'), '');
+    await command(data, 'backup', join(killed, 'second.backup'));
+    expect(readdirSync(killed).sort()).toEqual(['far.backup.far-1.reeve-partial', 'second.backup']);
   });
 });

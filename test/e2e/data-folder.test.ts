@@ -88,9 +88,7 @@ describe('a database that cannot be used is told in one line', slow, () => {
   it('is no database', async () => {
     const { dir, db } = copy();
     writeFileSync(db, 'dear diary, '.repeat(1000));
-    expect(await refused(dir)).toMatch(
-      /reeve\.db is not a database of Reeve .* Set DATA_DIR to another folder/,
-    );
+    expect(await refused(dir)).toMatch(/reeve\.db is not a Reeve database .* Set DATA_DIR to another folder/);
     expect(readFileSync(db, 'utf8')).toContain('dear diary');
   });
 
@@ -110,7 +108,9 @@ describe('a database that cannot be used is told in one line', slow, () => {
     const newer = new Libsql(db);
     newer.exec('PRAGMA user_version = 99');
     newer.close();
-    expect(await refused(dir)).toMatch(/made by a newer version of Reeve \(schema 99; .* Start that version/);
+    expect(await refused(dir)).toMatch(
+      /A newer version of Reeve wrote .* \(schema 99; .* Start that version/,
+    );
   });
 
   it('is locked by another program', async () => {
@@ -118,7 +118,7 @@ describe('a database that cannot be used is told in one line', slow, () => {
     const other = new Libsql(db);
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM jobs');
     try {
-      expect(await refused(dir)).toMatch(/is locked by another program \(.*\)\. Close that program/);
+      expect(await refused(dir)).toMatch(/Another program locks .* \(.*\)\. Close that program/);
     } finally {
       other.exec('ROLLBACK');
       other.close();
@@ -136,7 +136,7 @@ describe('a database that cannot be used is told in one line', slow, () => {
     for (const name of ['.', ...stopped]) chownSync(join(dir, name), nobody.uid ?? -1, nobody.gid ?? -1);
     forbid(dir);
     expect(await refused(dir, nobody)).toMatch(
-      /cannot be (used|opened) \(.*\)\. The user that runs this must own/,
+      /cannot be (used|opened) \(.*\)\. Make the user that runs this command/,
     );
     chmodSync(dir, 0o700);
   });
@@ -146,14 +146,14 @@ describe('a database that cannot be used is told in one line', slow, () => {
     try {
       for (const name of stopped) copyFileSync(join(dataDir, name), join(disk.folder, name));
       disk.fill();
-      expect(await refused(disk.folder)).toMatch(/^The disk of \S+ is full\. Free some space there/);
+      expect(await refused(disk.folder)).toMatch(/^The disk of \S+ is full\. Free space there/);
       rmSync(join(disk.folder, 'hub.id'));
       rmSync(join(disk.folder, 'reeve.db'));
       writeFileSync(join(disk.folder, 'more'), '');
       disk.fill();
       expect(await refused(disk.folder)).toMatch(/ is full/);
       const { code, text } = await run({ DATA_DIR: disk.folder });
-      expect(lines(text)).toEqual([expect.stringMatching(/^The data folder \S+ is on a disk that is full/)]);
+      expect(lines(text)).toEqual([expect.stringMatching(/^The data folder \S+ is on a full disk/)]);
       expect(code).toBe(1);
       disk.drain();
       await (await starts(disk.folder)).stop();
@@ -210,7 +210,7 @@ describe('a folder and its database', slow, () => {
         opened.exec('PRAGMA foreign_keys = OFF; DELETE FROM users; DELETE FROM tenants');
         opened.close();
       },
-      /reeve\.db holds no users, but the file hub\.id/,
+      /reeve\.db contains no users, but the file hub\.id/,
     ],
     [
       "is another hub's",
@@ -219,7 +219,7 @@ describe('a folder and its database', slow, () => {
         opened.exec(`UPDATE store SET mark = '0123456789abcdef'`);
         opened.close();
       },
-      /is the database of hub 0123456789abcdef, but the file hub\.id beside it says [0-9a-f]{16}/,
+      /is the database of hub 0123456789abcdef, but the file hub\.id beside it contains [0-9a-f]{16}/,
     ],
   ])('are refused when the database %s', async (_what, change, words) => {
     const { dir, db } = copy();

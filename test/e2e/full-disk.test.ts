@@ -3,6 +3,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../adapters/node/clock.ts';
+import { openSqlite } from '../../adapters/sqlite/index.ts';
+import type { EventInput } from '../../src/domain/event.ts';
 import { random } from '../random.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { HubProcess } from './process.ts';
@@ -150,6 +153,41 @@ describe.skipIf(!canMount)('a disk with nothing left but the reserve', () => {
     expect(made.disk.free).toBeGreaterThan(7 * mebibyte);
     // Most of the disk holds events, not the log.
     expect(accepted * 0.4).toBeGreaterThan(28);
+  }, 60_000);
+});
+
+describe.skipIf(!canMount)('a small disk that events filled', () => {
+  it('keeps a quarter for decisions', async () => {
+    const disk = new SmallDisk(64);
+    disks.push(disk);
+    const store = await openSqlite({ path: join(disk.folder, 'reeve.db'), clock: systemClock });
+    try {
+      const event = (i: number): EventInput => ({
+        ...{ agent_id: 'a', tool_name: 't', verdict: 'call_allowed', mode: 'enforce', timestamp: 1 },
+        call_id: `call-${i}`,
+        payload: { text: 'x'.repeat(40_000) },
+      });
+      const ingest = (from: number) =>
+        store.events.ingest({
+          tenantId: 't',
+          env: 'production',
+          receivedAt: 1,
+          events: Array.from({ length: 10 }, (_, i) => event(from + i)),
+        });
+      let sent = 0;
+      let refusal: unknown = null;
+      while (sent < 4000 && refusal === null) {
+        refusal = await ingest(sent).then(
+          () => null,
+          (error: unknown) => error,
+        );
+        sent += 10;
+      }
+      expect(refusal).toMatchObject({ code: 'disk_full' });
+      expect(disk.free).toBeGreaterThan(14 * mebibyte);
+    } finally {
+      await store.close();
+    }
   }, 60_000);
 });
 

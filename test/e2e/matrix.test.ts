@@ -93,12 +93,14 @@ async function furnish(cookie: string): Promise<Side> {
   }, 10_000);
   const events = await hub.call('GET', '/api/v1/events', { cookie });
   const email = 'further@example.com';
+  const operatorToken = await post('/api/v1/operator-tokens', { role: 'viewer', ttl_seconds: 600 });
   const user = await post('/api/v1/users', { email, password: 'correct horse battery', is_admin: true });
   return {
     cookie,
     key,
     ids: {
       key_id: keyId,
+      token_id: operatorToken.id,
       contract_id: 'theirs',
       name: 'theirs',
       version: '1',
@@ -148,6 +150,7 @@ const fill = (route: RouteDeclaration, values: { [param: string]: string }): str
 const absent: { [param: string]: string } = {
   tenant_id: '00000000-0000-4000-8000-000000000000',
   key_id: '00000000-0000-4000-8000-000000000000',
+  token_id: '00000000-0000-4000-8000-000000000000',
   rule_id: '00000000-0000-4000-8000-000000000000',
   approval_id: '00000000-0000-4000-8000-000000000000',
   event_id: '00000000-0000-4000-8000-000000000000',

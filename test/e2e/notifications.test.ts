@@ -69,6 +69,15 @@ describe('buttons', () => {
     const body = { name: 'chat', channel_type, config };
     return (await hub.call('POST', '/api/v1/notifications/channels', { cookie, body })).body.id;
   };
+  /** Asks, and waits until the request is on its way to the channel. */
+  const askIn = async (channelId: string, n: number): Promise<string> => {
+    const id = await ask(n);
+    const path = `/api/v1/notifications/channels/${channelId}/deliveries`;
+    const approvals = async () =>
+      (await hub.call('GET', path, { cookie })).body.map((one: { approval_id: string }) => one.approval_id);
+    await expect.poll(approvals).toContain(id);
+    return id;
+  };
   const press = async (path: string, text: string, headers: { [name: string]: string }) => {
     const answer = await fetch(hub.url + path, { method: 'POST', body: text, headers });
     const body = await answer.text();
@@ -80,8 +89,12 @@ describe('buttons', () => {
   const form = 'application/x-www-form-urlencoded';
 
   it('of a workspace chat come as a form', async () => {
-    await create('workspace_chat_app', { bot_token: 'x', signing_secret: 'signing', channel: 'C0' });
-    const id = await ask(1000);
+    const chat = await create('workspace_chat_app', {
+      bot_token: 'x',
+      signing_secret: 'signing',
+      channel: 'C0',
+    });
+    const id = await askIn(chat, 1000);
     const { text, headers } = workspaceInteraction(`reeve_approve:${id}`, 'signing', now());
     const path = '/api/v1/workspace_chat/interactions';
     expect(await press(path, text, { 'content-type': form })).toEqual({ status: 403, body: null });
@@ -92,8 +105,8 @@ describe('buttons', () => {
 
   it('of a community chat come as signed JSON', async () => {
     const { publicKey, ping, press: pressed } = communityApplication();
-    await create('community_chat', { bot_token: 'x', public_key: publicKey, channel: '1' });
-    const id = await ask(1001);
+    const chat = await create('community_chat', { bot_token: 'x', public_key: publicKey, channel: '1' });
+    const id = await askIn(chat, 1001);
     const path = '/api/v1/community_chat/interactions';
     const probe = ping(now());
     expect(await press(path, probe.text, { 'content-type': 'application/json', ...probe.headers })).toEqual({
@@ -108,8 +121,9 @@ describe('buttons', () => {
 
   it('of a bot chat come with its secret', async () => {
     const config = { bot_token: '1:x', chat_id: -100200, webhook_secret: 'the-secret-of-the-callbacks' };
-    const path = `/api/v1/chat_bot/webhook/${await create('chat_bot', config)}`;
-    const id = await ask(1002);
+    const chat = await create('chat_bot', config);
+    const path = `/api/v1/chat_bot/webhook/${chat}`;
+    const id = await askIn(chat, 1002);
     const text = JSON.stringify(botUpdate(`approve:${id}`));
     const good = { 'X-Telegram-Bot-Api-Secret-Token': config.webhook_secret };
     expect(await press(path, text, {})).toEqual({ status: 403, body: null });

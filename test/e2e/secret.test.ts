@@ -22,7 +22,7 @@ describe('a DATA_DIR with another SECRET_KEY', () => {
     const other = aHub({ SECRET_KEY: 'b'.repeat(40), DATA_DIR: first.dataDir });
     await expect(other.start()).rejects.toThrow('ended with 1');
     expect(other.output.trim().split('\n').at(-1)).toBe(
-      'The secrets in this store were sealed with another SECRET_KEY than this process has. Start it with the one that the store was first started with, the same on every node.',
+      'The secrets in this store are sealed with another SECRET_KEY. Start every node with the SECRET_KEY from the first start.',
     );
     await first.start();
     expect((await first.call('GET', '/api/v1/health/ready')).status).toBe(200);
@@ -35,7 +35,9 @@ describe('a DATA_DIR with another SECRET_KEY', () => {
     await hub.stop();
     const path = join(hub.dataDir, 'secret.key');
     renameSync(path, `${path}.kept`);
-    await expect(hub.start()).rejects.toThrow(`Put back the file secret.key that ${hub.dataDir}`);
+    await expect(hub.start()).rejects.toThrow(
+      `Restore the file secret.key from the first start of ${hub.dataDir}`,
+    );
     writeFileSync(path, '');
     renameSync(`${path}.kept`, path);
     await hub.start();

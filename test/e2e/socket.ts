@@ -33,8 +33,8 @@ export class SocketClient {
   }
 
   /**
-   * Everything received, results of messages included. Text in the JSON subprotocol and binary in the other, or it
-   * fails.
+   * Everything received, results of messages included, but keepalives: the clock sends those. Text in the JSON
+   * subprotocol and binary in the other, or it fails.
    */
   get frames(): SseFrame[] {
     const isJson = this.protocol === 'reeve.v1.json';
@@ -46,7 +46,8 @@ export class SocketClient {
         // biome-ignore lint/suspicious/noExplicitAny: frames of many shapes
         const { id, ...data }: any = isJson ? JSON.parse(payload.toString()) : decode(payload);
         return { id: id ?? '', event: data.type, data };
-      });
+      })
+      .filter(({ event }) => event !== 'keepalive');
   }
 
   /** The first frame of this type after `from`; fails when the connection ends without one. */

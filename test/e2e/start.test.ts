@@ -1,4 +1,6 @@
 // Starting and stopping the real process: what it refuses, in which words; whose files it makes; how it ends.
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,6 +52,28 @@ describe('a start', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  it('reads a secret from a file, and names a file that it cannot read', async () => {
+    const file = join(folder, 'setup-token');
+    writeFileSync(file, 'a token from a file\n');
+    const reading = new HubProcess({ SETUP_TOKEN_FILE: file });
+    try {
+      await reading.start();
+      const body = { email: 'ann@example.com', password: 'correct horse battery' };
+      const attempt = (token: string) =>
+        reading.call('POST', '/api/v1/setup', { body, headers: { 'X-Setup-Token': token } });
+      expect((await attempt('another token here')).status).toBe(403);
+      expect((await attempt('a token from a file')).status).toBe(201);
+    } finally {
+      await reading.remove();
+    }
+    const missing = join(folder, 'missing');
+    const { code, text } = await run({ DATA_DIR: folder, SECRET_KEY_FILE: missing });
+    expect(code).not.toBe(0);
+    expect(text).toContain(
+      `SECRET_KEY_FILE: must name a readable file that is not empty; the value is ${missing}`,
+    );
+  });
+
   it('makes its folder and files for their owner alone', () => {
     for (const name of ['reeve.db', 'reeve.db-wal', 'reeve.db-shm', 'reeve.db.lock']) {
       expect({ name, mode: statSync(join(hub.dataDir, name)).mode & 0o777 }).toEqual({ name, mode: 0o600 });
@@ -61,12 +85,12 @@ describe('a start', () => {
     [
       'on the data of a running hub',
       () => ({ DATA_DIR: hub.dataDir }),
-      /reeve\.db is in use by another process/,
+      /Another process uses the store \S*reeve\.db/,
     ],
     [
       'on a port that is taken',
       () => ({ PORT: String(hub.port), DATA_DIR: join(folder, 'b') }),
-      /port is taken/,
+      /the port is in use/,
     ],
     [
       'on an address that is not ours',
@@ -120,7 +144,7 @@ describe('a start that other machines can reach, before anybody set the hub up',
   it('prints a token and asks for it whoever is not on this machine, until there is an admin', async () => {
     await hub.start();
     const token = tokenOf();
-    expect(hub.output).toContain('WARNING: nobody has set this hub up yet');
+    expect(hub.output).toContain('WARNING: this hub has no admin yet');
     expect(token).toMatch(/^[\w-]{24}$/);
     const forwarded = { 'X-Forwarded-For': '127.0.0.1' };
     expect((await setUp(forwarded)).status).toBe(403);
@@ -185,6 +209,36 @@ describe('a stop', () => {
       const stored = (await hub.call('GET', '/api/v1/events', { key })).body as { call_id: string }[];
       expect(stored.map(({ call_id }) => call_id)).toEqual(expect.arrayContaining(acknowledged));
       expect(acknowledged.length).toBeGreaterThan(0);
+    } finally {
+      await hub.remove();
+    }
+  });
+
+  it('on SIGHUP is not ready at once, and answers new connections until its streams have ended', async () => {
+    const hub = new HubProcess({ DRAIN_SECONDS: '2' });
+    try {
+      await hub.start();
+      const cookie = await hub.admin();
+      const { key } = await hub.key(cookie);
+      const openStream = (i: number) =>
+        SseClient.open(`${hub.url}/api/v1/stream?env=production`, {
+          Authorization: `Bearer ${key}`,
+          'X-Service-Agent-Id': `agent-${i}`,
+        });
+      const streams = await Promise.all(Array.from({ length: 8 }, (_, i) => openStream(i)));
+      const exit = once(hub.child as ChildProcess, 'exit');
+      hub.child?.kill('SIGHUP');
+      // The first stream ends on the first turn after the signal, so the others are still open then.
+      await Promise.any(streams.map((stream) => stream.end()));
+      const ready = await hub.call('GET', '/api/v1/health/ready');
+      expect(ready).toMatchObject({ status: 503, body: { status: 'not_ready' } });
+      expect(ready.headers.get('connection')).toBe('close');
+      const { status } = await hub.call('POST', '/api/v1/events', { key, body: { events: [] } });
+      expect(status).not.toBe(503);
+      expect((await openStream(9)).status).toBe(503);
+      expect(streams.filter(({ ended }) => !ended).length).toBeGreaterThan(0);
+      expect(await exit).toEqual([0, null]);
+      expect(streams.every(({ ended }) => ended)).toBe(true);
     } finally {
       await hub.remove();
     }

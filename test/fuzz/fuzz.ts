@@ -1,5 +1,5 @@
-// A run: starts a hub with the probe inside, sets tenants up, lets the players play for a time, and gathers what was
-// found.
+// A run: starts a hub with the probe inside, sets tenants up, lets the players play for a time or a number of steps,
+// and gathers the findings.
 import { HubProcess } from '../e2e/process.ts';
 import { OpenSockets } from './broken.ts';
 import { type Finding, Findings } from './findings.ts';
@@ -8,11 +8,13 @@ import { type Game, Player } from './player.ts';
 import { type Memory, openProbe, type Probe, type Stall } from './probe.ts';
 import { isStream, operations } from './requests.ts';
 import { noIds } from './seen.ts';
-import { makeTenants, operatorToken, type Tenant } from './world.ts';
+import { makeTenants, operatorToken } from './world.ts';
 
 export interface Options {
   readonly seed: string;
   readonly seconds: number;
+  /** Steps of each player, however long they take; null: as many as fit into the seconds. */
+  readonly steps: number | null;
   /** Steps a second that each player may do. */
   readonly rate: number;
   /** The event loop may not stand still for longer. Milliseconds. */
@@ -118,13 +120,18 @@ export async function fuzz(options: Options): Promise<Report> {
   async function run(): Promise<Report> {
     await hub.start();
     const tenants = await makeTenants(hub, options.seed, tenantNames);
-    const node = await nodeOf(hub, tenants);
+    const node = await nodeOf(hub);
     watch(hub, findings, () => isPlaying);
     isPlaying = true;
     const statuses: { [status: string]: number } = {};
     const reached = new Set<string>();
     const startedAt = Date.now();
     let spent = 0;
+    /** In a run of steps, the seconds that they would take at the rate: a busy machine sends as much as a quiet one. */
+    const elapsedSeconds = (): number =>
+      options.steps === null
+        ? (Date.now() - startedAt) / 1000
+        : Math.max(...players.map(({ steps }) => steps)) / options.rate;
     const game: Game = {
       seed: options.seed,
       port: hub.port,
@@ -133,8 +140,7 @@ export async function fuzz(options: Options): Promise<Report> {
       findings,
       sockets: new OpenSockets(),
       ids: noIds(),
-      mayBeLarge: () =>
-        spent < ((Date.now() - startedAt) / 1000) * Math.min(largePerSecond, largeTotal / options.seconds),
+      mayBeLarge: () => spent < elapsedSeconds() * Math.min(largePerSecond, largeTotal / options.seconds),
       spend: (bytes) => {
         spent += bytes;
       },
@@ -169,11 +175,14 @@ export async function fuzz(options: Options): Promise<Report> {
     const endsAt = startedAt + options.seconds * 1000;
     for (let pauseAt = startedAt + firstPauseMs; isUp(hub); pauseAt += pauseEveryMs) {
       const until = Math.min(pauseAt, endsAt);
-      await Promise.all(players.map((player) => keepStepping(player, until, options.rate, hub)));
+      const isDue = ({ steps }: Player): boolean =>
+        options.steps === null ? Date.now() >= until : steps >= options.steps;
+      await Promise.all(players.map((player) => keepStepping(player, isDue, options.rate, hub)));
       if (!isUp(hub)) break;
-      if (until === endsAt) await Promise.all(players.map((player) => player.settled()));
+      const isLast = options.steps !== null || until === endsAt;
+      if (isLast) await Promise.all(players.map((player) => player.settled()));
       collected.push(await heapLeft(probe));
-      if (until === endsAt) break;
+      if (isLast) break;
     }
     clearInterval(timer);
     isPlaying = false;
@@ -191,9 +200,14 @@ export async function fuzz(options: Options): Promise<Report> {
   }
 }
 
-/** Does steps until the time (ms since 1970), not faster than the rate. */
-async function keepStepping(player: Player, until: number, rate: number, hub: HubProcess): Promise<void> {
-  while (Date.now() < until && isUp(hub)) {
+/** Does steps until it is due to stop, not faster than the rate. */
+async function keepStepping(
+  player: Player,
+  isDue: (player: Player) => boolean,
+  rate: number,
+  hub: HubProcess,
+): Promise<void> {
+  while (!isDue(player) && isUp(hub)) {
     const startedAt = Date.now();
     try {
       await player.step();
@@ -285,12 +299,10 @@ const unreached = (reached: ReadonlySet<string>): string[] =>
     .map(({ name }) => name)
     .filter((name) => !reached.has(name));
 
-/** The id of the hub's node, which admins of every tenant see. */
-async function nodeOf(hub: HubProcess, tenants: readonly Tenant[]): Promise<string> {
-  const admin = tenants[0]?.credentials.find(({ role }) => role === 'admin');
-  const { status, body } = await hub.call('GET', '/api/v1/health/cluster', {
-    headers: Object.fromEntries(admin?.headers ?? []),
-  });
+/** The id of the hub's node, which its operator sees. */
+async function nodeOf(hub: HubProcess): Promise<string> {
+  const headers = { Authorization: `Bearer ${operatorToken}` };
+  const { status, body } = await hub.call('GET', '/api/v1/health/cluster', { headers });
   if (status !== 200) throw new Error(`the cluster's health was answered with ${status}`);
   return body.node;
 }

@@ -89,10 +89,34 @@ export function agentId(pen: Pen): string {
   return kind < 4 ? `${name(pen)}.${random.int(10_000)}` : name(pen);
 }
 
+/** An agent's id that is no identifier. */
+export function oddAgentId(pen: Pen): string {
+  const { random } = pen;
+  const id = name(pen);
+  const ids = [
+    `${id} b`,
+    `${id}\u0001`,
+    `${id}\u007f`,
+    ` ${id}`,
+    `${id}\u202e`,
+    `${id}/../x`,
+    '\ud800',
+    'é',
+    '',
+  ];
+  return random.pick([...ids, 'a'.repeat(256)]);
+}
+
+/** Thousands of small members. */
+export function wideObject({ random, marker }: Pen, count = random.pick([150, 2000, 6000, 20_000])): object {
+  const value = random.pick([0, '', null, marker ?? 'nobody']);
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, value]));
+}
+
 function condition(pen: Pen, depth = 0): object {
   const { random } = pen;
   const nested = () => condition(pen, depth + 1);
-  switch (random.int(depth > 3 ? 5 : 8)) {
+  switch (random.int(depth > 3 ? 6 : 9)) {
     case 0:
       return { 'args.path': { matches: random.pick(patterns) } };
     case 1:
@@ -104,8 +128,11 @@ function condition(pen: Pen, depth = 0): object {
     case 4:
       return { [random.pick(['args.url', 'principal.role', 'metadata.a'])]: { contains: text(pen, 50) } };
     case 5:
-      return { all: [nested(), nested()] };
+      // Several conditions in one mapping.
+      return { 'args.a': { contains: 'a', starts_with: 'b' }, 'args.b': { gt: 1, lt: 5 } };
     case 6:
+      return { all: [nested(), nested()] };
+    case 7:
       return { any: [nested(), nested(), nested()] };
     default:
       return { not: nested() };
@@ -168,6 +195,24 @@ export function yaml(pen: Pen): string {
     ? `# ${(pen.marker ?? 'nobody').repeat(4)}\n`.repeat(random.int(9000))
     : `# ${pen.marker}\n`;
   return comments + JSON.stringify(document, null, random.int(3));
+}
+
+/** A bundle whose patterns cost many steps for each character. */
+export function costlyYaml(pen: Pen): string {
+  const { random } = pen;
+  const costly = ['(a{1,30}){1,30}b', '(.*a){20}', '(a|aa|aaa){1,40}b', '[a-z]{1,200}[0-9]{1,200}'];
+  const matches = (selector: string) => ({
+    [selector]: { matches_any: random.shuffle([...costly, ...patterns]) },
+  });
+  const contracts = Array.from({ length: 1 + random.int(20) }, (_, i) => ({
+    id: `costly-${i}`,
+    type: 'pre',
+    tool: '*',
+    when: { any: [matches('args.path'), matches('args.command'), condition(pen)] },
+    then: { effect: 'deny', message: 'costly' },
+  }));
+  const head = { apiVersion: 'service/v1', kind: 'ContractBundle', metadata: { name: name(pen) } };
+  return JSON.stringify({ ...head, defaults: { mode: 'enforce' }, contracts });
 }
 
 /** A time within the last day, now and then far away. */

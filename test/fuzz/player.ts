@@ -1,5 +1,6 @@
 // One player: does a seeded step after the other on its own connection, and opens streams and broken connections beside
 // it. A step's choices depend on the seed, the player, the step's number, and what the player has seen.
+import { defaultBody } from '../../src/api/route.ts';
 import { type Random, random as randomOf } from '../random.ts';
 import { attackOf, type OpenSockets, play } from './broken.ts';
 import type { Findings, Step } from './findings.ts';
@@ -196,7 +197,10 @@ export class Player {
     if (this.#recent.length > 4) this.#recent.shift();
     const trace = [step, ...this.#recent.filter((each) => each !== step).reverse()];
     if (typeof answer === 'string') {
-      const isLost = request.chunkBytes !== null && sent.length > maxUnreadChunks;
+      const bodyLimit = operation?.route.bodyLimit ?? defaultBody;
+      // The refusal of a body over the limit is lost when the connection closes while it is still being sent.
+      const isOverLimit = (request.body?.length ?? 0) > bodyLimit;
+      const isLost = isOverLimit || (request.chunkBytes !== null && sent.length > maxUnreadChunks);
       // An export of everything may take longer than a player waits.
       const isLong = operation?.route.download === true && answer === 'cut short';
       this.#judge.silence(place, answer, isLong || (answer === 'closed' && (isQuiet || isLost)), trace);

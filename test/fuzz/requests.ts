@@ -6,8 +6,9 @@ import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
 import { hostile } from '../handlers/hostile.ts';
 import type { OutgoingRequest } from './http.ts';
-import { agentId, text } from './material.ts';
+import { agentId, oddAgentId, text } from './material.ts';
 import { bent, brokenJson, fitting, type JsonSchema, type Writer } from './schema.ts';
+import { hasShapes, press, shaped, twinned } from './shapes.ts';
 import type { Credential } from './world.ts';
 
 export interface Operation {
@@ -95,9 +96,10 @@ export function requestOf(
   });
   const asked = route.query ? queryText(writer, query, credential, wrongness) : '';
   const headers: (readonly [string, string])[] = [...credential.headers];
-  if (credential.role === 'key') headers.push(['X-Service-Agent-Id', headerText(agentId(writer))]);
+  if (credential.role === 'key') headers.push(['X-Service-Agent-Id', agentHeader(writer)]);
   headers.push(['X-Forwarded-For', `10.9.${random.int(256)}.${random.int(256)}`]);
-  const content = body ? bodyOf(writer, route, body, wrongness) : null;
+  const content = contentOf(writer, route, body, wrongness);
+  if (content?.headers) headers.push(...content.headers);
   if (content) headers.push(['Content-Type', content.type]);
   if (random.next() < 0.05) headers.push(...oddHeaders(writer));
   return {
@@ -132,6 +134,33 @@ function queryText(writer: Writer, schema: JsonSchema, { env }: Credential, wron
     pairs.push(random.pick(odd));
   }
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+interface Content {
+  readonly bytes: Buffer;
+  readonly type: string;
+  readonly headers?: readonly (readonly [string, string])[];
+}
+
+function contentOf(
+  writer: Writer,
+  route: RouteDeclaration,
+  body: JsonSchema | null,
+  wrongness: Wrongness,
+): Content | null {
+  const { random, large } = writer;
+  if (body === null)
+    return route.tag === 'callbacks' && route.parse === 'bytes' ? press(writer, route.path) : null;
+  // Over every route's limit.
+  if (large && random.next() < 0.02)
+    return { bytes: Buffer.alloc(17_000_000 + random.int(4_000_000), 0x20), type: 'application/json' };
+  // Other routes draw nothing for it.
+  const isShaped = hasShapes(route.path, route.method) && random.next() < 0.06;
+  const shape = isShaped ? shaped(writer, route.path, route.method) : undefined;
+  if (shape !== undefined) return { bytes: Buffer.from(JSON.stringify(shape)), type: 'application/json' };
+  const content = bodyOf(writer, route, body, wrongness);
+  const isTwinned = wrongness === 'bent' && content.type === 'application/json' && random.next() < 0.2;
+  return isTwinned ? { ...content, bytes: Buffer.from(twinned(writer, content.bytes.toString())) } : content;
 }
 
 function bodyOf(
@@ -204,6 +233,13 @@ function oddHeaders(writer: Writer): (readonly [string, string])[] {
   ] as const);
 }
 
+/** Mostly an identifier; now and then none, and then perhaps bytes that are no UTF-8. */
+export function agentHeader(writer: Writer): string {
+  const { random } = writer;
+  if (random.next() < 0.95) return headerText(agentId(writer));
+  return random.pick([headerText(oddAgentId(writer)), 'a b', 'a\xff\xfe', 'a\xc3', 'a\tb', '\xe2\x80\xae']);
+}
+
 /** As one header line may hold it. */
 export const headerText = (value: string): string => value.replace(/[^ -~]/g, '?').trim();
 
@@ -222,7 +258,28 @@ export function requestWithoutRoute(
     ['Origin', random.pick(['https://evil.example', 'http://localhost:8000'])],
     ['Access-Control-Request-Method', 'POST'],
   ] as const;
-  const paths = ['/', '//', '/api', '/api/v1', '/api/v1/', '/../..', '/%', '/%00', `/${'a/'.repeat(500)}`];
+  const downloads = [
+    '../x',
+    '%2e%2e/x',
+    '..%2f..%2fetc%2fpasswd',
+    '.',
+    '%00',
+    '',
+    'x/../../api',
+    '%5c..%5cx',
+  ];
+  const paths = [
+    ...downloads.map((rest) => `/downloads/${rest}`),
+    '/',
+    '//',
+    '/api',
+    '/api/v1',
+    '/api/v1/',
+    '/../..',
+    '/%',
+    '/%00',
+    `/${'a/'.repeat(500)}`,
+  ];
   switch (random.int(6)) {
     case 0:
       return { ...bare, method: 'HEAD' };

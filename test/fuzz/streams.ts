@@ -4,8 +4,9 @@ import { encode } from '@msgpack/msgpack';
 import type { OpenSockets } from './broken.ts';
 import { type Codec, clientFrame, StreamReader } from './frames.ts';
 import { text } from './material.ts';
-import { headerText, type Operation, operations } from './requests.ts';
+import { agentHeader, headerText, type Operation, operations } from './requests.ts';
 import { bent, brokenJson, fitting, type Writer } from './schema.ts';
+import { shaped, twinned } from './shapes.ts';
 import type { Credential } from './world.ts';
 
 export interface StreamPlan {
@@ -65,7 +66,8 @@ export function streamOf(writer: Writer, credential: Credential, lastIds: readon
   if (random.next() < 0.05)
     query.set(random.pick(['env', 'tags', 'bundle_name']), random.pick(['', '%', 'x'.repeat(300)]));
   const headers: (readonly [string, string])[] = [...credential.headers];
-  if (isKey) headers.push(['X-Service-Agent-Id', headerText(String(writer.known('agent_id') ?? 'agent'))]);
+  const agent = headerText(String(writer.known('agent_id') ?? 'agent'));
+  if (isKey) headers.push(['X-Service-Agent-Id', random.next() < 0.9 ? agent : agentHeader(writer)]);
   headers.push(['X-Forwarded-For', `10.8.${random.int(256)}.${random.int(256)}`]);
   if (random.next() < 0.4) {
     const last =
@@ -115,9 +117,19 @@ const owed = (sent: readonly Sent[]): readonly Sent[] => sent.filter(({ isOwed }
 function message(writer: Writer, codec: Exclude<Codec, 'sse'>, ref: number, small: boolean): Unpaced {
   const { random } = writer;
   const type = random.pick(['events', 'report', 'approval'] as const);
-  const body = small ? {} : fitting(writer, bodies[type] ?? {});
+  const isShaped = type === 'events' && !small && random.next() < 0.15;
+  const body = small
+    ? {}
+    : isShaped
+      ? shaped(writer, '/events', 'POST')
+      : fitting(writer, bodies[type] ?? {});
   const value = { type, ref, body: random.next() < 0.3 ? bent(writer, body) : body };
-  const packed = codec === 'msgpack' ? encode(value) : Buffer.from(JSON.stringify(value));
+  const json = JSON.stringify(value);
+  // A doubled or folded `ref` or `type` would leave nobody to answer: only the names behind them are changed.
+  const bodyAt = json.indexOf('"body":');
+  const isTwinned = !small && bodyAt > 0 && random.next() < 0.1;
+  const sent = isTwinned ? json.slice(0, bodyAt) + twinned(writer, json.slice(bodyAt)) : json;
+  const packed = codec === 'msgpack' ? encode(value, { maxDepth: 10_000 }) : Buffer.from(sent);
   const isOversized = packed.length > 1024 * 1024;
   const bytes = clientFrame(packed, { opcode: codec === 'msgpack' ? 2 : 1 });
   return { what: `${type} of ${packed.length} bytes`, bytes, isOwed: !isOversized, ends: false };

@@ -49,10 +49,9 @@ export function isAdmitted({ auth, role: needed }: RouteDeclaration, role: Role)
   if (auth.length === 0) return true;
   const found = auth.find((scheme) => schemesOf[role].includes(scheme));
   if (found === undefined) return false;
-  // Keys have no role: a route that takes them takes all.
-  return (
-    needed !== 'admin' || role === 'admin' || role === 'jwtAdmin' || found === 'hostedKey' || found === 'key'
-  );
+  // Keys, and the installation's own token, have no role: a route that takes them takes all.
+  const hasNoRole = found === 'hostedKey' || found === 'key' || found === 'operatorToken';
+  return hasNoRole || needed !== 'admin' || role === 'admin' || role === 'jwtAdmin';
 }
 
 const never = async (): Promise<void> => {};

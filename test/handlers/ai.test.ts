@@ -155,7 +155,7 @@ describe('a test', () => {
   it('says that nothing is set, or no model', async () => {
     expect(await test()).toEqual({ ok: false, model: null, latency_ms: null, error: 'AI not configured' });
     await put({ model: null });
-    expect(await test()).toMatchObject({ ok: false, error: expect.stringContaining('No model') });
+    expect(await test()).toMatchObject({ ok: false, error: expect.stringContaining('No AI model') });
   });
 
   it('measures, or says what is wrong in words of the hub', async () => {
@@ -299,9 +299,9 @@ then: {effect: deny, message: no}`;
   });
 
   it.each([
-    ['another tool', { id: 'x', name: 'delete_everything', input: '{}' }, 'no such tool'],
-    ['no JSON', { ...validate, input: '{"yaml' }, 'no JSON'],
-    ['a list', { ...validate, input: '[]' }, 'no object'],
+    ['another tool', { id: 'x', name: 'delete_everything', input: '{}' }, 'tool does not exist'],
+    ['no JSON', { ...validate, input: '{"yaml' }, 'not JSON'],
+    ['a list', { ...validate, input: '[]' }, 'not an object'],
     ['no YAML', { ...validate, input: '{}' }, 'yaml_content'],
     [
       'too much YAML',

@@ -124,7 +124,7 @@ describe.each(types)('a channel of type %s', (type) => {
     // Nor is it the first secret of another channel.
     expect(await refusal(create(type, { config: made.config }))).toMatchObject({
       code: 'unprocessable',
-      message: `config.${field}: is masked: give the whole secret.`,
+      message: `config.${field}: is masked. Send the whole secret.`,
     });
   });
 
@@ -142,7 +142,7 @@ describe.each(types)('a channel of type %s', (type) => {
       const config = Object.fromEntries(Object.entries(configs()[type]).filter(([name]) => name !== field));
       expect(await refusal(create(type, { config }))).toEqual({
         code: 'unprocessable',
-        message: `config.${field} is required for a channel of type ${type}.`,
+        message: `A channel with the type ${type} needs config.${field}. Send it.`,
       });
     }
   });

@@ -1,6 +1,6 @@
 // Chats: what is written on each platform, edited when an approval ends, and decided by buttons whose callbacks are
 // proven.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Operation, TestHub, UserCaller } from '../harness.ts';
 import { makeHub } from '../harness.ts';
 import {
@@ -51,6 +51,14 @@ const ask = async (more: object = {}, as = user) =>
       t.key(as),
     )
   ).body;
+/** Asks, and waits until the request is on its way to a channel. */
+const askInChat = async (more: object = {}, as = user) => {
+  const approval = await ask(more, as);
+  await expect
+    .poll(async () => (await t.hub.store.deliveries.ofApproval(approval.id, 10)).length)
+    .not.toBe(0);
+  return approval;
+};
 const approvalOf = async (approval_id: string, as = user) =>
   (await t.call('getApproval', { params: { approval_id } }, as)).body;
 const seen = async (count: number) => {
@@ -165,12 +173,15 @@ describe.each(types)('%s', (type) => {
     const channel = await chat(type);
     const other = await t.tenant();
     const theirs = await ask({}, other);
-    expect((await press(type, channel.id, `approve:${theirs.id}`)).status).toBe(200);
+    // A bot's callback names its channel; the others are known by the approval alone.
+    const unknown = { chat_bot: 200, workspace_chat_app: 403, community_chat: 401 }[type];
+    expect((await press(type, channel.id, `approve:${theirs.id}`)).status).toBe(unknown);
     expect((await approvalOf(theirs.id, other)).status).toBe('pending');
-    expect((await press(type, channel.id, 'approve:00000000-0000-4000-8000-000000000000')).status).toBe(200);
-    expect((await press(type, channel.id, 'approve:x')).status).toBe(200);
-    expect((await press(type, channel.id, 'open')).status).toBe(200);
-    const late = await ask({ timeout: 1 });
+    for (const id of ['00000000-0000-4000-8000-000000000000', 'x']) {
+      expect((await press(type, channel.id, `approve:${id}`)).status).toBe(unknown);
+    }
+    expect((await press(type, channel.id, 'open')).status).toBe(unknown);
+    const late = await askInChat({ timeout: 1 });
     t.clock.skip(2000);
     expect((await press(type, channel.id, `approve:${late.id}`)).status).toBe(200);
     expect((await approvalOf(late.id)).status).toBe('timeout');
@@ -178,11 +189,62 @@ describe.each(types)('%s', (type) => {
 
   it('lets only those decide whom its list names', async () => {
     const channel = await chat(type, { allowed_user_ids: ['1', 555] });
-    const approval = await ask();
+    const approval = await askInChat();
     expect((await press(type, channel.id, `approve:${approval.id}`, '777')).status).toBe(200);
     expect((await approvalOf(approval.id)).status).toBe('pending');
     await press(type, channel.id, `approve:${approval.id}`, '555');
     expect((await approvalOf(approval.id)).status).toBe('approved');
+  });
+
+  it('decides nothing that its filters keep away, or that was never sent to it', async () => {
+    const elsewhere = await create(type, configs[type], user, { filters: { environments: ['staging'] } });
+    const approval = await ask();
+    const { tenantId } = user;
+    await t.hub.app.notifications.fanOut({ tenantId, approvalId: approval.id, status: 'pending' });
+    await press(type, elsewhere.id, `approve:${approval.id}`);
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+    // Made after the request was sent.
+    const late = await chat(type);
+    await press(type, late.id, `approve:${approval.id}`);
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+  });
+
+  it('decides nothing any more once its filters were narrowed', async () => {
+    const channel = await chat(type);
+    const approval = await askInChat();
+    const narrowed = { params: { channel_id: channel.id }, body: { filters: { environments: ['staging'] } } };
+    await t.call('updateChannel', narrowed, user);
+    expect((await press(type, channel.id, `approve:${approval.id}`)).status).toBe(200);
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+  });
+
+  it('shows every argument, and has no buttons where one is cut', async () => {
+    await chat(type);
+    const whole = await ask({ tool_args: { note: 'n'.repeat(900), command: 'rm -rf /' } });
+    await seen(1);
+    expect(shown()).toContain('rm -rf /');
+    expect(shown()).toContain(`approve:${whole.id}`);
+    const long = await ask({ tool_args: { note: 'n'.repeat(5000), command: 'rm -rf /' } });
+    await seen(2);
+    expect(shown(1)).toContain('rm -rf /');
+    const many = await ask({ tool_args: Object.fromEntries([...Array(200)].map((_, i) => [`a${i}`, i])) });
+    await seen(3);
+    expect(shown(2)).toContain('160 more');
+    const wordy = await ask({ message: 'm'.repeat(2000), tool_args: { command: 'rm -rf /' } });
+    await seen(4);
+    for (const [i, { id }] of [long, many, wordy].entries()) {
+      expect(shown(i + 1)).not.toMatch(/(approve|deny):/);
+      expect(shown(i + 1)).toContain(`https://hub.example/dashboard/approvals/${id}`);
+    }
+  });
+
+  it('makes visible what hides or turns text around', async () => {
+    await chat(type);
+    const hidden = 'a\u202eb\u200bc\u2066d\u3164e\u{e0041}f';
+    await ask({ tool_name: `rm ${hidden}`, message: hidden, tool_args: { [hidden]: [hidden] } });
+    await seen(1);
+    expect(shown()).not.toMatch(/[\u202e\u200b\u2066\u3164\u{e0041}]/u);
+    expect(shown().split('a‹U+202E›b‹U+200B›c‹U+2066›d‹U+3164›e‹U+E0041›f').length).toBeGreaterThan(4);
   });
 
   it('waits as long as the platform asks, and tries again what may pass', async () => {
@@ -317,7 +379,7 @@ describe('a bot chat', () => {
 
   it('answers the press itself', async () => {
     const channel = await chat('chat_bot');
-    const approval = await ask();
+    const approval = await askInChat();
     await press('chat_bot', channel.id, `approve:${approval.id}`);
     await press('chat_bot', channel.id, `deny:${approval.id}`);
     const answers = () => platforms.calls.filter(({ method }) => method === 'answerCallbackQuery');
@@ -332,7 +394,8 @@ describe('a bot chat', () => {
 
   it('is pressed once, however often its callback comes; one of another channel is another', async () => {
     const [channel, other] = [await chat('chat_bot'), await chat('chat_bot')];
-    const [first, second] = [await ask(), await ask()];
+    const [first, second] = [await askInChat(), await askInChat()];
+    await Promise.all([channel, other].map(({ id }) => delivered(id, 2)));
     const callback = async (id: string, action: string) =>
       post(
         'chatBotCallback',
@@ -356,7 +419,7 @@ describe('a bot chat', () => {
 
   it('is known by its secret alone, in any of the header names', async () => {
     const channel = await chat('chat_bot');
-    const approval = await ask();
+    const approval = await askInChat();
     const text = JSON.stringify(botUpdate(`approve:${approval.id}`));
     const call = (headers: { [name: string]: string }, id: string = channel.id) =>
       post('chatBotCallback', text, headers, { channel_id: id });
@@ -411,7 +474,7 @@ describe('a workspace chat', () => {
     await create('workspace_chat', { webhook_url: `${platforms.url}/services/T0/B0/x` });
     const approval = await ask({ message: '<!channel> *x*' });
     await seen(1);
-    const link = `https://hub.example/dashboard/approvals?id=${approval.id}`;
+    const link = `https://hub.example/dashboard/approvals/${approval.id}`;
     expect(shown()).toContain(link);
     expect(shown()).not.toContain('approve:');
     expect(platforms.messages[0]?.body.text).not.toContain('<');
@@ -422,7 +485,7 @@ describe('a workspace chat', () => {
 
   it('is believed by a signature over its exact bytes, at most 5 minutes old', async () => {
     await chat('workspace_chat_app');
-    const approval = await ask();
+    const approval = await askInChat();
     const { text, headers } = workspaceInteraction(`reeve_approve:${approval.id}`, 'signing secret', now());
     const call = (body: string, other: { [name: string]: string }) =>
       post('workspaceChatInteraction', body, other);
@@ -451,10 +514,10 @@ describe('a workspace chat', () => {
       'signing secret',
       now(),
     );
-    expect(JSON.stringify((await call(unknown.text, unknown.headers)).body.blocks)).toContain('Expired');
+    expect((await call(unknown.text, unknown.headers)).status).toBe(403);
     for (const odd of ['payload=%7B', 'payload=[]', 'x', '']) {
       expect(await call(odd, workspaceHeaders(odd, 'signing secret', now()))).toEqual({
-        status: 200,
+        status: 403,
         body: null,
       });
     }
@@ -469,6 +532,80 @@ describe('a workspace chat', () => {
     await seen(1);
     await press('workspace_chat_app', theirs.id, `approve:${approval.id}`);
     expect((await approvalOf(approval.id, other)).status).toBe('approved');
+  });
+
+  it('takes a press of its link, which decides nothing', async () => {
+    await chat('workspace_chat_app');
+    const approval = await askInChat();
+    await seen(1);
+    expect(shown()).toContain(`reeve_open:${approval.id}`);
+    const { text, headers } = workspaceInteraction(`reeve_open:${approval.id}`, 'signing secret', now());
+    expect(await post('workspaceChatInteraction', text, headers)).toEqual({ status: 200, body: null });
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+  });
+
+  it('opens no channel for a callback that names no approval, or one that no channel got', async () => {
+    await chat('workspace_chat_app');
+    const enabledOfKind = vi.spyOn(t.hub.store.channels, 'enabledOfKind');
+    const byId = vi.spyOn(t.hub.store.channels, 'byId');
+    for (const action of ['reeve_open', 'reeve_approve:00000000-0000-4000-8000-000000000000']) {
+      const { text, headers } = workspaceInteraction(action, 'wrong', now());
+      expect((await post('workspaceChatInteraction', text, headers)).status).toBe(403);
+    }
+    expect(enabledOfKind).not.toHaveBeenCalled();
+    expect(byId).not.toHaveBeenCalled();
+  });
+
+  it('opens the settings of a channel once until they change', async () => {
+    const channel = await chat('workspace_chat_app');
+    const approval = await askInChat();
+    await delivered(channel.id, 1);
+    const unseal = vi.spyOn(t.hub.secrets, 'unseal');
+    const pressWith = async (secret: string) => {
+      const { text, headers } = workspaceInteraction(`reeve_open:${approval.id}`, secret, now());
+      return (await post('workspaceChatInteraction', text, headers)).status;
+    };
+    for (const secret of ['wrong', 'signing secret', 'wrong']) {
+      expect(await pressWith(secret)).toBe(secret === 'wrong' ? 403 : 200);
+    }
+    expect(unseal.mock.calls.length).toBeLessThanOrEqual(1);
+    const config = { ...configs.workspace_chat_app, signing_secret: 'another' };
+    await t.call('updateChannel', { params: { channel_id: channel.id }, body: { config } }, user);
+    expect(await pressWith('signing secret')).toBe(403);
+    expect(await pressWith('another')).toBe(200);
+  });
+
+  it('refuses a network after 60 wrong signatures, and never a right one', async () => {
+    await chat('workspace_chat_app');
+    const approval = await askInChat();
+    const pressWith = (secret: string) => {
+      const { text, headers } = workspaceInteraction(`reeve_approve:${approval.id}`, secret, now());
+      return post('workspaceChatInteraction', text, headers);
+    };
+    for (let i = 0; i < 60; i++) expect((await pressWith('wrong')).status).toBe(403);
+    await expect(pressWith('wrong')).rejects.toThrow('Too many callbacks have a wrong signature.');
+    expect((await pressWith('signing secret')).status).toBe(200);
+    expect((await approvalOf(approval.id)).status).toBe('approved');
+  });
+
+  it('with a secret that two channels share decides in the one where the button is', async () => {
+    const strict = await chat('workspace_chat_app', { channel: 'C0STRICT', allowed_user_ids: ['boss'] });
+    const free = await chat('workspace_chat_app');
+    const approval = await askInChat();
+    for (const { id } of [strict, free]) await delivered(id, 1);
+    const pressIn = async (chatId: string | null) => {
+      const person = { id: '777', username: 'ann' };
+      const action = `reeve_approve:${approval.id}`;
+      const { text, headers } = workspaceInteraction(action, 'signing secret', now(), person, chatId);
+      return (await post('workspaceChatInteraction', text, headers)).body;
+    };
+    const refusal = expect.objectContaining({ text: 'You are not allowed to decide here.' });
+    expect(await pressIn('C0STRICT')).toEqual(refusal);
+    expect(await pressIn(null)).toEqual(refusal);
+    expect(JSON.stringify(await pressIn('C0OTHER'))).toContain('no longer pending');
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+    await pressIn('C0REAL');
+    expect((await approvalOf(approval.id)).status).toBe('approved');
   });
 
   it('has a manifest', async () => {
@@ -488,7 +625,7 @@ describe('a workspace chat', () => {
 describe('a community chat', () => {
   it('is believed by its Ed25519 signature, at most 5 minutes old', async () => {
     await chat('community_chat');
-    const approval = await ask();
+    const approval = await askInChat();
     const call = ({ text, headers }: { text: string; headers: { [name: string]: string } }) =>
       post('communityChatInteraction', text, headers);
     const good = application.press(`reeve_approve:${approval.id}`, now());
@@ -515,12 +652,27 @@ describe('a community chat', () => {
     expect((await approvalOf(approval.id)).status).toBe('approved');
   });
 
+  it('takes no press in the chat of another channel', async () => {
+    const channel = await chat('community_chat');
+    const filters = { environments: ['staging'] };
+    await create('community_chat', { ...configs.community_chat, channel: '111' }, user, { filters });
+    const approval = await askInChat();
+    await delivered(channel.id, 1);
+    const pressIn = (channel_id: string) => {
+      const { text, headers } = application.press(`reeve_approve:${approval.id}`, now(), { channel_id });
+      return post('communityChatInteraction', text, headers);
+    };
+    expect(JSON.stringify((await pressIn('111')).body)).toContain('no longer pending');
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+    expect(JSON.stringify((await pressIn('a thread')).body)).toContain('Approved');
+  });
+
   it('tells who may not decide so, alone', async () => {
     const channel = await chat('community_chat', { allowed_user_ids: ['1'] });
-    const approval = await ask();
+    const approval = await askInChat();
     expect((await press('community_chat', channel.id, `approve:${approval.id}`)).body).toEqual({
       type: 4,
-      data: { content: 'You may not decide here.', flags: 64 },
+      data: { content: 'You are not allowed to decide here.', flags: 64 },
     });
     expect(JSON.stringify((await approvalOf(approval.id)).status)).toContain('pending');
   });

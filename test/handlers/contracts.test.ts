@@ -99,7 +99,7 @@ describe('a contract', () => {
       await addContract(t, user, 'a');
       await expect(t.call('updateContract', { ...id('a'), body }, user)).rejects.toMatchObject({
         code: 'unprocessable',
-        message: expect.stringContaining('At least one field'),
+        message: expect.stringContaining('The request changes no field'),
       });
       expect((await t.call('getContract', id('a'), user)).body.version).toBe(1);
     },

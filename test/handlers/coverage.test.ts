@@ -104,6 +104,24 @@ it('tells which contract of the deployed bundle governs each tool that was used'
   expect(first).toMatchObject({ deny_count: 1, allow_count: 1, observe_count: 0 });
 });
 
+it('says how long each tool ran in the newest calls, where that is asked for', async () => {
+  await deploy('rules', contract('exact', 'tool: read_file'));
+  const ran = (duration_ms: number) => ({ tool_success: true, duration_ms });
+  const calls = [5, 250, 40].map((ms, i) => ({ ...event('read_file'), call_id: `timed-${i}`, ms }));
+  await ingest(calls.map(({ ms: _, ...call }) => call));
+  // What came of a call is a repeat of its event.
+  await ingest(calls.map(({ ms, ...call }) => ({ ...call, verdict: 'call_executed', payload: ran(ms) })));
+  await ingest([event('write_file', { payload: { duration_ms: 0, tool_success: null } })]);
+  const [read, write] = (await coverageOf('agent-1', { include_durations: 'true' })).tools;
+  expect(read).toMatchObject({
+    tool_name: 'read_file',
+    event_count: 3,
+    durations: { runs: 3, p50_ms: 40, p95_ms: 250, max_ms: 250 },
+  });
+  expect(write).toMatchObject({ tool_name: 'write_file', durations: null });
+  for (const tool of (await coverageOf()).tools) expect(tool).not.toHaveProperty('durations');
+});
+
 it("names the library's contract, whichever of its entries in the document governs the tool", async () => {
   await addContract(t, user, 'many', {
     definition: { ...definition(), tool: undefined, tools: ['read', 'write'] },

@@ -71,7 +71,7 @@ describe('a deploy of a document', () => {
     const refused = await deploy('team', 1).catch((error) => error);
     expect(refused).toMatchObject({ code: 'unprocessable', detail: { findings: warnings } });
     expect(refused.message).toMatch(
-      /^Nothing was deployed: the document has 2 errors\. line 9, column \d+: /,
+      /^Nothing was deployed, because the document has 2 errors\. line 9, column \d+: /,
     );
     expect(refused.message).toContain('line 10, column ');
     expect(await deployments()).toEqual([]);
@@ -84,11 +84,27 @@ describe('a deploy of a document', () => {
       code: 'unprocessable',
       detail: { findings: [{ code: 'unknown-root', suggestion: 'args', line: 9, severity: 'error' }] },
     });
-    const odd = bundleYaml('team').replace('args.path', 'geo.country');
+    const odd = bundleYaml('team').replace('args.path', 'tool.title');
     const { warnings } = await upload(odd);
-    expect(warnings).toMatchObject([{ severity: 'warning', code: 'unknown-root' }]);
+    expect(warnings).toMatchObject([{ severity: 'warning', code: 'unknown-field' }]);
     expect((await deploy('team', 2, { by: operator() })).body).toMatchObject({ forced: false, warnings });
   });
+
+  it.each([
+    ['a selector that nothing answers to', 'geo.country', 'unknown-root'],
+    ['several conditions in one mapping', 'args.a: { gt: 1 }, args.path', 'several-conditions'],
+  ])(
+    'with %s is refused, and deployed by an admin who insists and by a roll-back',
+    async (_, selector, code) => {
+      const { warnings } = await upload(bundleYaml('team').replace('args.path', selector));
+      expect(warnings).toMatchObject([{ severity: 'error', code, line: 9, column: expect.any(Number) }]);
+      await expect(deploy('team', 1)).rejects.toMatchObject({ detail: { findings: [{ code }] } });
+      expect((await deploy('team', 1, { force: 'true' })).body).toMatchObject({ forced: true, warnings });
+      await upload(bundleYaml('team'));
+      await deploy('team', 2);
+      expect((await deploy('team', 1)).body).toMatchObject({ forced: false, warnings });
+    },
+  );
 
   it.each([
     ['over 512 KiB', 524_289, 524_288],

@@ -78,7 +78,8 @@ it('of agents that a key is not bound to are listed as rejected, and the others 
         index: 1,
         call_id: '1',
         code: 'forbidden',
-        detail: "This API key is bound to agents that match 'team-a.*', which 'team-b.1' does not.",
+        detail:
+          "This API key is restricted to agents that match 'team-a.*', and 'team-b.1' does not match. Use a key for this agent.",
       },
     ],
   });

@@ -62,6 +62,34 @@ describe('the feed', () => {
     expect(new Set(ids).size).toBe(5);
   });
 
+  it('lists the acts of people alone, page by page, whatever the hub and agents did between', async () => {
+    for (let i = 0; i < 3; i++) await key();
+    const note = (n: number) => ({
+      id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+      tenantId: user.tenantId,
+      at: t.clock.now(),
+      actor: { type: 'system' as const, id: 'hub', display: 'the hub' },
+      action: 'key.revoked' as const,
+      subject: { id: 'x', name: null },
+      summary: 'The hub did this.',
+      details: {},
+      agentId: null,
+      sessionId: null,
+    });
+    for (let n = 0; n < 600; n += 100) {
+      await t.hub.store.audit.append(Array.from({ length: 100 }, (_, at) => note(n + at)));
+    }
+    await key();
+    const people = { actor_type: ['operator', 'chat'] };
+    const first = await list({ limit: '2', ...people });
+    expect(first.entries.map(({ actor }) => actor.type)).toEqual(['operator', 'operator']);
+    const second = await list({ limit: '2', ...people, cursor: String(first.next_cursor) });
+    expect([second.entries.length, second.next_cursor]).toEqual([2, null]);
+    const hub = await list({ limit: '200', actor_type: ['system'] });
+    expect([hub.entries.length, hub.has_more]).toEqual([200, true]);
+    expect((await list({ actor_type: ['agent'] })).entries).toEqual([]);
+  });
+
   it('refuses a cursor of another question, another workspace, or of nobody', async () => {
     for (let i = 0; i < 3; i++) await key();
     const cursor = String((await list({ limit: '1' })).next_cursor);
@@ -122,12 +150,12 @@ describe('an export', () => {
     expect(await verified(lines.join('\n').replace('ann@example.com', 'eve@example.com'))).toBe(
       '1: link 1 was changed',
     );
-    expect(await verified(without(1))).toContain('2: is link 3, and should be link 2');
+    expect(await verified(without(1))).toContain('2: is link 3 instead of link 2');
     expect(await verified([lines[1], lines[0], ...lines.slice(2)].join('\n'))).toContain('2: is link 1');
-    expect(await verified(without(4))).toBe('5: the signed head is not that of the link before it');
+    expect(await verified(without(4))).toBe('5: the signed head does not belong to the link before it');
     expect(await verified(without(5))).toContain('does not end with a signed head');
     expect(await verified(lines.join('\n'), ['00'.repeat(32)])).toBe(
-      '6: the head is not signed by a key that you trust',
+      '6: the head is not signed by a trusted key',
     );
   });
 
@@ -171,7 +199,7 @@ describe('with AUDIT_RETENTION_DAYS', () => {
     expect(await verified(await file({ from_seq: '5' }))).toBeNull();
     await expect(file({ to_seq: '3' })).rejects.toMatchObject({ code: 'not_found' });
     // An older file and the kept tail do not fit together: what was between them is gone.
-    expect(await verified(`${before}\n${text}`)).toContain('not that of the link before it');
+    expect(await verified(`${before}\n${text}`)).toContain('does not belong to the link before it');
     expect((await list({ scope: 'all' })).entries).toHaveLength(3);
   });
 
@@ -180,8 +208,8 @@ describe('with AUDIT_RETENTION_DAYS', () => {
     const lines = (await file()).trimEnd().split('\n');
     const without = (index: number) => lines.filter((_, i) => i !== index).join('\n');
     expect(await verified(lines.join('\n').replace('"fleet"', '"f1eet"'))).toBe('2: link 3 was changed');
-    expect(await verified(without(1))).toContain('2: is link 4, and should be link 3');
-    expect(await verified(without(2))).toContain('3: is link 5, and should be link 4');
+    expect(await verified(without(1))).toContain('2: is link 4 instead of link 3');
+    expect(await verified(without(2))).toContain('3: is link 5 instead of link 4');
     expect(await verified([lines[0], lines[2], lines[1], ...lines.slice(3)].join('\n'))).toContain(
       '2: is link 4',
     );
@@ -189,7 +217,7 @@ describe('with AUDIT_RETENTION_DAYS', () => {
     expect(await verified([lines[0], ...lines].join('\n'))).toContain('second head');
     const forged = (lines[0] ?? '').replace(/"digest":"[0-9a-f]{64}"/, `"digest":"${'0'.repeat(64)}"`);
     expect(await verified([forged, ...lines.slice(1)].join('\n'))).toBe(
-      '1: the head is not signed by a key that you trust',
+      '1: the head is not signed by a trusted key',
     );
     expect(await verified([forged, ...lines.slice(1)].join('\n'), [])).toContain('link 3 does not follow');
   });

@@ -73,7 +73,7 @@ describe('a channel', () => {
     await expect(create('email', config)).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
-  it('is replaced as a whole, but for its type and for secrets that are absent or masked', async () => {
+  it('is replaced as a whole, but for its type and for absent or masked secrets', async () => {
     const made = await create(
       'chat_bot',
       { bot_token: botToken, chat_id: '1' },
@@ -129,10 +129,12 @@ describe('a channel', () => {
     platforms.fail({ status: 401, body: { ok: false } });
     const kept = await create('chat_bot', config);
     expect(kept).toMatchObject({ enabled: true, interactive: true });
-    expect(kept.warnings).toEqual([expect.stringMatching(/answered with 401\. Check the bot token\.$/)]);
+    expect(kept.warnings).toEqual([
+      expect.stringMatching(/platform answered with 401\. Check the bot token\.$/),
+    ]);
     platforms.fail({ status: 502, body: {} });
     const tried = await create('chat_bot', config);
-    expect(tried.warnings).toEqual([expect.stringMatching(/answered with 502\. The hub goes on trying\.$/)]);
+    expect(tried.warnings).toEqual([expect.stringMatching(/answered with 502\. The hub retries\.$/)]);
     expect(calls).toHaveLength(2);
     t.clock.advance(20_000);
     await expect.poll(() => calls.length, { timeout: 5000 }).toBe(3);

@@ -432,6 +432,33 @@ describe('reading rulesets', () => {
     expect(same.status).toBe(304);
   });
 
+  it('reads no more of the store for a page than the page shows', async () => {
+    for (const name of ['alpha', 'beta', 'gamma', 'team']) {
+      await put(ruleset(name).replace('name: team', `name: ${name}`), { name });
+    }
+    const reads: string[] = [];
+    const noting = <T extends object>(store: T): T =>
+      new Proxy(store, {
+        get(target, method, receiver) {
+          const read: unknown = Reflect.get(target, method, receiver);
+          if (typeof read !== 'function') return read;
+          return (...values: unknown[]) => {
+            reads.push(String(method));
+            return read.apply(target, values) as unknown;
+          };
+        },
+      });
+    const { store } = t.hub;
+    const { rulesets } = t.changed({
+      store: { ...store, bundles: noting(store.bundles), deployments: noting(store.deployments) },
+    }).app;
+    const { tenantId } = operator;
+    const principal = { tenantId, env: null } as Parameters<typeof rulesets.list>[0];
+    const { items, more } = await rulesets.list(principal, { limit: 2, offset: 1 });
+    expect([items.map(({ latest }) => latest.name), more]).toEqual([['beta', 'gamma'], true]);
+    expect(reads.sort()).toEqual(['currentOf', 'currentOf', 'summaries', 'version', 'version']);
+  });
+
   it('shows a key of one environment what runs there, and nothing of other workspaces', async () => {
     await put(ruleset('one'));
     await put(ruleset('two'), { query: { env: 'staging' } });

@@ -1,6 +1,7 @@
 // Decision events, runs and agents on the hosted API; what either API stored appears on both.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
+import { flatFields, maxExtraBytes } from '../../src/domain/flat-event.ts';
 import { renderMicros } from '../../src/domain/instant.ts';
 import { type KeyCaller, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -89,9 +90,75 @@ it('come back flat, with what the hub knows of them', async () => {
     run_key: { agent_id: key.agentId, session_id: 's1' },
     ruleset_name: null,
     timestamp: at(),
-    odd: [1],
+    extra: { odd: [1], seq: 'mine' },
   });
   expect(events[0]?.seq).toBeTypeOf('number');
+});
+
+it("hold no word of the hub that an agent wrote, in either API's form", async () => {
+  const forged = {
+    sample: true,
+    truncated: ['tool_args'],
+    outcomes: [{ action: 'call_blocked' }],
+    received_at: '2000-01-01T00:00:00Z',
+    verified_by: 'the hub',
+    extra: 'mine',
+  };
+  await ingest([event(forged)]);
+  const old = {
+    call_id: 'old',
+    agent_id: key.agentId,
+    tool_name: 't',
+    verdict: 'call_allowed',
+    timestamp: at(5),
+  };
+  await t.call('ingestEvents', { body: { events: [{ ...old, payload: forged }] } }, key);
+  const { events } = await search();
+  expect(events).toHaveLength(2);
+  for (const shown of events) {
+    expect(shown).toMatchObject({ extra: forged });
+    for (const word of ['sample', 'truncated', 'outcomes', 'verified_by'])
+      expect(shown).not.toHaveProperty(word);
+    expect(shown.received_at).not.toBe(forged.received_at);
+  }
+  const [nested] = (await t.call('searchEvents', { query: { call_id: 'old' } }, key)).body;
+  expect(nested?.payload).toEqual(forged);
+});
+
+it('keep 8 KiB of fields that the form does not have, by name', async () => {
+  const odd = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [`odd_${name}`, name.repeat(3000)]));
+  await ingest([event(odd)]);
+  const [{ id } = { id: '' }] = (await t.call('searchEvents', {}, key)).body;
+  const { payload } = (await t.call('getEvent', { params: { event_id: id } }, key)).body;
+  expect(payload).toMatchObject(odd);
+  const { extra } = flatFields(payload);
+  expect(Object.keys(extra ?? {})).toEqual(['odd_a', 'odd_b']);
+  expect(Buffer.byteLength(JSON.stringify(extra))).toBeLessThanOrEqual(maxExtraBytes);
+  expect((await search()).events[0]?.extra).toMatchObject({ _truncated: true });
+});
+
+it('become text once when they are listed', async () => {
+  const fields = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`field_${i}`, `value ${i}`]));
+  const events = Array.from({ length: 40 }, (_, i) => event({ call_id: `c${i}`, tool_args: fields }));
+  await ingest(events);
+  const write = JSON.stringify;
+  let written = 0;
+  JSON.stringify = ((...values: [unknown]) => {
+    const text = write(...values);
+    written += text?.length ?? 0;
+    return text;
+  }) as typeof write;
+  try {
+    for (const list of [search, () => t.call('searchEvents', {}, key)]) {
+      written = 0;
+      const length = write(await list()).length;
+      expect(length).toBeGreaterThan(40 * 2500);
+      // Once for the answer, and once where the store measures its page: on a thread of its own, but not in tests.
+      expect(written).toBeLessThan(2.2 * length);
+    }
+  } finally {
+    JSON.stringify = write;
+  }
 });
 
 it('of either API are seen on both, each in its own words', async () => {

@@ -99,6 +99,22 @@ it('counts the agents by what they run now', async () => {
   expect((await impact({ yaml_content: old })).agents.running).toBe(1);
 });
 
+it('names what runs by its newest deployment, where several versions have one document', async () => {
+  const old = bundle(contract('a', 'deny'));
+  await deploy(old);
+  await deploy(bundle(contract('a', 'approve')));
+  const { id } = await deploy(old);
+  const policy_version = t.hub.secrets.sha256(old);
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const query = { env: 'production' as const, bundle_name: 'base', policy_version };
+  await (await streams.admitAgent(t.key(user, 'production', 'one'), query, 'one')).catchUp();
+  await settled();
+  const versions = [{ policy_version, version: 3, agents: 1 }];
+  expect((await impact({ yaml_content: old })).agents.versions).toEqual(versions);
+  const rollout = await t.call('deploymentRollout', { params: { deployment_id: id } }, user);
+  expect(rollout.body.versions).toEqual(versions);
+});
+
 it('compares what a composition would be', async () => {
   await deploy(bundle(contract('mine', 'approve')));
   const definition = {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
-import { maxPayload } from '../../src/domain/event-repair.ts';
+import { maxPayload } from '../../src/domain/payload-fit.ts';
 import { maxBatchEvents, readBatch, readParsedBatch } from '../../src/handlers/common/ingest.ts';
 
 const now = Date.UTC(2026, 0, 2);
@@ -25,6 +25,62 @@ const event = {
 };
 const kept = { ...event, timestamp: Date.UTC(2026, 0, 2, 3, 4, 5) + 123.456, payload: null };
 const one = async (changed: object) => (await read({ events: [{ ...event, ...changed }] })).events[0];
+
+describe('an event that is too large to be parsed whole', () => {
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+
+  it('is stored shortened, between others that are stored whole', async () => {
+    const large = {
+      ...event,
+      call_id: 'large',
+      payload: { tool_args: { text: 'x'.repeat(3_000_000), path: 'a' } },
+    };
+    const { events, sizes } = await read({ events: [event, large, { ...event, call_id: 'last' }] });
+    expect(events.map(({ call_id, truncated }) => [call_id, truncated])).toEqual([
+      ['c1', undefined],
+      ['large', ['payload.tool_args']],
+      ['last', undefined],
+    ]);
+    expect(events[1]?.payload).toEqual({ tool_args: { text: `${'x'.repeat(8191)}…`, path: 'a' } });
+    expect(sizes).toEqual(
+      [event, large, { ...event, call_id: 'last' }].map((each) => JSON.stringify(each).length),
+    );
+  });
+
+  it('keeps its marks at numbers that a double cannot hold', async () => {
+    const text = `{"call_id":"c","payload":{"id":12345678901234567890,"text":"${'x'.repeat(400_000)}"}}`;
+    const { events } = await read(`{"events":[${text}]}`);
+    expect(events[0]?.payload).toMatchObject({ id: '12345678901234567890' });
+    expect(events[0]?.truncated).toEqual(['payload.text', 'payload.id']);
+  });
+
+  it('is rejected alone when it is no object, or nested too deep', async () => {
+    const { events, rejected } = await read(`{"events":["${'x'.repeat(2_000_000)}",{"a":${deep}},{}]}`);
+    expect(rejected.map(({ index, code }) => [index, code])).toEqual([
+      [0, 'not_an_object'],
+      [1, 'too_deep'],
+    ]);
+    expect(events.length).toBe(1);
+  });
+
+  it('refuses its batch where what is kept of it is no JSON', async () => {
+    const text = 'x'.repeat(400_000);
+    await expect(read(`{"events":[{"payload":{"a":nonsense,"b":"${text}"}}]}`)).rejects.toMatchObject({
+      code: 'invalid_json',
+    });
+    await expect(read(`{"events":[{"call_id":"${text}\n"}]}`)).rejects.toMatchObject({
+      code: 'invalid_json',
+    });
+  });
+
+  it('does not take a manifest over 1 MiB', async () => {
+    const contract = { id: 'c', type: 'pre', tool: 'a', mode: 'enforce' };
+    const manifest = (note: string) => ({ agent_id: 'a1', policy_version: 'v', note, contracts: [contract] });
+    const batch = (note: string) => read({ events: [event], agent_manifest: manifest(note) });
+    expect((await batch('x'.repeat(900_000))).manifest).toMatchObject({ contracts: [contract] });
+    expect((await batch('x'.repeat(1_100_000))).manifest).toBe('refused');
+  });
+});
 
 describe('a batch', () => {
   it('becomes domain events with microseconds and without unknown fields', async () => {
@@ -71,6 +127,11 @@ describe('a batch', () => {
   it('is refused whole when it is not UTF-8', async () => {
     const bad = Uint8Array.of(...bytes('{"events":["'), 0xff, ...bytes('"]}'));
     await expect(readBatch(bad, context, budget)).rejects.toMatchObject({ code: 'invalid_json' });
+  });
+
+  it('keeps the events behind one that is none', async () => {
+    const { events, rejected } = await read({ events: [null, event] });
+    expect([events, rejected.map(({ index }) => index)]).toEqual([[kept], [0]]);
   });
 
   it('may be empty', async () => {
@@ -178,6 +239,24 @@ describe('a manifest', () => {
     for (const given of [{ agent_id: 'other', contracts }, 'x', { agent_id: 'a1' }]) {
       const batch = await manifest(given);
       expect([batch.manifest, batch.events.length]).toEqual(['refused', 1]);
+    }
+  });
+
+  it('whose patterns are over 2,000 or 64 KiB together is refused, and the events are kept', async () => {
+    const many = (count: number, length: number) =>
+      Array.from({ length: Math.ceil(count / 100) }, (_, i) => ({
+        ...contracts[0],
+        id: `c${i}`,
+        tool: Array.from({ length: Math.min(100, count - 100 * i) }, () => '*'.padEnd(length, 'x')),
+      }));
+    for (const [count, length, refused] of [
+      [2000, 32, false],
+      [2001, 1, true],
+      [65, 1024, true],
+      [64, 1024, false],
+    ] as const) {
+      const batch = await manifest({ contracts: many(count, length) });
+      expect([count, batch.manifest === 'refused', batch.events.length]).toEqual([count, refused, 1]);
     }
   });
 

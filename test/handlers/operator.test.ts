@@ -1,5 +1,5 @@
 // Tenants and users made by the operator.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;
@@ -69,4 +69,24 @@ describe('a workspace of an identity provider', () => {
     const { tenantId } = await t.tenant();
     await expect(link(tenantId, name)).rejects.toMatchObject({ code: 'validation_failed' });
   });
+});
+
+it('lists dead jobs with their error, and runs one again', async () => {
+  const job = { id: 'job-1', queue: 'purge', payload: {}, runAt: 0, maxAttempts: 1 };
+  let runs = 0;
+  t.jobs.work('purge', async () => {
+    if (++runs === 1) throw new Error('the disk was away');
+  });
+  await t.hub.jobs.add(job);
+  const list = () => t.call('listDeadJobs', { query: { queue: 'purge' } }, operator);
+  await vi.waitFor(async () =>
+    expect((await list()).body.jobs).toMatchObject([
+      { id: 'job-1', failures: 1, error: 'the disk was away' },
+    ]),
+  );
+  const again = { body: { queue: 'purge', id: 'job-1' } };
+  expect(await t.call('retryDeadJob', again, operator)).toMatchObject({ status: 202 });
+  await vi.waitFor(() => expect(runs).toBe(2));
+  expect((await list()).body.jobs).toEqual([]);
+  await expect(t.call('retryDeadJob', again, operator)).rejects.toMatchObject({ code: 'not_found' });
 });

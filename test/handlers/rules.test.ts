@@ -34,7 +34,7 @@ it('are at most 200 in a tenant', async () => {
   for (let priority = 0; priority < 200; priority++) await create({ priority });
   await expect(create({ priority: 200 })).rejects.toMatchObject({
     code: 'unprocessable',
-    message: expect.stringContaining('at most 200'),
+    message: expect.stringContaining('200 assignment rules'),
   });
   const other = await t.tenant();
   expect((await t.call('createRule', { body: rule }, other)).status).toBe(201);

@@ -65,6 +65,50 @@ it('shows what is allowed, blocked, observed, asked, and a workflow that waits',
   });
 });
 
+it('has sums that agree: of its events, its run, its decision bundle and what the console shows of them', async () => {
+  const { body } = await make();
+  const events = await eventsOf();
+  const decisions = events.map(({ decision }) => decision);
+  const count = (word: string): number => decisions.filter((decision) => decision === word).length;
+  const [run] = (await t.call('hostedListRuns', {}, operator)).body.runs;
+  const ofCalls = events.filter(({ action }) => !action.startsWith('workflow_'));
+  const callIds = new Set(ofCalls.map(({ call_id }) => call_id));
+  expect(run?.counts).toEqual({
+    events: events.length,
+    calls: callIds.size,
+    allowed: count('allow'),
+    blocked: count('block'),
+    asked: count('ask'),
+    would_block: count('would_block'),
+    timed_out: 0,
+    failed: 0,
+    warned: 0,
+  });
+  // Each call in one way: two run, one of them only observed.
+  expect(run).toMatchObject({
+    counts: { events: 7, calls: 4, blocked: 1, asked: 1, would_block: 1 },
+    pending_approval_count: 1,
+  });
+
+  const params = { agent_id: body.agent_id, session_id: body.session_id };
+  const bundle = (await t.call('hostedRunBundle', { params }, operator)).body;
+  const payload = JSON.parse(Buffer.from(bundle.payload, 'base64').toString());
+  const totals = Object.fromEntries([...new Set(decisions)].map((decision) => [decision, count(decision)]));
+  expect(payload).toMatchObject({ event_count: events.length, totals });
+  expect(payload.approvals).toHaveLength(1);
+
+  // No statistic counts it, in whichever way it is asked.
+  const day = { since: new Date(t.clock.now() - 86_400_000).toISOString() };
+  const until = new Date(t.clock.now() + 60_000).toISOString();
+  const filter = { agent_id: body.agent_id, ...day };
+  expect((await t.call('eventFacets', { query: filter }, user)).body.total).toBe(0);
+  expect((await t.call('eventHistogram', { query: { ...filter, until } }, user)).body).toEqual([]);
+  expect((await t.call('statsContracts', { query: {} }, user)).body).toMatchObject({
+    coverage: [],
+    total_events: 0,
+  });
+});
+
 it('counts nowhere, tells nobody, and is deployed to development alone', async () => {
   t.newFrames();
   await make();

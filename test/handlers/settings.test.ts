@@ -62,7 +62,7 @@ it('says that agents must be pinned again when the old key was compromised', asy
   await deploy(t, user, 'base', '1');
   const { body } = await t.call('rotateSigningKey', { body: { compromised: true } }, user);
   expect(body).toMatchObject({ deployments_re_signed: 1, agents_follow: false });
-  expect(body.warning).toContain('pinned again');
+  expect(body.warning).toContain('until they pin the new key');
   await expect(t.call('rotateSigningKey', { body: { compromised: 'yes' } }, user)).rejects.toMatchObject({
     code: 'validation_failed',
   });
@@ -84,7 +84,19 @@ it('purges events by the time they were received, and keeps newer ones', async (
   expect((await t.call('searchEvents', {}, user)).body).toHaveLength(1);
 });
 
-it.each([{}, { older_than_days: '0' }, { older_than_days: 'x' }])('refuses to purge by %j', async (query) => {
+it('purges by hours too', async () => {
+  const query = { older_than_hours: '1', dry_run: 'true' };
+  const { body } = await t.call('purgeEvents', { query }, user);
+  expect(Date.parse(body.cutoff)).toBe(t.clock.now() - 3_600_000);
+});
+
+it.each([
+  {},
+  { older_than_days: '0' },
+  { older_than_days: 'x' },
+  { older_than_hours: '0' },
+  { older_than_days: '1', older_than_hours: '1' },
+])('refuses to purge by %j', async (query) => {
   await expect(t.call('purgeEvents', { query }, user)).rejects.toMatchObject({ code: 'validation_failed' });
 });
 
@@ -138,7 +150,7 @@ it('leaves to a job what a request has no time for, and says so', async () => {
     },
   };
   const added: Job[] = [];
-  const jobs = { add: async (job: Job) => void added.push(job), remove: async () => false };
+  const jobs = { ...t.hub.jobs, add: async (job: Job) => void added.push(job), remove: async () => false };
   const hub = t.changed({ jobs, store: { ...t.hub.store, events } });
   const cutoff = t.clock.now() - 2 * day;
   const answer = await settings.purgeEvents(
@@ -194,7 +206,7 @@ contracts:
 it("takes what agents register for known, in the linter, in deploys and in the playground; of this tenant's", async () => {
   const yaml = bundleYaml('team').replace(
     '{args.path: {matches: ^/etc/}}',
-    '{arg.risk: {gt: 5}, args.ip: {in_network: 10.0.0.0/8}}',
+    '{all: [{arg.risk: {gt: 5}}, {args.ip: {in_network: 10.0.0.0/8}}]}',
   );
   const upload = async (caller = user) =>
     (await t.call('uploadBundle', { body: { yaml_content: yaml } }, caller)).body.warnings;

@@ -68,7 +68,7 @@ it('asks callers on other machines for the token that it made itself', async () 
   t = await makeHub({ setupToken: made });
   await expect(t.call('setup', { body }, undefined, { local: false })).rejects.toMatchObject({
     code: 'forbidden',
-    message: expect.stringContaining('printed at its start'),
+    message: expect.stringContaining('printed at startup'),
   });
   const headers = { 'x-setup-token': made.value };
   expect((await t.call('setup', { body }, undefined, { local: false, headers })).status).toBe(201);

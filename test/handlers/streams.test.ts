@@ -1,5 +1,5 @@
 // Streams: admission, what a stream gets at once, what agents send on it, and its end.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
 import { createAgentStreams } from '../../src/app/agent-streams.ts';
@@ -107,7 +107,11 @@ it('share the limit of the HTTP routes for reports and approvals; events are cou
 
 it('of dashboards follow their tenant and need nothing at once', async () => {
   const stream = await streams.admitDashboard(user, {}, 'c1');
-  expect(stream).toMatchObject({ audience: `dashboards:${user.tenantId}`, agentId: null });
+  expect(stream).toMatchObject({
+    audience: `dashboards:${user.tenantId}`,
+    agentId: null,
+    keepalive: { type: 'keepalive' },
+  });
   expect(await stream.catchUp()).toEqual([]);
   const fleet = { audience: stream.audience, type: 'fleet_changed', fleet: 'staging' } as const;
   expect(stream.skips?.(fleet, null)).toBe(true);
@@ -294,4 +298,44 @@ it('without an agent-id header belong to the agent named default', async () => {
     null,
   );
   expect(resolution.source).toBe('none');
+});
+
+describe('an agent id outside of the identifier rule', () => {
+  const oddIds = ['a b', 'caf\u00e9', '\ufffd\ufffd', '-a', 'team/bot', 'ann@example.com', 'x'.repeat(129)];
+  const registered = async (agent_id: string) =>
+    (await t.hub.store.agents.get(user.tenantId, agent_id)) !== null;
+
+  it.each(oddIds)('is refused on streams and approvals: %j', async (agentId) => {
+    const caller = t.key(user, 'production', agentId);
+    await expect(admit({}, caller)).rejects.toMatchObject({ code: 'bad_request' });
+    const body = { tool_name: 'rm', message: 'may I?', timeout: 60 };
+    await expect(t.call('createApproval', { body }, caller)).rejects.toMatchObject({ code: 'bad_request' });
+    expect(await registered(agentId)).toBe(false);
+  });
+
+  it.each(oddIds)('has its events stored, and registers nobody: %j', async (agentId) => {
+    const caller = t.key(user, 'production', agentId);
+    const event = {
+      call_id: crypto.randomUUID(),
+      agent_id: agentId,
+      tool_name: 'rm',
+      verdict: 'call_denied',
+    };
+    const events = [{ ...event, mode: 'enforce', timestamp: new Date(t.clock.now()).toISOString() }];
+    const { body } = await t.call('ingestEvents', { body: { events } } as never, caller);
+    expect(body).toMatchObject({ accepted: 1 });
+    expect(await registered(agentId)).toBe(false);
+  });
+
+  it('is good where it is registered', async () => {
+    const agentId = 'ann@example.com';
+    await t.hub.store.agents.seen(user.tenantId, agentId, 'production', t.clock.now(), crypto.randomUUID());
+    expect((await admit({}, t.key(user, 'production', agentId))).agentId).toBe(agentId);
+  });
+
+  it('needs no look at the store where it keeps the rule', async () => {
+    const get = vi.spyOn(t.hub.store.agents, 'get');
+    await admit({}, t.key(user, 'production', 'Agent_1.prod-2'));
+    expect(get).not.toHaveBeenCalled();
+  });
 });

@@ -110,7 +110,7 @@ it('need the old password, of which 20 wrong ones in 15 minutes are tried', asyn
   for (let i = 0; i < 20; i++) {
     await expect(change('wrong', 'x')).rejects.toMatchObject({
       code: 'forbidden',
-      message: 'The old password is wrong.',
+      message: 'The old password is wrong. Enter it again.',
     });
   }
   await expect(change(password, 'x')).rejects.toMatchObject({ code: 'rate_limited' });

@@ -91,9 +91,9 @@ describe('a deploy', () => {
         line: 1,
         column: 1,
         message:
-          'This is a ruleset, and agents of /api/v1 load bundles of contracts alone. 2 agents that are given it were ' +
+          'This document is a ruleset, but agents of /api/v1 load only bundles of contracts. 2 agents that receive it were ' +
           'last seen on /api/v1 and keep the document in use: follows, follows-all.',
-        suggestion: 'a document of their own vocabulary, under a name that they are assigned',
+        suggestion: 'a document in their own vocabulary, under the name of their assigned bundle',
       },
     ]);
   });
@@ -104,7 +104,7 @@ describe('a deploy', () => {
     expect(await deployBundle('team')).toMatchObject([
       {
         message:
-          'This bundle holds contracts, and agents of /v1 load rulesets alone. An agent that is given it was last ' +
+          'This bundle contains contracts, but agents of /v1 load only rulesets. 1 agent that receives it was last ' +
           'seen on /v1 and keeps the document in use: follows.',
       },
     ]);
@@ -170,7 +170,7 @@ describe('a deploy', () => {
 
 describe('an assignment', () => {
   const message =
-    'This bundle is a ruleset, and agents of /api/v1 load contracts alone. An agent that is given it was last seen on ' +
+    'This bundle is a ruleset, but agents of /api/v1 load only contracts. 1 agent that receives it was last seen on ' +
     '/api/v1 and keeps the document in use: speaks-contracts.';
 
   beforeEach(async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
+import { HubError } from '../../src/domain/error.ts';
 import { ManualClock } from '../clock.ts';
 import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './fixtures.ts';
 
@@ -101,7 +102,10 @@ describe('API keys', () => {
     const refused = await as('team-b.7');
     expect([refused.status, jsonOf(refused)]).toMatchObject([
       403,
-      { detail: "This API key is bound to agents that match 'team-a.*', which 'team-b.7' does not." },
+      {
+        detail:
+          "This API key is restricted to agents that match 'team-a.*', and 'team-b.7' does not match. Use a key for this agent.",
+      },
     ]);
   });
 
@@ -177,6 +181,18 @@ describe('login cookies', () => {
     const cookies = [headerOf(one, 'Set-Cookie'), headerOf(two, 'Set-Cookie')].filter(Boolean);
     expect(cookies).toEqual(['service_session=token; Path=/; HttpOnly; SameSite=Lax; Max-Age=86400']);
     expect(extended).toHaveLength(1);
+  });
+
+  it('let a user go on while the store takes no writes', async () => {
+    const clock = new ManualClock();
+    const { pipeline } = edge({
+      clock,
+      extend: () => Promise.reject(new HubError('disk_full', 'The disk of the store is full.')),
+    });
+    clock.advance(61_000);
+    const answer = await pipeline.handle(raw('GET', '/api/v1/keys', asUser));
+    expect(answer.status).toBe(200);
+    expect(headerOf(answer, 'Set-Cookie')).toBeUndefined();
   });
 
   it('end after 7 days however much they are used', async () => {

@@ -55,7 +55,7 @@ it.each([
   [
     {},
     { name: 'a', list: ['a', 'b'], map: [] },
-    { 'body.list': 'must hold at most 1 item(s)', 'body.map': 'must be an object' },
+    { 'body.list': 'must contain at most 1 item(s)', 'body.map': 'must be an object' },
   ],
   [
     {},
@@ -74,5 +74,5 @@ it.each([
 it('says that a request does not fit', () => {
   const refused = () => validate(declaration, { params: {}, query: {}, body: {} });
   expect(refused).toThrow(HubError);
-  expect(refused).toThrow('The request does not fit its declaration.');
+  expect(refused).toThrow('The request does not match its schema. Correct each listed field.');
 });

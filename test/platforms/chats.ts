@@ -87,7 +87,9 @@ export async function startPlatforms(): Promise<Platforms> {
       return json(response, 200, { ok: false, error: 'invalid_auth' });
     if (method === 'chat.postMessage') {
       const ts = `${post(body).id}.000100`;
-      return json(response, 200, { ok: true, channel: 'C0REAL', ts });
+      // A name is answered with an id.
+      const channel = body.channel === 'C0' ? 'C0REAL' : body.channel;
+      return json(response, 200, { ok: true, channel, ts });
     }
     const found = method === 'chat.update' && edit(String(body.ts).split('.')[0], body);
     if (!found) return json(response, 200, { ok: false, error: 'message_not_found' });
@@ -157,16 +159,17 @@ export function workspaceInteraction(
   secret: string,
   seconds: number,
   user: object = { id: 'U777', username: 'ann', name: 'ann', team_id: 'T1' },
+  chatId: string | null = 'C0REAL',
 ) {
   const payload = {
     type: 'block_actions',
     user,
     api_app_id: 'A1',
     token: 'unused',
-    container: { type: 'message', message_ts: '1001.000100', channel_id: 'C0REAL', is_ephemeral: false },
+    container: { type: 'message', message_ts: '1001.000100', channel_id: chatId, is_ephemeral: false },
     trigger_id: '12.34.ab',
     team: { id: 'T1', domain: 'acme' },
-    channel: { id: 'C0REAL', name: 'ops' },
+    channel: { id: chatId, name: 'ops' },
     response_url: 'https://hooks.example/actions/T1/1/x',
     actions: [
       {

@@ -28,6 +28,10 @@ export interface Program {
   readonly url: (port: number) => string;
   /** Resolves when the server answers; throws when it does not yet. Called until it succeeds. */
   readonly answers: (url: string) => Promise<void>;
+  /** Called before each start, with the port. */
+  readonly prepare?: (port: number) => Promise<void>;
+  /** Instead of SIGKILL, for a program whose own processes would outlive it. */
+  readonly endSignal?: 'SIGTERM';
 }
 
 const startMs = 30_000;
@@ -104,7 +108,8 @@ class ProcessService implements Service {
 
   async start(): Promise<void> {
     if (this.#child !== null) return;
-    const { name, command, args, answers } = this.#program;
+    const { name, command, args, answers, prepare } = this.#program;
+    await prepare?.(this.#port);
     const child = spawn(command, args(this.#port), { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr?.on('data', (bytes: Buffer) => {
@@ -135,7 +140,7 @@ class ProcessService implements Service {
     const child = this.#child;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
-    child.kill('SIGKILL');
+    child.kill(this.#program.endSignal ?? 'SIGKILL');
     await gone;
   }
 

@@ -1,6 +1,7 @@
 // The real servers that the cluster's tests need, found or installed, started and stopped. Never skips: throws what to
 // install.
 import { type MongoWishes, startMongo } from './mongo.ts';
+import { startNginx } from './nginx.ts';
 import { openReaper, type Reaper } from './reaper.ts';
 import { type RedisWishes, startRedis } from './redis.ts';
 import type { Service } from './service.ts';
@@ -64,4 +65,13 @@ export const startOwnMongo = (): Promise<{ readonly mongo: Service; stop(): Prom
   withReaper(async (reaper) => {
     const mongo = await startMongo(reaper, { own: true });
     return [{ mongo }, [mongo]] as const;
+  });
+
+/** nginx with the shipped configuration, before hubs at these ports of this machine. */
+export const startOwnNginx = (
+  hubs: readonly number[],
+): Promise<{ readonly nginx: Service; stop(): Promise<void> }> =>
+  withReaper(async (reaper) => {
+    const nginx = await startNginx(reaper, hubs);
+    return [{ nginx }, [nginx]] as const;
   });

@@ -17,7 +17,7 @@ const utf8 = new TextEncoder();
 function refusalOf(error: unknown): TaskRefusal {
   if (error instanceof HubError) return { code: error.code, message: error.message, detail: error.detail };
   if (error instanceof RangeError)
-    return { code: 'unprocessable', message: 'The YAML is too complex.', detail: {} };
+    return { code: 'unprocessable', message: 'The YAML is too complex. Split the document.', detail: {} };
   return { code: 'internal', message: 'Internal server error.', detail: {} };
 }
 

@@ -99,7 +99,7 @@ export const faultsOf = ({ operators }: CustomWords) =>
     operators.map((name) => [
       name,
       () => {
-        throw new Error(`${name} is an operator of your agents and cannot be run here`);
+        throw new Error(`the hub cannot run the custom operator ${name}`);
       },
     ]),
   );
@@ -118,7 +118,7 @@ function notRun({ contracts_evaluated }: DryRun, { operators }: CustomWords): re
         path: '',
         line: 1,
         column: 1,
-        message: `${operator} is an operator of your agents: it cannot be run here, and its contract fires as on any other error.`,
+        message: `The hub cannot run the custom operator ${operator}, so its contract fires as on any other error.`,
         suggestion: null,
       }),
     );

@@ -25,15 +25,16 @@ export interface EvaluatorOptions {
 const readAtOnce = 4096;
 const reading = {
   refused: () =>
-    new HubError('overloaded', 'Too many bundles are being read. Try again shortly.', { retryAfter: 2 }),
-  timedOut: () => new HubError('unprocessable', 'Reading the YAML timed out'),
-  overgrown: () => new HubError('unprocessable', 'Reading the YAML takes too much memory'),
+    new HubError('overloaded', 'The hub is reading too many bundles. Try again shortly.', { retryAfter: 2 }),
+  timedOut: () => new HubError('unprocessable', 'Reading the YAML took too long. Split the document.'),
+  overgrown: () =>
+    new HubError('unprocessable', 'Reading the YAML needs too much memory. Split the document.'),
 };
 
 const running = {
   refused: () => new HubError('too_busy', 'Too many concurrent evaluations. Try again shortly.'),
   timedOut: () => new HubError('unprocessable', 'Evaluation timed out'),
-  overgrown: () => new HubError('unprocessable', 'Evaluation takes too much memory'),
+  overgrown: () => new HubError('unprocessable', 'Evaluation needs too much memory'),
 };
 
 /** The module that evaluators' threads run. */

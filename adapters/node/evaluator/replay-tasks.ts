@@ -98,7 +98,7 @@ function compiled(task: ReplayTask, yaml: string, which: 'document' | 'base'): C
     });
     if (!result.ok) {
       const problems = result.problems.map(({ message }) => message.replace(/^Invalid YAML: /, ''));
-      const text = `The ${which} of the replay cannot be evaluated: ${problems.join('; ')}`;
+      const text = `The hub cannot evaluate the ${which} of the replay: ${problems.join('; ')}`;
       throw new HubError('unprocessable', text.slice(0, 4000));
     }
     return { name: result.bundle.name, judge: createJudge(result.bundle, words) };

@@ -36,9 +36,10 @@ export function createReplayer({
     waitMs: 10_000,
     limitMs,
     refused: () =>
-      refused('replay_busy', 'Too many replays run at once. Try again shortly.', { retryAfter: 2 }),
-    timedOut: () => new HubError('unprocessable', 'The replay timed out: its documents take too long.'),
-    overgrown: () => new HubError('unprocessable', 'The replay takes too much memory.'),
+      refused('replay_busy', 'Too many replays are running. Try again shortly.', { retryAfter: 2 }),
+    timedOut: () =>
+      new HubError('unprocessable', 'The replay took too long. Choose fewer calls or simpler documents.'),
+    overgrown: () => new HubError('unprocessable', 'The replay needs too much memory. Choose fewer calls.'),
   });
   const run = async <T extends Task>(tenantId: string, task: T): Promise<TaskResult<T>> =>
     (await pool.run(task, tenantId)) as TaskResult<T>;

@@ -14,7 +14,14 @@ import type {
 } from '../../../src/ports/outbound.ts';
 import { addressKinds } from './addresses.ts';
 import { addressesOf, askNameServers, askSystem, type Lookups } from './resolve.ts';
-import { type OutboundRules, type OutboundTarget, targetOf, type UrlTarget, urlTarget } from './target.ts';
+import {
+  type OutboundRules,
+  type OutboundTarget,
+  requirePort,
+  targetOf,
+  type UrlTarget,
+  urlTarget,
+} from './target.ts';
 
 export interface OutboundOptions extends OutboundRules, Partial<Lookups> {
   readonly clock: Pick<Clock, 'after'>;
@@ -140,9 +147,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
   /** @throws OutboundError */
   async function judge(target: UrlTarget): Promise<readonly OutboundAddress[]> {
     const found = await addresses(target);
+    // What may be private was not refused by its port before.
+    if (found.some(({ address }) => kindOf(address) === 'public')) requirePort(target);
     const isPlain = target.url.protocol === 'http:';
     if (isPlain && !target.named && !found.every(({ address }) => kindOf(address) === 'loopback')) {
-      throw new OutboundError('refused', 'Outside this machine the URL must begin with https://.');
+      throw new OutboundError('refused', 'The URL must begin with https://, except on this machine.');
     }
     return found;
   }

@@ -54,6 +54,6 @@ export async function addressesOf(
     const kind = kindOf(address);
     return target.named || kind === 'public' || (rules.allowPrivate && kind !== 'special');
   };
-  if (!found.every(allowed)) throw new OutboundError('refused', 'The host is not a public one.');
+  if (!found.every(allowed)) throw new OutboundError('refused', 'The host is not public.');
   return found.slice(0, maxAddresses).map((address) => ({ address, family: isIP(address) === 6 ? 6 : 4 }));
 }

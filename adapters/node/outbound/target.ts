@@ -24,6 +24,11 @@ const maxUrl = 2048;
 
 const refused = (message: string): OutboundError => new OutboundError('refused', message);
 
+/** @throws OutboundError('refused'); ports of other services than HTTP are for targets that the settings name */
+export function requirePort({ named, port }: OutboundTarget): void {
+  if (!named && port !== 443 && port < 1024) throw refused('The port must be 443, or 1024 or above.');
+}
+
 /** @param host a name or an address, without brackets */
 export function targetOf(host: string, port: number, rules: OutboundRules): OutboundTarget {
   const bare = host.toLowerCase();
@@ -40,15 +45,14 @@ export function urlTarget(text: string, rules: OutboundRules): UrlTarget {
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw refused('The URL must begin with https://.');
-  if (url.username !== '' || url.password !== '') throw refused('The URL must hold no user and no password.');
+  if (url.username !== '' || url.password !== '')
+    throw refused('The URL must not contain a user or a password.');
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   const target = targetOf(host, port, rules);
   if (!target.named && !rules.allowPrivate && url.protocol !== 'https:') {
     throw refused('The URL must begin with https://.');
   }
-  if (!target.named && !rules.allowPrivate && port !== 443 && port < 1024) {
-    throw refused('The port must be 443, or 1024 or above.');
-  }
+  if (!rules.allowPrivate) requirePort(target);
   return { ...target, url };
 }

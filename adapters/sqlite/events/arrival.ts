@@ -6,10 +6,10 @@ import type { Database } from '../database.ts';
 import { markOf } from './search.ts';
 import {
   bodyEvents,
-  bodyText,
   outcomesOf,
   placeOf,
   readSummary,
+  segmentBody,
   segmentOf,
   storedEvent,
   summaryColumns,
@@ -34,15 +34,16 @@ export function arrivals(db: Database, tenantId: string, after: number, limit: n
       ])
       .map(readSummary);
     for (const segment of rows) {
-      const text = bodyText(db, segment.id) ?? '[]';
+      const body = segmentBody(db, segment.id);
+      from = segment.id + 1;
+      if (!body) continue;
       const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
-      bytes += text.length;
-      for (const [position, event] of bodyEvents(text).entries()) {
+      bytes += body.text.length;
+      for (const [position, event] of bodyEvents(body).entries()) {
         if (!event || placeOf(segment.id, position) <= after) continue;
         if (events.length === limit) return { events, more: true };
         events.push(storedEvent(event, mark, position, segment, outcomes?.get(position) ?? []));
       }
-      from = segment.id + 1;
       if (bytes >= maxPageBytes) return { events, more: true };
     }
     if (rows.length < segmentsAtOnce) return { events, more: false };

@@ -2,7 +2,7 @@
 // random ids written one by one would touch a page each. After a crash the newest are read back from the segments.
 import type { Database } from '../database.ts';
 import { type CallKey, callKey, verdictCode } from './encode.ts';
-import { bodyEvents, bodyText, placeOf } from './segment.ts';
+import { bodyEvents, placeOf, segmentBody } from './segment.ts';
 
 /** Where a call is and how it ended, as one number: place × 32 + verdict code. */
 const entryOf = (place: number, code: number): number => place * 32 + code;
@@ -93,9 +93,10 @@ export class CallIndex {
     const rows = db.all('SELECT id, tenant FROM segments WHERE id > ? ORDER BY id', [this.#newest]);
     for (const [id, tenant] of rows) {
       this.#newest = Number(id);
-      const text = bodyText(db, this.#newest) ?? '[]';
-      this.#bytes += text.length;
-      bodyEvents(text).forEach((event, position) => {
+      const body = segmentBody(db, this.#newest);
+      if (!body) continue;
+      this.#bytes += body.text.length;
+      bodyEvents(body).forEach((event, position) => {
         if (!event) return;
         const entry = entryOf(placeOf(this.#newest, position), verdictCode(event.verdict));
         this.#recent.set(nameOf(Number(tenant), callKey(event.call_id)), entry);

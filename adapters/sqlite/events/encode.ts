@@ -5,9 +5,10 @@ import type { AuditNote } from '../../../src/domain/audit.ts';
 import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src/domain/event.ts';
 import type { Env } from '../../../src/domain/ids.ts';
 import { factsBySession, type RunFacts } from '../../../src/domain/run.ts';
-import { reportFacts, runNote } from '../../../src/domain/run-report.ts';
+import { type Reporter, reportFacts, runNote } from '../../../src/domain/run-report.ts';
+import type { FirstSeenAgent } from '../../../src/ports/agents.ts';
 import type { EventBatch } from '../../../src/ports/events.ts';
-import { segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
+import { type BodyForm, segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
 
 /** A UUID in lower case is kept as its 16 bytes, any other call id as text. */
 export type CallKey = string | Uint8Array;
@@ -37,6 +38,9 @@ export interface EncodedGroup {
   readonly notes: readonly (readonly [position: number, note: AuditNote])[];
   /** JSON array of the events, UTF-8. */
   readonly body: Uint8Array<ArrayBuffer>;
+  readonly form: BodyForm;
+  /** Of form `sent`: the agent of the request, where some events are of others. */
+  readonly sender: string | null;
 }
 
 export interface EncodedBatch {
@@ -44,10 +48,13 @@ export interface EncodedBatch {
   readonly env: Env;
   readonly receivedAt: number;
   readonly sample: boolean;
+  readonly reporter?: Reporter;
   readonly events: number;
   readonly bytes: number;
   /** No call id stands in two of them, nor twice in one. */
   readonly groups: readonly EncodedGroup[];
+  /** Agents to note as seen. */
+  readonly agents: readonly FirstSeenAgent[];
   /** Events whose call id stood earlier in the batch. */
   readonly repeats: readonly { readonly call: CallKey; readonly report: Report }[];
 }
@@ -62,7 +69,7 @@ export interface Report {
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample'>;
+export type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample' | 'reporter'>;
 
 /** @param event a repeat of one that is stored, or stood earlier in the batch */
 export const reportOf = (event: EventInput, batch: BatchOf): Report => ({
@@ -196,21 +203,34 @@ function grouped(events: readonly EventInput[]): { groups: Group[]; repeats: Eve
   return { groups, repeats };
 }
 
-/** The group with its JSON text, or its halves and their halves when it has too many characters. */
-function sized({ events, places }: Group): (Group & { readonly text: string })[] {
+/** A group with its JSON. */
+type WrittenGroup = Group & Pick<EncodedGroup, 'body' | 'form' | 'sender'>;
+
+/** The group with its JSON, or its halves and their halves when it has too many characters. */
+function sized({ events, places }: Group): WrittenGroup[] {
   const text = bodyOf(events);
   const half = events.length >> 1;
-  if (text.length <= segmentCharacters || half === 0) return [{ events, places, text }];
+  if (text.length <= segmentCharacters || half === 0)
+    return [{ events, places, body: encoder.encode(text), form: 'written', sender: null }];
   return [
     ...sized({ events: events.slice(0, half), places: places.slice(0, half) }),
     ...sized({ events: events.slice(half), places: places.slice(half) }),
   ];
 }
 
-export function encodeBatch({ events, ...given }: EventBatch): EncodedBatch {
-  const batch = { ...given, sample: given.sample === true };
+/** The groups with their JSON; a batch that is one segment keeps the bytes that were sent. */
+function written(groups: readonly Group[], { sent, sender, events: { length } }: EventBatch): WrittenGroup[] {
+  const [only] = groups;
+  if (sent && only?.events.length === length && sent.byteLength <= segmentCharacters)
+    return [{ ...only, body: new Uint8Array(sent), form: 'sent', sender: sender ?? null }];
+  return groups.flatMap(sized);
+}
+
+export function encodeBatch(eventBatch: EventBatch): EncodedBatch {
+  const { events, agents = [], sent: _sent, sender: _sender, ...received } = eventBatch;
+  const batch = { ...received, agents, sample: received.sample === true };
   const { groups, repeats } = grouped(events);
-  const parts = groups.flatMap(sized);
+  const parts = written(groups, eventBatch);
   const alone = parts.length === 1 && repeats.length === 0;
   const encoded = parts.map(
     (part): EncodedGroup => ({
@@ -221,7 +241,9 @@ export function encodeBatch({ events, ...given }: EventBatch): EncodedBatch {
       verdicts: Uint8Array.from(part.events, (event) => verdictCode(event.verdict)),
       runs: sessionFacts(part.events, batch),
       notes: notesOf(part.events, batch),
-      body: encoder.encode(part.text),
+      body: part.body,
+      form: part.form,
+      sender: part.sender,
     }),
   );
   return {

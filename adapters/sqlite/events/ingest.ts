@@ -1,22 +1,33 @@
 // Stores encoded batches; what is stored already gets the outcomes that a repeat adds. Runs on the writer; every call
 // is one step, inside the caller's transaction.
 import { minuteMs } from '../../../src/domain/duration.ts';
-import type { Ingested } from '../../../src/domain/event.ts';
-import { appendNotes } from '../audit.ts';
+import type { SeenAgent } from '../../../src/ports/agents.ts';
+import type { IngestResult } from '../../../src/ports/events.ts';
+import { agentSeen } from '../agent-seen.ts';
 import type { Database } from '../database.ts';
-import { runWriter } from '../runs.ts';
 import { hourOf } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
 import type { CallIndex } from './calls.ts';
 import { type EncodedBatch, type EncodedGroup, reportOf, sessionFacts } from './encode.ts';
 import { nothingTold, outcomeWriter, type Told } from './outcomes.ts';
 import { eventRemover } from './removal.ts';
-import { bodyEvents, jsonBytes, placeOf, readRuns, readTallies, summarize, tenantNumber } from './segment.ts';
+import {
+  eventsIn,
+  formCode,
+  jsonBytes,
+  placeOf,
+  readRuns,
+  readTallies,
+  summarize,
+  tenantNumber,
+} from './segment.ts';
 import { segmentCache } from './segment-cache.ts';
 
 const insertSegment = `INSERT INTO segments
   (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample, versions)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const insertBody = 'INSERT INTO segment_bodies (segment, body, form, sender) VALUES (?, ?, ?, ?)';
 
 export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) {
   const cache = segmentCache(db);
@@ -25,7 +36,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   const numberOf = (tenantId: string): number =>
     tenantNumber(db, tenantId) ?? db.insert('INSERT INTO tenant_numbers (tenant_id) VALUES (?)', [tenantId]);
 
-  const runs = runWriter(db);
+  const seen = agentSeen(db);
 
   /** The group without what is stored already; its positions stay. */
   function withoutKnown(
@@ -34,7 +45,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     known: ReadonlyMap<number, number>,
     told: Told,
   ) {
-    const given = bodyEvents(Buffer.from(group.body).toString('utf8'));
+    const given = eventsIn(group);
     for (const [position, entry] of known) {
       const event = given[position];
       if (event) addOutcome(entry, reportOf(event, batch), batch.env, told);
@@ -46,6 +57,8 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       runs: sessionFacts(events, batch),
       notes: group.notes.filter(([position]) => !known.has(position)),
       body: jsonBytes(events),
+      form: 'written' as const,
+      sender: null,
     };
   }
 
@@ -60,14 +73,15 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     const looked = calls.look(tenant, group.calls);
     const kept = looked.known.size === 0 ? group : withoutKnown(batch, group, looked.known, told);
     if (kept.count === 0) return { segment: null, accepted: 0 };
-    const { minTs, maxTs, agent, count, tallies, names, places, marks, versions, body } = kept;
+    const { minTs, maxTs, agent, count, tallies, names, places, marks, versions, body, form, sender } = kept;
     const { receivedAt, env, sample } = batch;
     const place = [tenant, maxTs, minTs, receivedAt, first, env, agent];
     const summary = [...place, count, tallies, names, places, marks, sample ? 1 : 0, versions];
     const segment = db.insert(insertSegment, summary);
-    db.run('INSERT INTO segment_bodies (segment, body) VALUES (?, ?)', [segment, body]);
+    db.run(insertBody, [segment, body, formCode(form), sender]);
     calls.add(segment, looked, group.verdicts, body.byteLength);
-    runs.apply(batch, agent, placeOf(segment, 0), kept.runs);
+    usage.noteSegment(segment);
+    usage.runs.add(batch, agent, placeOf(segment, 0), kept.runs);
     for (const [, note] of kept.notes) told.notes.push(note);
     if (!sample) {
       const counted = readRuns(readTallies(kept), versions, marks, minuteMs);
@@ -76,11 +90,16 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     return { segment, accepted: count };
   }
 
+  const noteAgents = ({ tenantId, env, receivedAt, agents }: EncodedBatch): SeenAgent[] =>
+    agents.map(({ agentId, newId, on }) => seen(tenantId, agentId, env, receivedAt, newId, on));
+
   return {
     ...eventRemover(db, calls, usage, cache),
 
-    ingest(batch: EncodedBatch): Ingested {
-      if (batch.events === 0) return { accepted: 0, duplicates: 0 };
+    ingest(batch: EncodedBatch): IngestResult {
+      const agents = noteAgents(batch);
+      const noted = agents.length === 0 ? {} : { agents };
+      if (batch.events === 0) return { accepted: 0, duplicates: 0, ...noted };
       const tenant = numberOf(batch.tenantId);
       cache.forget();
       const told = nothingTold();
@@ -95,10 +114,9 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
         const entry = calls.find(tenant, call);
         if (entry !== null) addOutcome(entry, report, batch.env, told);
       }
-      for (const [agent, sessions] of told.outcomes.byAgent) runs.apply(batch, agent, 0, [...sessions]);
-      // What one batch reports is one link of the chain.
-      appendNotes(db, told.notes);
-      return { accepted, duplicates: batch.events - accepted };
+      for (const [agent, sessions] of told.outcomes.byAgent) usage.runs.add(batch, agent, 0, [...sessions]);
+      usage.notes.add(told.notes);
+      return { accepted, duplicates: batch.events - accepted, ...noted };
     },
   };
 }

@@ -68,6 +68,7 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
       [segment, positionOf(place), key, JSON.stringify(outcome)],
     );
     if (added === 0) return;
+    usage.flushSoon();
     if (run) told.outcomes.add(agent, run[0], placedAt(run[1], place));
     if (note) told.notes.push(note);
     countOutcome(segment, positionOf(place), outcome);

@@ -9,12 +9,11 @@ import type { UsageWriter } from '../usage/write.ts';
 import type { CallIndex } from './calls.ts';
 import { callKey } from './encode.ts';
 import {
-  bodyEvents,
-  bodyText,
   countedOf,
   jsonBytes,
   outcomesOf,
   placeOf,
+  segmentEventsOf,
   segmentSpanMs,
   summarize,
   tenantNumber,
@@ -29,7 +28,7 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
 
   /** Removes up to `limit` events of a segment, first positions first. */
   function removeFrom(tenant: number, segment: number, limit: number) {
-    const events = bodyEvents(bodyText(db, segment) ?? '[]');
+    const events = segmentEventsOf(db, segment);
     const outcomes = outcomesOf(db, segment);
     const { place } = cache.countsOf(segment);
     const removed: Removed[] = [];
@@ -57,7 +56,10 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
          WHERE id = ?`,
       [count, minTs, maxTs, tallies, names, marks, versions, segment],
     );
-    db.run('UPDATE segment_bodies SET body = ? WHERE segment = ?', [jsonBytes(events), segment]);
+    db.run('UPDATE segment_bodies SET body = ?, form = 0, sender = NULL WHERE segment = ?', [
+      jsonBytes(events),
+      segment,
+    ]);
   }
 
   function oldest(tenant: number, before: number): number | null {
@@ -84,6 +86,7 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
 
   return {
     removeSample(tenantId: string): void {
+      usage.flush();
       const tenant = tenantNumber(db, tenantId);
       const segments = db.all('SELECT id FROM segments WHERE tenant = ? AND sample = 1', [tenant]);
       for (const [segment] of segments) removeFrom(Number(tenant), Number(segment), Number.MAX_SAFE_INTEGER);
@@ -91,6 +94,7 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
     },
 
     purge(tenantId: string, before: number, limit: number): number {
+      usage.flush();
       const tenant = tenantNumber(db, tenantId);
       const asked = Math.min(limit, removalSlice);
       const places = new Map<string, RemovedFrom>();

@@ -7,6 +7,7 @@ import {
   maxSearchMs,
   type StoredEvent,
 } from '../../../src/domain/event.ts';
+import { searchedTextsOf } from '../../../src/domain/event-texts.ts';
 import { findsIn, foldedText } from '../../../src/domain/search-text.ts';
 import type { EventFilter, EventOrder, EventPage } from '../../../src/ports/events.ts';
 import { maxPageBytes } from '../../../src/ports/page.ts';
@@ -14,7 +15,6 @@ import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
 import {
   bodyEvents,
-  bodyText,
   type Counted,
   countedIn,
   countedOf,
@@ -24,6 +24,8 @@ import {
   placeOfId,
   readSummary,
   type Summary,
+  segmentBody,
+  segmentEventsOf,
   segmentSpanMs,
   storedEvent,
   summaryColumns,
@@ -64,7 +66,7 @@ function readCursor(cursor: string): Key {
     const ts = bytes.readDoubleBE(0);
     if (Number.isFinite(ts)) return { ts, batch: bytes.readUIntBE(8, 6), place: bytes.readUInt16BE(14) };
   }
-  throw new HubError('bad_request', 'The cursor is not valid. Start again without one.');
+  throw new HubError('bad_request', 'The cursor is not valid. Start again without a cursor.');
 }
 
 /** True when what is counted of an event, with its outcomes, fits. */
@@ -112,9 +114,16 @@ export function fits(
 }
 
 const mentions = (event: EventInput, needle: string): boolean =>
-  [event.agent_id, event.tool_name, callIdOf(event) ?? event.call_id, decisionName(event) ?? ''].some(
-    (text) => findsIn(text, needle),
-  );
+  [
+    event.agent_id,
+    event.tool_name,
+    callIdOf(event) ?? event.call_id,
+    decisionName(event) ?? '',
+    ...searchedTextsOf(event),
+  ].some((text) => findsIn(text, needle));
+
+/** A number may stand otherwise in a body than it reads: `1e2` is 100. */
+const mayBeNumber = (search: string): boolean => /^[-+.\de]+$/i.test(search);
 
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
@@ -124,7 +133,8 @@ const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
  */
 function mayHold(body: string, filter: EventFilter): boolean {
   const { search, runId, callId, sessionId, parentSessionId } = filter;
-  if (search !== undefined && !findsIn(body, foldedText(inJson(search)))) return false;
+  if (search !== undefined && !mayBeNumber(search) && !findsIn(body, foldedText(inJson(search))))
+    return false;
   return [runId, callId, sessionId, parentSessionId].every(
     (text) => text === undefined || body.includes(inJson(text)),
   );
@@ -136,10 +146,10 @@ export function* fitting(
   segment: Summary,
   filter: EventFilter,
 ): Generator<{ event: EventInput; outcomes: readonly EventOutcome[]; position: number }, void, undefined> {
-  const text = bodyText(db, segment.id);
-  if (text === null || !mayHold(text, filter)) return;
+  const body = segmentBody(db, segment.id);
+  if (body === null || !mayHold(body.text, filter)) return;
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
-  for (const [position, event] of bodyEvents(text).entries()) {
+  for (const [position, event] of bodyEvents(body).entries()) {
     if (!event) continue;
     const said = outcomes?.get(position) ?? [];
     if (fits(event, said, filter, placeOf(segment.id, position))) yield { event, outcomes: said, position };
@@ -179,7 +189,7 @@ export function eventOf(db: Database, tenantId: string, id: string): StoredEvent
     place.segment,
     tenant,
   ]);
-  const event = row && bodyEvents(bodyText(db, place.segment) ?? '[]')[place.position];
+  const event = row && segmentEventsOf(db, place.segment)[place.position];
   if (!event) return null;
   const outcomes = outcomesOf(db, place.segment).get(place.position) ?? [];
   return storedEvent(event, mark, place.position, readSummary(row), outcomes);

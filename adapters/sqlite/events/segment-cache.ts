@@ -2,7 +2,7 @@
 import { type EventInput, keyAsOutcome } from '../../../src/domain/event.ts';
 import { type Database, givenText } from '../database.ts';
 import { hourOf, type Place } from '../usage/rows.ts';
-import { bodyEvents, bodyText, type Counted, countedIn, positionOf, segmentOf } from './segment.ts';
+import { type Counted, countedIn, positionOf, segmentEventsOf, segmentOf } from './segment.ts';
 
 type CountedEvents = readonly (Counted | null)[];
 
@@ -15,7 +15,7 @@ export function segmentCache(db: Database) {
   /** The verdict and the contract of the event at a place, as the key of an outcome; null when it is gone. */
   function storedKey(place: number): string | null {
     const segment = segmentOf(place);
-    if (last?.segment !== segment) last = { segment, events: bodyEvents(bodyText(db, segment) ?? '[]') };
+    if (last?.segment !== segment) last = { segment, events: segmentEventsOf(db, segment) };
     const event = last.events[positionOf(place)];
     return event ? keyAsOutcome(event) : null;
   }

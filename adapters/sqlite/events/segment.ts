@@ -6,6 +6,7 @@ import {
   policyVersionOf,
   type StoredEvent,
 } from '../../../src/domain/event.ts';
+import { eventAsSent } from '../../../src/domain/sent-events.ts';
 import type { Database, Row } from '../database.ts';
 import { givenText } from '../database.ts';
 
@@ -214,18 +215,50 @@ export function readRuns(
 export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
   const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];
   if (marks instanceof Uint8Array) return readMarks(readTallies(segment), String(versions), marks);
-  return bodyEvents(bodyText(db, segment.id) ?? '[]').map((event) => event && countedOf(event));
+  return segmentEventsOf(db, segment.id).map((event) => event && countedOf(event));
 }
 
-/** The JSON text of a segment's events; null when it was removed meanwhile. */
-export function bodyText(db: Database, segment: number): string | null {
-  const row = db.get('SELECT body FROM segment_bodies WHERE segment = ?', [segment]);
+/** How the events of a body are written: as this store does, or as their agent sent them (domain/sent-events). */
+export type BodyForm = 'written' | 'sent';
+export const formCode = (form: BodyForm): number => (form === 'sent' ? 1 : 0);
+
+/** The JSON of a segment's events. */
+export interface SegmentBody {
+  readonly text: string;
+  readonly form: BodyForm;
+  /** Of form `sent`: the agent of the request, where some events are of others. */
+  readonly sender: string | null;
+}
+
+/** Null when it was removed meanwhile. */
+export function segmentBody(db: Database, segment: number): SegmentBody | null {
+  const row = db.get('SELECT body, form, sender FROM segment_bodies WHERE segment = ?', [segment]);
   if (!row) return null;
-  const body = row[0] as Uint8Array;
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  const [body, form, sender] = row;
+  return {
+    text: utf8Text(body as Uint8Array),
+    form: form === 1 ? 'sent' : 'written',
+    sender: typeof sender === 'string' ? givenText(sender) : null,
+  };
 }
 
-export const bodyEvents = (text: string): (EventInput | null)[] => JSON.parse(text) as (EventInput | null)[];
+const utf8Text = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
+
+/** The events by position; null where one is no longer, or never was, stored here. */
+export function bodyEvents({ text, form, sender }: SegmentBody): (EventInput | null)[] {
+  const values = JSON.parse(text) as (EventInput | null)[];
+  return form === 'sent' ? values.map((value) => eventAsSent(value, sender)) : values;
+}
+
+export const eventsIn = ({ body, ...rest }: Omit<SegmentBody, 'text'> & { readonly body: Uint8Array }) =>
+  bodyEvents({ ...rest, text: utf8Text(body) });
+
+/** The events of a segment; none when it was removed meanwhile. */
+export function segmentEventsOf(db: Database, segment: number): (EventInput | null)[] {
+  const body = segmentBody(db, segment);
+  return body ? bodyEvents(body) : [];
+}
 
 /** Outcomes of a segment's events, by position, in order of arrival. */
 export function outcomesOf(db: Database, segment: number): Map<number, EventOutcome[]> {

@@ -40,3 +40,14 @@ ALTER TABLE tenant_numbers ADD COLUMN minutes_from INTEGER;
 ALTER TABLE store ADD COLUMN counted INTEGER NOT NULL DEFAULT 1;
 UPDATE store SET counted = NOT EXISTS (SELECT 1 FROM segments);
 `;
+
+/** 1: the events of a body are written as their agent sent them (events/segment.ts). */
+export const bodyForms = 'ALTER TABLE segment_bodies ADD COLUMN form INTEGER NOT NULL DEFAULT 0;';
+
+// `sender`: the agent of the request that brought the events of a body as they were sent, where some are of others.
+// `counted_through`: the newest segment that the summaries and runs count; a start counts what came after it.
+export const laterSummaries = `
+ALTER TABLE segment_bodies ADD COLUMN sender TEXT;
+ALTER TABLE store ADD COLUMN counted_through INTEGER NOT NULL DEFAULT 0;
+UPDATE store SET counted_through = ifnull((SELECT max(id) FROM segments), 0);
+`;

@@ -3,11 +3,12 @@
 import { HubError } from '../../../src/domain/error.ts';
 import type { Database } from '../database.ts';
 import { idempotencyTable } from '../idempotency.ts';
+import { operatorTokenTable } from '../operator-tokens.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
 import { auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
-import { eventMarks, eventUsage } from './events.ts';
+import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
 import { vocabulary } from './vocabulary.ts';
 
@@ -175,6 +176,13 @@ UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
 CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
 `;
 
+// The index adds up what each key holds of the quota.
+const argumentKeys = `
+ALTER TABLE approval_args ADD COLUMN key_id TEXT;
+DROP INDEX approval_args_large;
+CREATE INDEX approval_args_holders ON approval_args (tenant_id, env, key_id, bytes) WHERE bytes > 65536;
+`;
+
 /** Outcomes of one call are told apart by verdict and the contract that decided: `key` is a JSON list of both. */
 const outcomeKeys = `
 CREATE TABLE outcomes_by_key (
@@ -308,6 +316,10 @@ const migrations: readonly string[] = [
   approvalNames,
   documentKind,
   vocabulary,
+  bodyForms,
+  operatorTokenTable,
+  argumentKeys,
+  laterSummaries,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
@@ -330,8 +342,8 @@ export function checkOurs(db: Database, path: string): void {
   if (version > migrations.length) {
     throw new HubError(
       'conflict',
-      `${path} was made by a newer version of Reeve (schema ${version}; this one knows ${migrations.length}). ` +
-        'Start that version, or restore a back-up that this one made.',
+      `A newer version of Reeve wrote ${path} (schema ${version}; this version supports ${migrations.length}). ` +
+        'Start that version, or restore a back-up from this version.',
     );
   }
 }

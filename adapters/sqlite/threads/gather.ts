@@ -52,7 +52,7 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
     }, maxTogether);
     return (args) => {
       if (waiting >= maxWaiting) {
-        const why = 'The store has too much to do. Try again shortly.';
+        const why = 'The store is overloaded. Try again shortly.';
         return Promise.reject(new HubError('overloaded', why, { retryAfter: 1 }));
       }
       waiting++;

@@ -58,6 +58,9 @@ function checkpoint(db: Database): unknown {
   }
 }
 
+/** Has what events add to summaries and runs written in this commit. */
+const isFlush = ([, store, method]: Call): boolean => store === 'store' && method === 'flush';
+
 const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
 
 /** Makes many calls of one method (adapters/sqlite/threads/gather.ts); a write that fails undoes itself alone. */
@@ -113,13 +116,13 @@ function attempt(id: number, task: () => unknown): ThreadReply {
  * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk
  * had no room for: then each call has a commit of its own, so that a large batch does not take a decision with it.
  * @param maintain runs before the first events of each commit that stores some
- * @param beforeEnd runs last in each commit
+ * @param beforeEnd runs last in each commit, which may be one that must write all that was gathered
  * @param now milliseconds of a clock that never jumps
  */
 export function serveWrites(
   connection: Connection,
   maintain: () => void,
-  beforeEnd: () => void,
+  beforeEnd: (mustFlush: boolean) => void,
   now = () => performance.now(),
 ): ThreadServer {
   const { db, answer, later } = connection;
@@ -127,27 +130,43 @@ export function serveWrites(
   let scheduled = false;
   let idle: (() => void) | null = null;
 
-  /** @param group given out while it is made; all that it gives out is pushed to `taken` */
-  function commit(group: Iterable<Call>, isAlone: boolean, taken: Call[]): ThreadReply[] {
+  /**
+   * Batches of events hardly ever fail, and a savepoint for each costs as much as a statement: they have none, and a
+   * commit in which one fails is made again with them.
+   * @param group given out while it is made; all that it gives out is pushed to `taken`
+   */
+  function commit(group: Iterable<Call>, isAlone: boolean, taken: Call[], isRepeat = false): ThreadReply[] {
+    let isCallMade = false;
     try {
       return db.atomically(() => {
         const replies: ThreadReply[] = [];
         let isMaintained = false;
+        let mustFlush = false;
         for (const call of group) {
           taken.push(call);
           if (isCheckpoint(call)) continue;
+          if (isFlush(call)) {
+            mustFlush = true;
+            replies.push([call[0], true, null]);
+            continue;
+          }
           if (isIngest(call) && !isMaintained) {
             maintain();
             isMaintained = true;
           }
           // Its own transaction undoes a call that is alone.
           if (isAlone) replies.push([call[0], true, run(connection, call)]);
-          else replies.push(attempt(call[0], () => db.atomically(() => run(connection, call))));
+          else if (isIngest(call) && !isRepeat) {
+            isCallMade = true;
+            replies.push([call[0], true, run(connection, call)]);
+            isCallMade = false;
+          } else replies.push(attempt(call[0], () => db.atomically(() => run(connection, call))));
         }
-        beforeEnd();
+        beforeEnd(mustFlush);
         return replies;
       });
     } catch (error) {
+      if (isCallMade) return commit([...taken], false, [], true);
       const failure = failureOf(error);
       const made = taken.filter((call) => !isCheckpoint(call));
       if (failure.trouble === 'full' && made.length > 1)

@@ -62,7 +62,7 @@ export class StoreThread {
     const { maxCalls, maxBytes } = this.#options;
     const full = this.#waiting.size >= maxCalls || this.#bytes + bytes > maxBytes;
     if (full && this.#waiting.size > 0) {
-      throw new HubError('overloaded', 'The store has too much to do. Try again shortly.', { retryAfter: 1 });
+      throw new HubError('overloaded', 'The store is overloaded. Try again shortly.', { retryAfter: 1 });
     }
   }
 
@@ -116,7 +116,7 @@ export class StoreThread {
     let reason: unknown = null;
     worker.on('error', (error) => {
       reason = error;
-      this.#options.log?.error({ err: error, thread: this.#options.name }, 'a thread of the store failed');
+      this.#options.log?.error({ err: error, thread: this.#options.name }, 'a store thread failed');
     });
     worker.on('exit', () => this.#ended(failed, reason));
   }
@@ -175,7 +175,7 @@ export class StoreThread {
 
   #startAgain(): void {
     const delay = Math.min(firstRestartMs * 2 ** this.#crashes++, lastRestartMs);
-    this.#options.log?.warn({ thread: this.#options.name, delay }, 'a thread of the store starts again');
+    this.#options.log?.warn({ thread: this.#options.name, delay }, 'a store thread restarts');
     this.#restart = this.#options.clock.after(delay, () => {
       if (!this.#closed)
         this.#start(

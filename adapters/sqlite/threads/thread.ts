@@ -39,7 +39,7 @@ try {
       ? serveWrites(
           line,
           () => calls.maintain(),
-          () => usage.flush(),
+          (mustFlush) => (mustFlush ? usage.flush() : usage.flushIfDue()),
         )
       : serveReads(line);
   port?.on('message', (message: ToThread) => {

@@ -1,10 +1,11 @@
 // The store on two threads, a writer and a reader, so that the event loop never waits for the disk.
+import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { EventBatch } from '../../../src/ports/events.ts';
 import type { Log } from '../../../src/ports/log.ts';
-import { Disk } from '../disk.ts';
+import { Disk, logPagesOn } from '../disk.ts';
 import { buffersOf, encodeBatch } from '../events/encode.ts';
 import { unavailable } from '../failure.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from '../hub-id.ts';
@@ -16,6 +17,7 @@ import { openingError } from '../trouble.ts';
 import { type CallResult, gatherCalls } from './gather.ts';
 import { startWorker } from './start-worker.ts';
 import { StoreThread } from './store-thread.ts';
+import { SummaryFlush } from './summary-flush.ts';
 import type { ThreadRole, ThreadStart } from './wire.ts';
 
 const pingMs = 2000;
@@ -37,10 +39,25 @@ export interface SqliteOptions {
   readonly startThread?: (start: ThreadStart) => Worker;
 }
 
-const tunings = {
-  writer: { cacheBytes: 128 << 20, checkpointPages: 8_000 },
-  reader: { cacheBytes: 64 << 20, checkpointPages: 8_000 },
-} as const;
+const cacheBytes = { writer: 128 << 20, reader: 64 << 20 } as const;
+
+/** Writes by which an administrator makes room. A full disk has space for them (adapters/sqlite/purge-reserve.ts). */
+const recoveryWrites: ReadonlyMap<string, 'purge' | 'sign-in'> = new Map([
+  ['logins.put', 'sign-in'],
+  ['logins.signedInFrom', 'sign-in'],
+  // Notes of their own: a purge writes one before it removes the first event.
+  ['audit.append', 'sign-in'],
+  ['events.purge', 'purge'],
+]);
+
+/** Reads of what events add to summaries and runs. */
+const summaryReads: ReadonlySet<string> = new Set([
+  'events.counts',
+  'runs.get',
+  'runs.list',
+  'runs.recent',
+  ...Object.keys(kinds.usage).map((method) => `usage.${method}`),
+]);
 
 /**
  * What a reader makes of stored events is garbage when its answer is sent: without a bound V8 keeps up to 48 MiB for
@@ -73,11 +90,13 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   const { path, clock, log = null, hubId = null } = options;
   const start = options.startThread ?? startThread;
   const shortOfSpace = new SharedArrayBuffer(4);
+  let checkpointPages = 0;
   const maxQueuedBytes = options.maxQueuedBytes ?? 64 << 20;
   const channel = (role: ThreadRole) =>
     new StoreThread({
       name: role,
-      start: () => start({ role, path, tuning: tunings[role], shortOfSpace }),
+      start: () =>
+        start({ role, path, tuning: { cacheBytes: cacheBytes[role], checkpointPages }, shortOfSpace }),
       clock,
       log,
       onTrouble: (trouble, cause) => disk.failed(trouble, cause),
@@ -98,6 +117,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       mayGrow: (may) => Atomics.store(new Int32Array(shortOfSpace), 0, may ? 0 : 1),
     },
   });
+  const summaries = new SummaryFlush(() => ask(writer, 'flush'), clock);
   const lock = lockStore(path);
 
   const identity = async () => (await ask(writer, 'identity')) as Identity;
@@ -108,13 +128,14 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       checkIdentity(path, await identity(), file);
       await ask(writer, 'checkpoint');
     } catch (err) {
-      log?.error({ err }, 'hub.id could not be written beside the database; the next start tries again');
+      log?.error({ err }, 'cannot write hub.id beside the database; the next start retries');
     }
   }
 
   // The reader first: the last connection that is closed empties the write-ahead log and removes it.
   async function close(): Promise<void> {
     disk.close();
+    summaries.stop();
     await reader.close();
     await writer.close();
     lock.release();
@@ -123,6 +144,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   try {
     if (hubId) checkPresent(path, hubId);
     createPrivate(path);
+    checkpointPages = await logPagesOn(dirname(path), options.reserveBytes ?? null);
     // The writer makes or updates the tables.
     await writer.open();
     await reader.open();
@@ -166,9 +188,13 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   /** Half of the queue at most is one tenant's. @throws HubError overloaded */
   function checkShare(tenantId: string): void {
     if ((shares.get(tenantId) ?? 0) < maxQueuedBytes / 2) return;
-    throw new HubError('overloaded', 'Too many events of this tenant wait to be stored. Try again shortly.', {
-      retryAfter: 1,
-    });
+    throw new HubError(
+      'overloaded',
+      'Too many events from this tenant wait to be stored. Try again shortly.',
+      {
+        retryAfter: 1,
+      },
+    );
   }
 
   async function callAlone(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
@@ -184,22 +210,56 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       checkShare(tenantId);
       shares.set(tenantId, (shares.get(tenantId) ?? 0) + bytes);
       try {
-        return await writer.call(store, method, [batch], bytes, buffersOf(batch));
+        const ingested = await writer.call(store, method, [batch], bytes, buffersOf(batch));
+        summaries.note();
+        return ingested;
       } finally {
         const left = (shares.get(tenantId) ?? 0) - bytes;
         if (left > 0) shares.set(tenantId, left);
         else shares.delete(tenantId);
       }
     }
-    return marked(store, method, channelOf(store, method).call(store, method, args, weigh(args)));
+    if (summaryReads.has(`${store}.${method}`)) await flushSummaries();
+    const bytes = weigh(args);
+    const answer = await recoverable(store, method, () =>
+      marked(store, method, channelOf(store, method).call(store, method, args, bytes)),
+    );
+    if (store === 'events' && method === 'purge') await disk.purged();
+    return answer;
+  }
+
+  /** Repeats a write that makes room in the space that is kept for it, if the disk had none. */
+  async function recoverable(store: string, method: string, write: () => Promise<unknown>): Promise<unknown> {
+    const use = recoveryWrites.get(`${store}.${method}`);
+    if (use === undefined) return write();
+    try {
+      return await write();
+    } catch (error) {
+      const isFull = error instanceof HubError && error.code === 'disk_full';
+      if (!isFull || !(await disk.release(use))) throw error;
+      return write();
+    }
+  }
+
+  /** On a disk without room nothing can be counted, and reads answer with what is. */
+  async function flushSummaries(): Promise<void> {
+    try {
+      await summaries.finish();
+    } catch (error) {
+      if (disk.storage.state === 'ok') throw error;
+    }
   }
 
   let closing: Promise<void> | null = null;
   return {
     ...storeMethods(call),
-    noting: notingMethods((args) =>
-      marked(args[0], args[1], writer.call('noting', 'write', args, weigh(args))),
-    ),
+    noting: notingMethods(async (args) => {
+      const [store, method] = args;
+      const bytes = weigh(args);
+      return recoverable(store, method, () =>
+        marked(store, method, writer.call('noting', 'write', args, bytes)),
+      );
+    }),
     async ping() {
       const began = clock.monotonic();
       const both = Promise.all([writer, reader].map((c) => ask(c, 'ping')));

@@ -211,6 +211,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
   /** To be called when the segments are written anew. */
   return (removed: Iterable<RemovedFrom>): void => {
     usage.flush();
+    usage.forgetTools();
     const contracts = new Map<string, ContractUsageRow>();
     for (const { place, events } of removed) {
       subtractPlaced(place, events);

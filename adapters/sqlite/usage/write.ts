@@ -1,8 +1,21 @@
-// Keeps the summaries of events (schema/events.ts) true in the commits that store events. Runs on the writer.
-// What a commit adds is gathered and written once at its end, because the batches of a commit share most rows.
+// Keeps the summaries of events (schema/events.ts) and runs true. Runs on the writer. Additions of several commits are
+// gathered and written together, because they share most rows. `store.counted_through` is written with them: a start
+// counts the segments behind it once more (`load`), so that a crash loses nothing and counts nothing twice.
 import { contractMarks, type EventOutcome } from '../../../src/domain/event.ts';
-import { type Database, givenText, storedText } from '../database.ts';
-import { type Counted, type CountedRun, countedIn, outcomesOf, runOf } from '../events/segment.ts';
+import type { Env } from '../../../src/domain/ids.ts';
+import { type Database, givenText, type Row, storedText } from '../database.ts';
+import { sessionFacts } from '../events/encode.ts';
+import {
+  type Counted,
+  type CountedRun,
+  countedIn,
+  outcomesOf,
+  placeOf,
+  runOf,
+  segmentEventsOf,
+} from '../events/segment.ts';
+import { NoteWriter } from '../note-writer.ts';
+import { type RunSource, RunWriter } from '../run-writer.ts';
 import {
   addPlaced,
   type ContractUsageChange,
@@ -11,6 +24,7 @@ import {
   contractRow,
   entryOf,
   hourOf,
+  keyOf,
   minuteOf,
   type Place,
   type ToolRow,
@@ -43,6 +57,62 @@ const addContracts = (table: ContractUsageRow['table']) => `INSERT INTO ${table}
   ON CONFLICT DO UPDATE SET events = events + excluded.events, denied = denied + excluded.denied,
     observed = observed + excluded.observed, last_ts = max(last_ts, excluded.last_ts)`;
 
+/** Groups of events and runs that are gathered, at most: bounds how long their commit takes. */
+const maxGathered = 250;
+
+/** Tools of agents whose last hour is kept in memory. */
+const maxToolHours = 50_000;
+
+const toolRow = ({ tenant, agent, hour, env, tool, events, allowed, denied, observed, last }: ToolRow) => [
+  tenant,
+  storedText(agent),
+  hour,
+  env,
+  storedText(tool),
+  events,
+  allowed,
+  denied,
+  observed,
+  last * scale,
+];
+
+/** A stored segment that the summaries do not count yet. */
+interface Uncounted extends RunSource {
+  readonly id: number;
+  readonly place: Place;
+  readonly tallies: string;
+  readonly outcomes: number;
+}
+
+const selectSegments = `SELECT s.id, s.tenant, t.tenant_id, s.env, s.agent, s.max_ts, s.received_at, s.tallies, s.outcomes,
+  s.sample FROM segments s JOIN tenant_numbers t ON t.number = s.tenant`;
+
+const readUncounted = ([
+  id,
+  tenant,
+  tenantId,
+  env,
+  agent,
+  ts,
+  receivedAt,
+  tallies,
+  outcomes,
+  sample,
+]: Row): Uncounted => ({
+  id: Number(id),
+  place: {
+    tenant: Number(tenant),
+    env: String(env),
+    agent: givenText(String(agent)),
+    hour: hourOf(Number(ts)),
+  },
+  tenantId: String(tenantId),
+  receivedAt: Number(receivedAt),
+  tallies: String(tallies),
+  outcomes: Number(outcomes),
+  sample: sample === 1,
+});
+
 interface Added {
   readonly place: Place;
   readonly runs: readonly CountedRun[];
@@ -51,49 +121,74 @@ interface Added {
 
 export class UsageWriter {
   readonly #db: Database;
+  readonly runs: RunWriter;
+  readonly notes: NoteWriter;
   #added: Added[] = [];
   #changes: ContractUsageChange[] = [];
+  /** The newest segment that is gathered or written. */
+  #newest = 0;
+  #isDue = false;
+  /** The hour in which each tool of an agent was used last, as far as `agent_tools` is known to have it. */
+  readonly #toolHours = new Map<string, number>();
   /** By tenant: the minute from which on all minutes are counted. */
   readonly #minutesFrom = new Map<number, number>();
 
   constructor(db: Database) {
     this.#db = db;
+    this.runs = new RunWriter(db);
+    this.notes = new NoteWriter(db);
   }
 
-  /** Counts what an older version stored. Once, before anything else. */
+  /** Counts stored events that are not counted yet. Once, before anything else. */
   load(): void {
     const db = this.#db;
-    if (db.get('SELECT counted FROM store')?.[0] === 1) return;
+    const [counted, through] = db.get('SELECT counted, counted_through FROM store') ?? [];
+    this.#newest = Number(through);
     db.atomically(() => {
-      let last = 0;
-      for (;;) {
-        const rows = db.all(
-          `SELECT id, tenant, env, agent, max_ts, received_at, tallies, outcomes FROM segments
-             WHERE id > ? AND sample = 0
-             ORDER BY id LIMIT 200`,
-          [last],
-        );
-        for (const [id, tenant, env, agent, ts, receivedAt, tallies, outcomes] of rows) {
-          last = Number(id);
-          const place = {
-            tenant: Number(tenant),
-            env: String(env),
-            agent: givenText(String(agent)),
-            hour: hourOf(Number(ts)),
-          };
-          const counted = countedIn(db, { id: last, tallies: String(tallies) });
-          this.add(
-            place,
-            counted.flatMap((event) => (event ? runOf(event) : [])),
-            Number(receivedAt),
-          );
-          if (Number(outcomes) > 0) this.#addAllOutcomes(place, last, counted);
-        }
-        this.flush();
-        if (rows.length === 0) break;
-      }
-      db.run('UPDATE store SET counted = 1');
+      if (counted === 1) this.#countLater();
+      else this.#countAll();
     });
+  }
+
+  /** Counts what an older version stored. */
+  #countAll(): void {
+    let last = 0;
+    for (;;) {
+      const rows = this.#db.all(`${selectSegments} WHERE s.id > ? AND sample = 0 ORDER BY s.id LIMIT 200`, [
+        last,
+      ]);
+      for (const row of rows) {
+        const segment = readUncounted(row);
+        last = segment.id;
+        const counted = this.#countSegment(segment);
+        if (segment.outcomes > 0) this.#addAllOutcomes(segment.place, last, counted);
+      }
+      this.flush();
+      if (rows.length === 0) break;
+    }
+    this.#db.run('UPDATE store SET counted = 1');
+  }
+
+  /** Counts the segments that a crash kept from being counted: all of their outcomes are counted with others'. */
+  #countLater(): void {
+    for (const row of this.#db.all(`${selectSegments} WHERE s.id > ? ORDER BY s.id`, [this.#newest])) {
+      const segment = readUncounted(row);
+      if (!segment.sample) this.#countSegment(segment);
+      const facts = sessionFacts(segmentEventsOf(this.#db, segment.id), {
+        env: segment.place.env as Env,
+        receivedAt: segment.receivedAt,
+      });
+      this.runs.add(segment, segment.place.agent, placeOf(segment.id, 0), facts);
+      this.noteSegment(segment.id);
+    }
+    this.flush();
+  }
+
+  #countSegment({ id, place, tallies, receivedAt }: Uncounted): readonly (Counted | null)[] {
+    const counted = countedIn(this.#db, { id, tallies });
+    const runs = counted.flatMap((event) => (event ? runOf(event) : []));
+    this.add(place, runs, receivedAt);
+    return counted;
   }
 
   #addAllOutcomes(place: Place, segment: number, counted: readonly (Counted | null)[]): void {
@@ -142,11 +237,41 @@ export class UsageWriter {
     });
   }
 
-  /** Writes what was gathered. To be called in the transaction, after its other writes. */
+  /** A segment is stored in this transaction, and what it adds is gathered. */
+  noteSegment(id: number): void {
+    const before = this.#newest;
+    this.#newest = Math.max(before, id);
+    this.#db.onUndo(() => {
+      this.#newest = before;
+    });
+  }
+
+  /** Has this transaction write what is gathered: outcomes are not counted again after a crash. */
+  flushSoon(): void {
+    this.#isDue = true;
+  }
+
+  /**
+   * Writes notes, and what else is gathered if it is due. To be called in each transaction that stores events, after
+   * its writes.
+   */
+  flushIfDue(): void {
+    this.notes.flush();
+    if (this.#isDue || this.#added.length >= maxGathered || this.runs.size >= maxGathered) this.flush();
+  }
+
+  /** Writes what is gathered, of runs too. To be called in a transaction, after its other writes. */
   flush(): void {
+    this.#isDue = false;
+    this.notes.flush();
+    this.runs.flush();
     const [added, changes] = [this.#added, this.#changes];
-    if (added.length === 0 && changes.length === 0) return;
     [this.#added, this.#changes] = [[], []];
+    this.#db.onUndo(() => {
+      [this.#added, this.#changes] = [added, changes];
+    });
+    this.#db.run('UPDATE store SET counted_through = ?1 WHERE counted_through < ?1', [this.#newest]);
+    if (added.length === 0 && changes.length === 0) return;
     const tools = new Map<string, ToolRow>();
     const versions = new Map<string, VersionRow>();
     const contracts = new Map<string, ContractUsageRow>();
@@ -206,20 +331,8 @@ export class UsageWriter {
   /** Adds to what is counted of agents' hours. */
   writePlaced(tools: ReadonlyMap<string, ToolRow>, versions: ReadonlyMap<string, VersionRow>): void {
     const db = this.#db;
-    const used = [...tools.values()].map(
-      ({ tenant, agent, hour, env, tool, events, allowed, denied, observed, last }) => [
-        tenant,
-        storedText(agent),
-        hour,
-        env,
-        storedText(tool),
-        events,
-        allowed,
-        denied,
-        observed,
-        last * scale,
-      ],
-    );
+    const used = [...tools.values()].map(toolRow);
+    const newHours = [...tools.values()].filter((row) => this.#markTool(row));
     const run = [...versions.values()].map(({ tenant, hour, agent, env, version, events, first, last }) => [
       tenant,
       hour,
@@ -231,11 +344,26 @@ export class UsageWriter {
       last * scale,
     ]);
     if (used.length > 0) {
-      const rows = JSON.stringify(used);
-      db.run(addTools, [rows]);
-      db.run(seenTools, [rows]);
+      db.run(addTools, [JSON.stringify(used)]);
     }
+    if (newHours.length > 0) db.run(seenTools, [JSON.stringify(newHours.map(toolRow))]);
     if (run.length > 0) db.run(addVersions, [JSON.stringify(run)]);
+  }
+
+  /** Notes that an agent used a tool in an hour. Returns false when `agent_tools` has this hour, or a later one. */
+  #markTool({ tenant, agent, env, tool, hour }: ToolRow): boolean {
+    const key = keyOf({ tenant, agent, env, hour: 0 }, tool);
+    const before = this.#toolHours.get(key);
+    if (before !== undefined && before >= hour) return false;
+    if (this.#toolHours.size >= maxToolHours) this.#toolHours.clear();
+    this.#toolHours.set(key, hour);
+    this.#db.onUndo(() => this.#toolHours.clear());
+    return true;
+  }
+
+  /** To be called when `agent_tools` is changed by others. */
+  forgetTools(): void {
+    this.#toolHours.clear();
   }
 
   #minutesOf(tenant: number): number {

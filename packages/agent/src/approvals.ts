@@ -89,7 +89,7 @@ export interface PendingApproval {
 /** Thrown by a pending approval whose question somebody else puts: the call is not decided here. */
 export class HandedOverError extends Error {
   constructor() {
-    super('somebody else asks');
+    super('another request for this approval is running');
     this.name = 'HandedOverError';
   }
 }
@@ -137,7 +137,7 @@ const textOrNull = (value: unknown): string | null => (typeof value === 'string'
 function approvalOf(body: unknown, status: number): HubApproval {
   const record = (body ?? {}) as { readonly [name: string]: unknown };
   if (typeof record.id !== 'string')
-    throw new HubResponseError(status, JSON.stringify(body), 'an approval without id');
+    throw new HubResponseError(status, JSON.stringify(body), 'an approval without an id');
   return {
     id: record.id,
     status: textOrNull(record.status) ?? 'pending',

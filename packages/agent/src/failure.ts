@@ -22,7 +22,7 @@ export class HubResponseError extends Error {
 /** No answer came: refused, cut, or not in time. `cause` says which. */
 export class HubConnectionError extends Error {
   constructor(what: string, cause: unknown) {
-    super(`the hub could not be reached: ${reasonOf(cause)} (${what})`, { cause });
+    super(`cannot reach the hub: ${reasonOf(cause)} (${what})`, { cause });
     this.name = 'HubConnectionError';
   }
 }

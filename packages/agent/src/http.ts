@@ -40,7 +40,7 @@ export const identifierPattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/;
 
 export const httpChecks: Checks<HttpOptions> = {
   url: aText,
-  apiKey: aPattern(/^[\x21-\x7e]+$/, 'a key: printable characters without blanks'),
+  apiKey: aPattern(/^[\x21-\x7e]+$/, 'an API key: printable characters without blanks'),
   agentId: aPattern(identifierPattern, 'a name of letters, digits, dots, _ and -'),
   env: aPattern(identifierPattern, 'the environment of the key'),
   agentIdHeader: aPattern(/^[A-Za-z0-9-]{1,128}$/, "a header's name"),
@@ -129,7 +129,7 @@ export class HttpConnection {
     const what = `${method} ${path}`;
     const abort = new AbortController();
     const timer = this.clock.after(this.#timeout, () =>
-      abort.abort(new Error(`not within ${this.#timeout} ms`)),
+      abort.abort(new Error(`no answer within ${this.#timeout} ms`)),
     );
     const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
     try {
@@ -173,7 +173,9 @@ export function addressOf(text: string, allowInsecure: boolean): string {
     throw new TypeError('option url must start with https:// or http://');
   }
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
-    throw new TypeError('option url: plain http is only used to loopback; use https, or set allowInsecure');
+    throw new TypeError(
+      'option url: plain http is allowed only to loopback; use https, or set allowInsecure',
+    );
   }
   if (url.username !== '' || url.search !== '' || url.hash !== '') {
     throw new TypeError('option url must have no user, query or fragment');

@@ -145,7 +145,7 @@ export function readBundle(body: unknown, fallbackName: string): FetchedBundle {
   if (encoded === null && plain === null) throw new Error('the bundle has no yaml_bytes');
   const bytes = encoded === null ? Buffer.from(plain ?? '', 'utf8') : Buffer.from(encoded, 'base64');
   if (bytes.length === 0 || bytes.length > maxBundle)
-    throw new Error(`a bundle of ${bytes.length} bytes is not usable`);
+    throw new Error(`a bundle with ${bytes.length} bytes is not usable`);
   return {
     bundleName: text('bundle_name') ?? text('name') ?? fallbackName,
     version: typeof record.version === 'number' ? record.version : null,

@@ -32,7 +32,7 @@ export function checkOptions<T extends object>(
     if (!Object.hasOwn(known, name)) throw unknownOption(where, name, Object.keys(known));
     const expected = value === undefined ? null : (known[name]?.(value) ?? null);
     if (expected === null) continue;
-    throw new TypeError(`option ${where}${name} must be ${expected}, and is ${kindOf(value)}`);
+    throw new TypeError(`option ${where}${name} must be ${expected}, but is ${kindOf(value)}`);
   }
 }
 
@@ -68,12 +68,15 @@ export const anything: Check = () => null;
 export const aFlag = check((value) => typeof value === 'boolean', 'true or false');
 export const aFunction = check((value) => typeof value === 'function', 'a function');
 export const anObject = check(isObject, 'an object');
-export const aText = check((value) => typeof value === 'string' && value !== '', 'a text that is not empty');
+export const aText = check(
+  (value) => typeof value === 'string' && value !== '',
+  'a string that is not empty',
+);
 export const aList = check(Array.isArray, 'a list');
 export const texts = check(
   (value) =>
     typeof value !== 'string' && isIterable(value) && [...value].every((one) => typeof one === 'string'),
-  'a list of texts',
+  'a list of strings',
 );
 /** A whole number from `least`. */
 export const aCount = (least: number): Check =>

@@ -1,4 +1,5 @@
 // The audit event record 0.3.0: its fields, actions and defaults. Not its journey (sinks/).
+import { capPayload } from './rules/redact.ts';
 
 /** The version of the record, as every record names it. */
 export const schemaVersion = '0.3.0';
@@ -64,6 +65,20 @@ export interface RuleEvaluated {
   readonly metadata?: { readonly [name: string]: unknown };
 }
 
+/** One comparison of the contract that decided, as it came out for the call. */
+export interface ConditionEvaluated {
+  /** The selector, such as `args.path`; `args` for a sandbox, `limits.<limit>` for a limit of a session. */
+  readonly path: string;
+  /** Of the rule language; for a sandbox the key of the boundary, such as `within`. */
+  readonly operator: string;
+  /** What the contract names. Redacted; as JSON at most 512 characters, else a text of the first of them. */
+  readonly expected: unknown;
+  /** What the call has there, redacted and cut as `expected`; null when it has nothing, and for results of tools. */
+  readonly actual: unknown;
+  /** Whether the comparison holds. `fault`: it could not be made. `skipped`: the ones before it had decided. */
+  readonly result: 'yes' | 'no' | 'fault' | 'skipped';
+}
+
 /** One step of a call, as sinks and the hub get it. The words are those of the hub's API. */
 export interface AuditRecord {
   readonly schema_version: string;
@@ -95,7 +110,7 @@ export interface AuditRecord {
   readonly tool_success: boolean | null;
   /** Null before the tool has run. */
   readonly postconditions_passed: boolean | null;
-  /** Reserved, always 0. */
+  /** How long the tool ran: whole milliseconds, at least 0. 0 before it has run. */
   readonly duration_ms: number;
   readonly error: string | null;
   /** Reserved, always null. */
@@ -109,12 +124,22 @@ export interface AuditRecord {
   /** Whether a rule failed instead of answering. */
   readonly policy_error: boolean;
   readonly mode: GuardMode;
+  /**
+   * True on a verdict that follows the decision on the same call: a refusal after an approval, a shadow copy of a
+   * contract. A run counts the call once. Absent on every other record.
+   */
+  readonly follows_decision?: true;
+  /**
+   * Of a call that a contract denied, asked about or would have denied: its conditions in their order, at most 50.
+   * Absent on every other record.
+   */
+  readonly conditions?: readonly ConditionEvaluated[];
 }
 
-type Given = Pick<AuditRecord, 'timestamp' | 'run_id' | 'call_id' | 'tool_name' | 'action'>;
+type RequiredFields = Pick<AuditRecord, 'timestamp' | 'run_id' | 'call_id' | 'tool_name' | 'action'>;
 
-/** A record with every field: the given ones over the defaults. */
-export const auditRecord = (given: Given & Partial<AuditRecord>): AuditRecord => ({
+/** A record with every field: these over the defaults. */
+export const auditRecord = (fields: RequiredFields & Partial<AuditRecord>): AuditRecord => ({
   schema_version: schemaVersion,
   call_index: 0,
   parent_call_id: null,
@@ -136,11 +161,11 @@ export const auditRecord = (given: Given & Partial<AuditRecord>): AuditRecord =>
   policy_version: null,
   policy_error: false,
   mode: 'enforce',
-  ...given,
-  principal: principalOf(given.principal ?? null),
+  ...fields,
+  principal: principalOf(fields.principal ?? null),
 });
 
-/** The form of an event on the wire: `verdict` carries the action. */
+/** The form of an event on the wire: `verdict` carries the action. A payload over 32 KB has lost its arguments. */
 export interface WireEvent {
   readonly call_id: string;
   readonly agent_id: string;
@@ -158,7 +183,7 @@ export const toWire = (record: AuditRecord, agentId: string, bundleName: string 
   verdict: record.action,
   mode: record.mode,
   timestamp: record.timestamp,
-  payload: {
+  payload: capPayload({
     tool_args: record.tool_args,
     side_effect: record.side_effect,
     environment: record.environment,
@@ -168,5 +193,17 @@ export const toWire = (record: AuditRecord, agentId: string, bundleName: string 
     reason: record.reason,
     policy_version: record.policy_version,
     bundle_name: bundleName,
-  },
+    run_id: record.run_id,
+    call_index: record.call_index,
+    parent_call_id: record.parent_call_id,
+    tool_success: record.tool_success,
+    postconditions_passed: record.postconditions_passed,
+    duration_ms: record.duration_ms,
+    error: record.error,
+    policy_error: record.policy_error,
+    session_attempt_count: record.session_attempt_count,
+    session_execution_count: record.session_execution_count,
+    ...(record.follows_decision ? { follows_decision: true } : {}),
+    ...(record.conditions ? { conditions: record.conditions } : {}),
+  }) as WireEvent['payload'],
 });

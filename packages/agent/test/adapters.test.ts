@@ -33,6 +33,13 @@ contracts:
 const guardOf = (openTelemetry: OpenTelemetryApi | null = null): Guard =>
   Guard.fromYaml(yaml, { openTelemetry });
 
+const yielding = {
+  async *execute(input: string, _options: object) {
+    yield `half of ${input}`;
+    yield `all of ${input}`;
+  },
+};
+
 describe('tools of the AI SDK', () => {
   it('keep what they are, and run under the guard with the SDK’s own options', async () => {
     const guard = guardOf();
@@ -71,16 +78,42 @@ describe('tools of the AI SDK', () => {
   });
 
   it('show rules an input that is no object, and give the last of several results', async () => {
-    const tools = guardTools(guardOf(), {
-      query: {
-        async *execute(input: string, _options: object) {
-          yield `half of ${input}`;
-          yield `all of ${input}`;
-        },
-      },
-    });
+    const tools = guardTools(guardOf(), { query: yielding }, { results: 'last' });
     expect(await tools.query.execute('it', {})).toBe('all of it');
     expect(await tools.query.execute('drop it', {})).toMatchObject({ message: 'tables stay' });
+  });
+
+  it('are refused where intermediate results would be lost', async () => {
+    expect(() => guardTools(guardOf(), { query: yielding })).toThrow(
+      "guardTools: the tool query yields several results, but contracts judge one. Return one result, or pass only the last: results: 'last'.",
+    );
+    const late = guardTools(guardOf(), {
+      query: { execute: (input: string, options: object) => yielding.execute(input, options) },
+    });
+    await expect(late.query.execute('it', {})).rejects.toThrow('yields several results');
+  });
+
+  class Query {
+    readonly execute = async (): Promise<string> => 'rows';
+  }
+  it.each<[string, object, RegExp]>([
+    [
+      'a tool of Mastra',
+      { id: 'query', description: 'asks', inputSchema: {}, execute: async () => 'rows' },
+      /^guardTools: the tool query has the id query, as a Mastra tool has.*guard\.run/,
+    ],
+    ['an instance of a class', new Query(), /is an instance of a class/],
+    ['a tool that runs by invoke', { name: 'query', invoke: async () => 'rows' }, /runs through invoke/],
+    ['an execute that is no function', { execute: 'rows' }, /has an execute that is not a function/],
+    ['a function', () => 'rows', /is not a tool object/],
+  ])('are refused, not passed unjudged, where they are %s', (_name, query, why) => {
+    expect(() => guardTools(guardOf(), { query })).toThrow(TypeError);
+    expect(() => guardTools(guardOf(), { query })).toThrow(why);
+  });
+
+  it('of a provider keep their id', () => {
+    const computer = { type: 'provider-defined', id: 'anthropic.computer', description: 'sees a screen' };
+    expect(guardTools(guardOf(), { computer })).toEqual({ computer });
   });
 
   it('take options per call', async () => {

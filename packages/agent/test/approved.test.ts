@@ -61,6 +61,7 @@ describe('an approved call', () => {
     );
     expect(await pay(guard, 5)).toMatchObject({ contract: 'never' });
     expect(steps(guard)).toEqual(['call_approval_requested', 'call_approval_granted', 'call_denied']);
+    expect(guard.events.events.map((event) => event.follows_decision)).toEqual([undefined, undefined, true]);
   });
 
   it('is not asked about again when other contracts ask by then', async () => {
@@ -79,7 +80,7 @@ describe('an approved call', () => {
     expect(results.filter((result) => result === 'paid')).toHaveLength(3);
     expect(results.filter((result) => result instanceof DeniedError)).toHaveLength(7);
     expect(questions.length).toBeLessThanOrEqual(10);
-    expect(await pay(guard, 5)).toMatchObject({ contract: 'max_calls_per_tool:pay' });
+    expect(await pay(guard, 5)).toMatchObject({ message: 'enough' });
   });
 
   it('is one attempt, not two', async () => {
@@ -110,20 +111,19 @@ describe('an approved call', () => {
   });
 });
 
-describe('the built-in limits', () => {
-  it('are announced once, at half', async () => {
-    const notices: string[] = [];
-    const { guard } = willing(over('never', 1_000_000, 'deny'), { onNotice: (text) => notices.push(text) });
-    for (let i = 0; i < 110; i++) await pay(guard, 1);
-    expect(notices).toEqual([expect.stringMatching(/^100 of 200 tool calls of this session are used up/)]);
+describe('a session without limits', () => {
+  it('goes on, and nobody is warned', async () => {
+    const { guard } = willing(over('never', 1_000_000, 'deny'));
+    for (let i = 0; i < 520; i++) expect(await pay(guard, 1)).toBe('paid');
   });
 
-  it('are gone where a session contract sets others', async () => {
-    const notices: string[] = [];
-    const { guard } = willing(session('max_tool_calls: 10000000'), {
-      onNotice: (text) => notices.push(text),
-    });
-    for (let i = 0; i < 205; i++) expect(await pay(guard, 1)).toBe('paid');
-    expect(notices).toEqual([]);
+  it('ends where an option says so', async () => {
+    const { guard } = willing(over('never', 1_000_000, 'deny'), { limits: { maxToolCalls: 2 } });
+    for (let i = 0; i < 2; i++) await pay(guard, 1);
+    expect(await pay(guard, 1)).toMatchObject({ contract: 'max_tool_calls' });
+    const wrong = (limits: object) => () => Guard.fromYaml('', { limits } as never);
+    for (const limits of [{ maxCalls: 1 }, { maxToolCalls: 0 }, { maxCallsPerTool: { a: 1.5 } }]) {
+      expect(wrong(limits)).toThrow(/^option limits must be an object with maxToolCalls/);
+    }
   });
 });

@@ -1,6 +1,6 @@
 // The program `reeve-agent`, run as people and workflows run it: what it prints, and its exit codes.
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -97,7 +97,7 @@ cases:
       'search: { where: program }\n',
       'wrong.yaml:1:11: search: where: expected path, url, command, content, cwd',
     ],
-    ['search: path\n', 'wrong.yaml:1:1: search: expected a mapping of arguments'],
+    ['search: path\n', 'wrong.yaml:1:1: search: expected a mapping from arguments'],
     ['- search\n', 'expected a mapping of tools'],
     ['search: {', 'wrong.yaml: '],
   ])('names the place of what is wrong in the file: %j', async (text, message) => {
@@ -117,6 +117,11 @@ cases:
 });
 
 describe('reeve-agent', () => {
+  it('prints its version', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+    expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+  });
+
   it('says what it can do, and exits with 2 for a command or an option that it does not know', async () => {
     expect(await run(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('check') });
     expect(await run(['chekc'])).toMatchObject({
@@ -151,7 +156,7 @@ describe('reeve-agent check', () => {
     const { code, out } = await run(['check', 'bad.yaml']);
     expect(code).toBe(1);
     expect(out).toBe(
-      "bad.yaml:9:13: error: contract 'never-over-10000': Nothing is called arg, so that this is always missing. Did you mean args?\n",
+      "bad.yaml:9:13: error: contract 'never-over-10000': arg does not exist, so this selector is always missing. Did you mean args?\n",
     );
   });
 
@@ -187,15 +192,22 @@ describe('reeve-agent check', () => {
   it('writes annotations for a workflow', async () => {
     await write('bad, 1.yaml', bundle(never.replace('args.amount: { gt', 'arg.amount: { gt')));
     const { out } = await run(['check', '--format', 'github', 'bad, 1.yaml']);
-    expect(out).toMatch(/^::error file=bad%2C 1\.yaml,line=9,col=13::contract 'never-over-10000': Nothing/);
+    expect(out).toMatch(
+      /^::error file=bad%2C 1\.yaml,line=9,col=13::contract 'never-over-10000': arg does not exist/,
+    );
   });
 
-  it('passes a good sandbox when it is strict, with a notice, and warnings that were accepted', async () => {
+  it('passes a good sandbox when it is strict, with a notice where compatibility is asked for, and accepted warnings', async () => {
     const box = '  - { id: box, type: sandbox, tool: "*", within: [/w], message: m }\n';
     const limit =
       '  - { id: few, type: session, limits: { max_calls_per_tool: { "pay_*": 3 } }, then: { effect: deny, message: m } }\n';
     await write('box.yaml', bundle(never + box));
-    const { code, out, err } = await run(['check', '--strict', 'box.yaml']);
+    expect(await run(['check', '--strict', 'box.yaml'])).toEqual({
+      code: 0,
+      out: '',
+      err: '1 file, 0 errors, 0 warnings, 0 notices\n',
+    });
+    const { code, out, err } = await run(['check', '--strict', '--compatibility', 'box.yaml']);
     expect(code).toBe(0);
     expect(out).toMatch(/notice: contract 'box': Released clients judge fewer arguments/);
     expect(err).toBe('1 file, 0 errors, 0 warnings, 1 notice\n');
@@ -212,16 +224,47 @@ describe('reeve-agent check', () => {
     expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('glob-key') });
   });
 
-  it('lets warnings pass unless it is strict, and knows what agents register', async () => {
+  it('lets warnings pass unless it is strict', async () => {
+    await write('warned.yaml', bundle(never.replace('{args.amount}', '{args.amuont}')));
+    expect(await run(['check', 'warned.yaml'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('Did you mean {args.amount}?'),
+    });
+    expect((await run(['check', '--strict', 'warned.yaml'])).code).toBe(1);
+  });
+
+  it('knows what agents register, by options and by the settings of a hub', async () => {
     await write(
-      'warned.yaml',
+      'ticket.yaml',
       bundle(never.replace('args.amount: { gt: 10000 }', 'ticket.open: { is_set: true }')),
     );
-    expect((await run(['check', 'warned.yaml'])).code).toBe(1);
-    const known = ['check', '--operators', 'is_set', 'warned.yaml'];
-    expect(await run(known)).toMatchObject({ code: 0, out: expect.stringContaining('warning') });
-    expect((await run([...known, '--strict'])).code).toBe(1);
-    expect((await run([...known, '--strict', '--selectors', 'ticket'])).code).toBe(0);
+    expect((await run(['check', 'ticket.yaml'])).code).toBe(1);
+    const unknown = await run(['check', '--operators', 'is_set', 'ticket.yaml']);
+    expect(unknown).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('list it under custom_selectors'),
+    });
+    expect((await run(['check', '--operators', 'is_set', '--selectors', 'ticket', 'ticket.yaml'])).code).toBe(
+      0,
+    );
+    const words = 'custom_selectors: [ticket]\ncustom_operators: [is_set]\n';
+    for (const settings of [
+      words,
+      `pay: { to: url }\n${words}`,
+      `tool_arguments: { pay: { to: url } }\n${words}`,
+    ]) {
+      await write('tools.yaml', settings);
+      expect((await run(['check', '--strict', '--tools', 'tools.yaml', 'ticket.yaml'])).code).toBe(0);
+    }
+    await write('tools.yaml', 'custom_selectors: ticket\n');
+    expect(await run(['check', '--tools', 'tools.yaml', 'ticket.yaml'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('tools.yaml:1:1: custom_selectors: expected a list of names'),
+    });
+    await write('tools.yaml', 'tool_arguments: { pay: { to: lru } }\n');
+    expect((await run(['check', '--tools', 'tools.yaml', 'ticket.yaml'])).err).toContain(
+      'tool_arguments: pay: to: expected',
+    );
   });
 });
 
@@ -245,8 +288,8 @@ cases:
       err: '',
       out: `ok   small ones pass
 ok   large ones are refused
-2 of 2 cases as expected; 2 of 2 contracts fire in some case
-  team: holds in no case: principal.role equals "intern"
+2 of 2 cases passed; 2 of 2 contracts fire in a case
+  team: true in no case: principal.role equals "intern"
 `,
     });
   });
@@ -256,19 +299,42 @@ ok   large ones are refused
     await write('wrong.yaml', cases.replace('verdict: allow, contract: null', 'verdict: deny'));
     const { code, out } = await run(['test', 'wrong.yaml']);
     expect(code).toBe(1);
-    expect(out).toContain('FAIL small ones pass (wrong.yaml:4)\n       expected deny, got allow\n');
+    expect(out).toContain('FAIL small ones pass (wrong.yaml:4)\n       expected denied, got allowed\n');
     const annotated = await run(['test', '--format', 'github', 'wrong.yaml']);
     expect(annotated).toEqual({
       code: 1,
-      out: `::error file=wrong.yaml,line=4,col=1::small ones pass: expected deny, got allow
-::notice file=wrong.yaml,line=1,col=1::contract 'team': holds in no case: principal.role equals "intern"
+      out: `::error file=wrong.yaml,line=4,col=1::small ones pass: expected denied, got allowed
+::notice file=wrong.yaml,line=1,col=1::contract 'team': true in no case: principal.role equals "intern"
 `,
-      err: '1 of 2 cases as expected; 2 of 2 contracts fire in some case\n',
+      err: '1 of 2 cases passed; 2 of 2 contracts fire in a case\n',
     });
     await write('odd.yaml', cases.replace('expect: { verdict: allow', 'expects: { verdict: allow'));
     const unusable = await run(['test', '--format', 'github', 'odd.yaml']);
     expect(unusable.code).toBe(2);
     expect(unusable.out).toMatch(/^::error file=odd\.yaml,line=1,col=1::.*Did you mean expect\?/);
+  });
+
+  it('names the condition that met a list', async () => {
+    const tags = never.replace('args.amount: { gt: 10000 }', 'args.tags: { contains: secret }');
+    await write('payments.yaml', bundle(tags));
+    await write(
+      'lists.yaml',
+      `contracts: payments.yaml
+cases:
+  - { name: lists, call: { tool: pay, args: { tags: [a, b] } }, expect: { verdict: allow } }
+  - { name: texts, call: { tool: pay, args: { tags: secret } }, expect: { verdict: deny } }
+`,
+    );
+    const fault =
+      "contract 'never-over-10000' fires because contains does not accept a list: args.tags is one. Operators do not enter lists; compare lists with equals or in";
+    const { code, out } = await run(['test', 'lists.yaml']);
+    expect(code).toBe(1);
+    expect(out).toContain(`       expected allowed, got denied\n       ${fault}\nok   texts\n`);
+    expect((await run(['test', '--format', 'github', 'lists.yaml'])).out).toContain(
+      '::warning file=lists.yaml,line=3,col=1::lists: contract',
+    );
+    const { files } = JSON.parse((await run(['test', '--json', 'lists.yaml'])).out);
+    expect(files[0].results.map(({ faults }: { faults: string[] }) => faults)).toEqual([[fault], []]);
   });
 
   it('counts sessions and results, takes the words of rulesets, and can demand coverage', async () => {
@@ -283,7 +349,7 @@ ok   large ones are refused
       'session.cases.yaml',
       `contracts: [session.yaml]
 cases:
-  - { call: { tool: pay }, session: { calls: 2, calls_of_tool: 2 }, expect: { verdict: block, contract: "max_calls_per_tool:pay" } }
+  - { call: { tool: pay }, session: { calls: 2, calls_of_tool: 2 }, expect: { verdict: block, contract: few } }
   - { call: { tool: pay }, output: "pin 1234", expect: { verdict: warn, contract: hide, output: "pin [REDACTED]" } }
 `,
     );

@@ -117,7 +117,7 @@ describe('a connected guard', () => {
     }
     await until(() => seen.includes(3));
     expect(told).toEqual([
-      'guardrails: Nothing is called arg, so that this is always missing. Did you mean args?',
+      'guardrails: arg does not exist, so this selector is always missing. Did you mean args?',
     ]);
   });
 
@@ -276,6 +276,21 @@ describe('a guard with contracts of its own and a hub', () => {
         { id: 'ask', type: 'pre', tool: 'deploy', mode: 'enforce' },
       ],
     });
+  });
+
+  it('says on close how many events wait in which file while the hub is away, and does not throw', async () => {
+    hub.on('POST /events', { status: 503, body: {} });
+    const spoolFile = join(folder, 'waiting.jsonl');
+    const guard = Guard.fromYaml(yamlFor('one'), {
+      hub: new HubClient({ url: hub.url, apiKey: 'k' }),
+      openTelemetry: null,
+      spoolFile,
+    });
+    await guard.run('say', {}, ok);
+    const warned = once(process, 'warning');
+    await guard.close();
+    expect((await warned)[0].message).toContain(`2 audit events wait in ${spoolFile}`);
+    expect((await readFile(spoolFile, 'utf8')).trim().split('\n')).toHaveLength(2);
   });
 
   it('says on close what it could not deliver', async () => {

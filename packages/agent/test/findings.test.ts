@@ -77,8 +77,8 @@ contracts:
     await Guard.fromFile(file);
     const [warning] = (await heard) as [Error];
     expect(warning).toMatchObject({ name: 'ReeveWarning', code: 'REEVE_DEAD_CONTRACT' });
-    expect(warning.message).toContain("line 6, column 46: contract 'no': ticket is no built-in root");
-    expect(warning.message).toContain('{args.state} is compared as it is written');
+    expect(warning.message).toContain("line 6, column 46: contract 'no': ticket is not a built-in root");
+    expect(warning.message).toContain('{args.state} is compared literally');
   });
 
   it('to nobody when asked so, and a callback that throws does not stop it', () => {
@@ -92,6 +92,6 @@ contracts:
       onError: (_failure, what) => void failures.push(what),
     });
     expect(guard.bundleName).toBe('guardrails');
-    expect(failures).toEqual(['telling of findings']);
+    expect(failures).toEqual(['calling onFindings']);
   });
 });

@@ -230,6 +230,20 @@ describe('hooks', () => {
 });
 
 describe('limits', () => {
+  it('are those of contracts alone: a guard that lives long refuses none of 1,000 allowed calls', async () => {
+    const guard = guardOf(noEnv);
+    let ran = 0;
+    for (let i = 0; i < 1_000; i++) {
+      await guard.run('read_file', { path: 'a' }, () => ran++);
+      if (i % 2 === 0) await denied(guard.run('read_file', { path: '.env' }, ok));
+    }
+    expect(ran).toBe(1_000);
+    expect(guard.events.last()).toMatchObject({
+      session_attempt_count: 1_500,
+      session_execution_count: 1_000,
+    });
+  }, 60_000);
+
   it('deny the N-th attempt, denied ones included', async () => {
     const guard = guardOf(noEnv + few('max_attempts: 3'));
     await guard.run('read_file', { path: 'a' }, ok);
@@ -237,11 +251,11 @@ describe('limits', () => {
     const failure = await denied(guard.run('read_file', { path: 'a' }, ok));
     expect(failure.event).toMatchObject({
       decision_source: 'attempt_limit',
-      decision_name: 'max_attempts',
+      decision_name: 'few',
       session_attempt_count: 3,
       session_execution_count: 1,
     });
-    expect(failure.message).toContain('Attempt limit reached (3)');
+    expect(failure.message).toBe('that is enough');
   });
 
   it('deny by the session contract, whose message is not expanded, per run', async () => {
@@ -259,8 +273,8 @@ describe('limits', () => {
     const failure = await denied(guard.run('deploy', {}, ok));
     expect(failure.event).toMatchObject({
       decision_source: 'operation_limit',
-      decision_name: 'max_calls_per_tool:deploy',
-      reason: 'Per-tool limit: deploy called 1 times (limit: 1).',
+      decision_name: 'few',
+      reason: 'that is enough',
     });
     await guard.run('other', {}, ok);
   });

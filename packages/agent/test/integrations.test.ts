@@ -97,12 +97,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 });
 
-const events = () =>
-  hub.seen('POST /events').flatMap(({ body }) => body.events as { verdict: string; agent_id: string }[]);
+interface SentEvent {
+  readonly verdict: string;
+  readonly agent_id: string;
+  readonly payload: { readonly run_id: string };
+}
+const events = () => hub.seen('POST /events').flatMap(({ body }) => body.events as SentEvent[]);
 
 it('has a snippet for each way in', () => {
   const count = (language: string) => of(language).length;
-  expect([count('yaml'), count('js'), count('json'), count('sh')]).toEqual([1, 4, 7, 2]);
+  expect([count('yaml'), count('js'), count('json'), count('sh')]).toEqual([1, 4, 9, 2]);
 });
 
 describe('programs', () => {
@@ -126,6 +130,12 @@ describe('programs', () => {
           .slice(before)
           .map(({ verdict }) => verdict),
       ).toEqual(['call_allowed', 'call_executed', 'call_denied']);
+      const runs = new Set(
+        events()
+          .slice(before)
+          .map(({ payload }) => payload.run_id),
+      );
+      expect([...runs]).toEqual([title.startsWith('MCP') ? expect.any(String) : 'c-17']);
     },
     40_000,
   );
@@ -277,7 +287,26 @@ const sent: { readonly [event: string]: (command: string) => object } = {
     tool_name: 'run_shell_command',
     tool_input: { command },
   }),
-  preToolUse: (command) => ({ cwd: folder, toolName: 'bash', toolArgs: JSON.stringify({ command }) }),
+  // Of two assistants, each with its own words.
+  preToolUse: (command) => ({
+    cwd: folder,
+    toolName: 'bash',
+    toolArgs: JSON.stringify({ command }),
+    hook_event_name: 'preToolUse',
+    workspace_roots: [folder],
+    tool_name: 'Shell',
+    tool_input: { command },
+  }),
+  beforeTabFileRead: (command) => ({
+    hook_event_name: 'beforeTabFileRead',
+    workspace_roots: [folder],
+    file_path: command === 'ls' ? join(folder, 'notes.txt') : '/etc/passwd',
+    content: '',
+  }),
+  pre_read_code: (command) => ({
+    agent_action_name: 'pre_read_code',
+    tool_info: { file_path: command === 'ls' ? 'notes.txt' : '/etc/passwd' },
+  }),
   pre_run_command: (command) => ({
     agent_action_name: 'pre_run_command',
     tool_info: { command_line: command, cwd: folder },
@@ -309,11 +338,12 @@ describe('hooks', () => {
       const make = sent[event];
       if (!make) throw new Error(`nothing is known of ${event}`);
       const allowed = await hook(command, make('ls'));
-      expect([allowed.code, allowed.out]).toEqual([0, '']);
+      const needsAnswer = event === 'preToolUse' && command.includes('cursor');
+      expect([allowed.code, allowed.out]).toEqual([0, needsAnswer ? '{"permission":"allow"}\n' : '']);
       const denied = await hook(command, make('rm -rf /'));
       expect(denied.out + denied.err).toMatch(/nothing is deleted here|outside of the project/);
       // GitHub Copilot reads verdicts from hooks that end well.
-      expect(denied.code).toBe(event === 'preToolUse' ? 0 : 2);
+      expect(denied.code).toBe(command.includes('copilot') ? 0 : 2);
     },
     60_000,
   );

@@ -201,7 +201,7 @@ describe('a signing key that was replaced', () => {
     const four = documentOf({ yaml: yamlFor('four'), sequence: 40, key: followed });
     (await hub.stream(1)).send('contract_update', four);
     await until(() => failures.length > 0, 'a refusal');
-    expect(String(failures[0])).toContain('add the new one to `signing`');
+    expect(String(failures[0])).toContain('add the new key to `signing`');
   });
 });
 
@@ -213,7 +213,7 @@ describe('a document that is older than one that was in use', () => {
     const { message, pinFile } = await refused(
       documentOf({ yaml: yamlFor('one'), sequence: 19, version: 9, key }),
     );
-    expect(message).toContain('is older (sequence 19) than one that was in use (20)');
+    expect(message).toContain('is older (sequence 19) than a version already in use (20)');
     expect(message).toContain(`delete ${pinFile}`);
     push(documentOf({ yaml: yamlFor('one'), sequence: 21, version: 1, key }));
     await runs('one');
@@ -235,13 +235,13 @@ describe('a document that is older than one that was in use', () => {
   it('is refused when it tells no sequence any more', async () => {
     const { refused } = await started();
     const { message } = await refused({ ...two(), sequence: null, attestation: null });
-    expect(message).toContain('not attested any more');
+    expect(message).toContain('has no attestation, but earlier versions had one');
   });
 
   it('with the same sequence and other bytes is refused', async () => {
     const { refused } = await started();
     const { message } = await refused(two({ sequence: 10 }));
-    expect(message).toContain('another one than that which was in use under sequence 10');
+    expect(message).toContain('differs from the version already in use with the sequence 10');
   });
 
   it('is refused by its sequence also where nothing is attested', async () => {
@@ -278,7 +278,7 @@ describe('an attestation', () => {
   it('once seen, cannot be taken away', async () => {
     const { refused } = await started();
     const { message, pinFile } = await refused({ ...two(), attestation: null });
-    expect(message).toContain('not attested any more');
+    expect(message).toContain('has no attestation, but earlier versions had one');
     expect(message).toContain(`delete ${pinFile}`);
   });
 
@@ -293,7 +293,7 @@ describe('an attestation', () => {
       attestation: null,
     });
     await until(() => failures.length > 0, 'a refusal');
-    expect(String(failures[0])).toContain('not attested any more');
+    expect(String(failures[0])).toContain('has no attestation, but earlier versions had one');
   });
 
   it.each([
@@ -317,12 +317,12 @@ describe('who the document is for', () => {
     const { guard, refused } = await started();
     const other = two({ tenant: 'tenant-2', key: aKey() });
     const { message, pinFile } = await refused(other);
-    expect(message).toContain('of tenant tenant-2, and this API key is of tenant tenant-1');
+    expect(message).toContain('belongs to tenant tenant-2, but this API key belongs to tenant tenant-1');
     expect(message).toContain(`delete ${pinFile}`);
     await guard.close();
     await unlink(join(folder, 'cache.json'));
     serve(other);
-    await expect(connect()).rejects.toThrow('this API key is of tenant tenant-1');
+    await expect(connect()).rejects.toThrow('this API key belongs to tenant tenant-1');
     // Another key may be another tenant's.
     expect(denies(await connect({ apiKey: 'svk_production_y' }), 'two')).toBe(true);
   });

@@ -182,7 +182,9 @@ describe('a live bundle', () => {
     stream.write('event: contract_update\ndata: {not json\n\n');
     await until(() => errors.length === 4);
     expect(runs()).toBe('one');
-    expect(errors.join('\n')).toMatch(/does not compile[\s\S]*stated revision hash[\s\S]*no yaml_bytes/);
+    expect(errors.join('\n')).toMatch(
+      /does not compile[\s\S]*does not match its revision hash[\s\S]*no yaml_bytes/,
+    );
     expect(hub.seen('POST /agents/report').length).toBeLessThan(2);
   });
 
@@ -241,7 +243,7 @@ describe('a live bundle', () => {
     clock.advance(30_000);
     const failure = await started;
     expect(failure).toBeInstanceOf(ConfigurationError);
-    expect(String(failure)).toContain('the hub could not be reached: ECONNREFUSED');
+    expect(String(failure)).toContain('cannot reach the hub: ECONNREFUSED');
     await hub.start();
   });
 
@@ -251,7 +253,7 @@ describe('a live bundle', () => {
     (await hub.stream()).send('contract_update', update('broken'));
     await until(() => errors.length > 0);
     clock.advance(30_000);
-    expect(String(await started)).toContain('no bundle can be used: does not compile');
+    expect(String(await started)).toContain('no bundle is usable: does not compile');
   });
 
   it('ends a start at once when the hub refuses it, also with a bundle on disk', async () => {
@@ -367,7 +369,7 @@ describe('reconnecting', () => {
     expect(errors).toEqual([]);
     clock.advance(1000);
     await until(() => errors.length === 1);
-    expect(errors[0]).toContain('nothing came for 120000 ms');
+    expect(errors[0]).toContain('no data for 120000 ms');
     await until(() => stream.closed);
   });
 
@@ -447,7 +449,7 @@ describe('the bundle on disk', () => {
     const second = live({ cache: cacheFor('guardrails', url) }, url);
     await whileAway(second.bundle.start());
     expect(second.runs()).toBe('one');
-    expect(second.errors[0]).toContain('the one on disk is used');
+    expect(second.errors[0]).toContain('using the bundle on disk');
   });
 
   it('is used at once when the hub does not answer for 5 s', async () => {

@@ -63,7 +63,7 @@ export const hostedApprovalRoutes = routes({
     auth: ['hostedKey'],
     tag: 'hosted-approvals',
     summary:
-      'Ask people to approve a tool call; at most 10 per 60 seconds and agent. A repeat with the same Idempotency-Key is the same approval',
+      'Request an approval for a tool call; at most 10 per agent in 60 seconds. A repeat with the same Idempotency-Key returns the same approval',
     exactNumbers: true,
     body: z.object({
       /** The agent that asks, whatever the agent-id header says; default: the header's. */
@@ -80,7 +80,7 @@ export const hostedApprovalRoutes = routes({
         .nullish(),
       message: text(4096, 1).refine(
         (value) => !controls.test(value),
-        'must not hold control characters other than tab and line feed',
+        'must not contain control characters except tab and line feed',
       ),
       /** Default: the tool's name. */
       rule_name: line(128).nullish(),
@@ -120,7 +120,7 @@ export const hostedApprovalRoutes = routes({
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
     tag: 'hosted-approvals',
-    summary: 'Approvals, newest first; a key sees those of its environment and agents',
+    summary: 'Approvals, newest first; an API key can read those in its environment and from its agents',
     query: z.object({
       status: statusQuery.optional(),
       agent_id: line(255).optional(),
@@ -144,7 +144,7 @@ export const hostedApprovalRoutes = routes({
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
     tag: 'hosted-approvals',
-    summary: 'One approval; a key sees those of its environment and agents',
+    summary: 'One approval; an API key can read those in its environment and from its agents',
     params,
     status: 200,
     reply: hostedApproval,
@@ -157,7 +157,7 @@ export const hostedApprovalRoutes = routes({
     role: 'operator',
     tag: 'hosted-approvals',
     summary:
-      'Approve or reject; the token says who decides. The same decision again, by the same person, is answered alike',
+      'Approve or reject; the token identifies the decider. The same decision by the same person gets the same answer',
     params,
     body: z.object({
       decision: z.enum(['approved', 'rejected']),

@@ -4,12 +4,13 @@ import { auditActorTypes, auditSubjects } from '../../domain/audit.ts';
 import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
 
+export const auditActorType = z.enum(auditActorTypes);
 export const auditSubjectType = z.enum(auditSubjects);
 
 export const auditEntry = z.object({
   id: uuid,
   occurred_at: instant,
-  actor: z.object({ type: z.enum(auditActorTypes), id: z.string(), display: z.string() }),
+  actor: z.object({ type: auditActorType, id: z.string(), display: z.string() }),
   action_type: z.string(),
   subject_type: auditSubjectType,
   subject: z.object({ type: auditSubjectType, id: z.string(), name: z.string().nullable() }),
@@ -29,12 +30,14 @@ export const hostedAuditRoutes = routes({
     role: 'viewer',
     tag: 'hosted-audit',
     summary:
-      'What was done, newest first: approvals, keys, deployments of rulesets and decisions of runs; the last 30 ' +
-      'days unless `from` says otherwise',
+      'Audit entries, newest first: approvals, keys, ruleset deployments and run decisions; the last 30 ' +
+      'days by default',
     query: z.object({
       from: instantInput.optional(),
       to: instantInput.optional(),
       actor: text(255, 1).optional(),
+      /** Who acted: people are `operator` and `chat`. May be repeated. */
+      actor_type: z.array(auditActorType).max(auditActorTypes.length).optional(),
       action_type: z.array(line(64)).max(20).optional(),
       subject_type: z.array(auditSubjectType).max(auditSubjects.length).optional(),
       /** `all` lists every subject type. */
@@ -42,7 +45,7 @@ export const hostedAuditRoutes = routes({
       limit: intQuery(1, 200).default(50),
       cursor: text(2048, 1).optional(),
     }),
-    repeated: ['action_type', 'subject_type'],
+    repeated: ['actor_type', 'action_type', 'subject_type'],
     status: 200,
     reply: z.object({
       entries: z.array(auditEntry),
@@ -62,8 +65,8 @@ export const hostedAuditRoutes = routes({
     role: 'admin',
     tag: 'hosted-audit',
     summary:
-      'The links of the chain, one JSON object a line, and the signed head of the last one; about 8 MiB, then a ' +
-      'Link header says where to go on',
+      'Links of the audit chain, one JSON object a line, and the signed head of the last link; after about 8 MiB, a ' +
+      'Link header names the next part',
     query: z.object({ from_seq: seq.default(1), to_seq: seq.optional() }),
     status: 200,
     media: 'application/x-ndjson',
@@ -77,7 +80,7 @@ export const hostedAuditRoutes = routes({
     auth: ['operatorJwt'],
     role: 'viewer',
     tag: 'hosted-audit',
-    summary: 'The newest signed head of the chain; heads are signed every hour',
+    summary: 'The newest signed head of the audit chain; the hub signs one every hour',
     status: 200,
     reply: z.object({
       head: z.object({

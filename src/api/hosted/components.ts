@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { attemptFailure } from '../channels.ts';
 import { hostedApproval } from './approvals.ts';
-import { auditEntry, auditSubjectType } from './audit.ts';
+import { auditActorType, auditEntry, auditSubjectType } from './audit.ts';
 import {
   hostedChannel,
   hostedChannelBody,
@@ -37,5 +37,6 @@ export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   HostedChannelType: hostedChannelType,
   HostedChannelRequest: hostedChannelBody,
   AuditEntry: auditEntry,
+  AuditActorType: auditActorType,
   AuditSubjectType: auditSubjectType,
 };

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { decisionActions, decisionClasses } from '../../domain/decision-event.ts';
 import { limits } from '../../domain/limit.ts';
-import { rejected } from '../events.ts';
+import { callEnd, condition, rejected } from '../events.ts';
 import { instant, instantInput, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
@@ -13,7 +13,8 @@ const name = z.string();
 const object = z.record(z.string(), z.unknown());
 
 /**
- * A decision event as agents send it, flat; one with a nested `payload` is taken, too. Fields beyond these are kept.
+ * A decision event as agents send it, flat; one with a nested `payload` is taken, too. Fields beyond these are shown in
+ * `extra`.
  * What does not fit is repaired rather than refused; `truncated` says what was.
  */
 export const decisionEventInput = z.object({
@@ -36,6 +37,19 @@ export const decisionEventInput = z.object({
   parent_session_id: name.nullish(),
   run_id: name.nullish(),
   call_index: z.number().int().nullish(),
+  parent_call_id: name.nullish(),
+  tool_success: z.boolean().nullish(),
+  postconditions_passed: z.boolean().nullish(),
+  /** How long the tool ran, in milliseconds; 0 is not counted: many clients do not measure. */
+  duration_ms: z.number().nullish(),
+  error: name.nullish(),
+  policy_error: z.boolean().nullish(),
+  session_attempt_count: z.number().int().nullish(),
+  session_execution_count: z.number().int().nullish(),
+  /** True on a verdict that follows the decision on its call, such as a refusal after an approval. */
+  follows_decision: z.boolean().nullish(),
+  /** Each condition of the contract that decided. */
+  conditions: z.array(condition).nullish(),
   policy_version: name.nullish(),
   decision_source: name.nullish(),
   decision_name: name.nullish(),
@@ -51,7 +65,7 @@ export const decisionClass = z.enum(decisionClasses);
 
 const nullable = listed(z.unknown()).nullable();
 
-/** A stored event. Fields that clients sent and that are not listed here stand beside these. */
+/** A stored event. Fields that are listed neither here nor for events that are sent stand in `extra`. */
 export const decisionEvent = z.looseObject({
   id: name,
   /** Its place in the order of arrival. */
@@ -84,8 +98,27 @@ export const decisionEvent = z.looseObject({
   sent_by: name.nullable(),
   /** What was cut to make the event fit; absent when nothing was. */
   truncated: z.array(name).optional(),
+  /**
+   * Fields that the agent sent beyond those of this form, by name, up to 8 KiB of JSON; others are left out. Absent
+   * when there are none.
+   */
+  extra: listed(object).optional(),
   /** True for an event of the sample run. */
   sample: z.boolean().optional(),
+  /** What repeats of the call id said, of events that came to the console API; absent when there are none. */
+  outcomes: listed(
+    z.array(
+      z.object({
+        action: name,
+        decision: decisionClass,
+        timestamp: instant,
+        decision_source: name.nullable(),
+        decision_name: name.nullable(),
+        reason: name.nullable(),
+        ...callEnd,
+      }),
+    ),
+  ).optional(),
 });
 
 export const hostedEventRoutes = routes({
@@ -95,7 +128,7 @@ export const hostedEventRoutes = routes({
     auth: ['hostedKey'],
     tag: 'hosted-events',
     summary:
-      'Store a batch of up to 10,000 decision events; durable when answered, safe to repeat. One bad event never costs the others',
+      'Store a batch of up to 10,000 decision events; durable when answered, safe to repeat. An invalid event does not affect the others',
     body: decisionEventBatch,
     parse: 'bytes',
     bodyLimit: 16 * 1024 * 1024,
@@ -124,7 +157,7 @@ export const hostedEventRoutes = routes({
     auth: ['operatorJwt', 'hostedKey'],
     role: 'viewer',
     tag: 'hosted-events',
-    summary: 'Decision events, newest first; those that agents sent to the console API are among them',
+    summary: 'Decision events, newest first, including those that agents sent to the console API',
     query: z.object({
       agent_id: line(255).optional(),
       session_id: text(255, 1).optional(),

@@ -13,7 +13,7 @@ export const hostedEvidenceRoutes = routes({
     role: 'viewer',
     tag: 'hosted-runs',
     summary:
-      'What happened in a run, signed: events as a chain, approvals, documents; checked by `reeve-agent verify`',
+      'Signed record of a run: its events as a chain, approvals and documents; verify it with `reeve-agent verify`',
     params: z.object({ agent_id: line(255), session_id: line(255) }),
     query: z.object({
       /** The part of the run from this place in the order of arrival on. */

@@ -4,7 +4,8 @@ import { intQuery, text } from '../fields.ts';
 
 /** Agent ids, session ids, names of rulesets and environments, ids of approvals. */
 export const identifier = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/, {
-  error: 'must be 1 to 128 letters, digits, dots, underscores and hyphens, and begin with a letter or digit',
+  error:
+    'must have 1 to 128 letters, digits, dots, underscores and hyphens, and begin with a letter or digit',
 });
 
 /** The offset that a list goes to at most. */

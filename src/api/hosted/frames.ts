@@ -15,8 +15,8 @@ export const documentEvent = 'contract_update';
 export const hostedAgentFrames = {
   ruleset_updated: {
     summary:
-      'A version of a ruleset is deployed to an environment, or signed with a new key; also at connect, when ' +
-      'what the agent runs is not what is deployed. Without the YAML: `GET /v1/rulesets/{name}/current` has it.',
+      'A ruleset version is deployed to an environment, or signed with a new key; also at connect, if ' +
+      'the agent does not run the deployed version. The YAML is at `GET /v1/rulesets/{name}/current`.',
     data: z.object({
       type: z.literal('ruleset_updated'),
       name: z.string(),
@@ -35,19 +35,22 @@ export const hostedAgentFrames = {
   contract_update: {
     ...consoleAgentFrames.contract_update,
     summary:
-      'The same with the document, for a stream that names its bundle, is assigned one, or fetched that one ' +
-      'alone. The signature is base64.',
+      'The same with the document, for a stream that names its bundle, is assigned one, or fetched only that ' +
+      'one. The signature is base64.',
   },
   assignment_changed: consoleAgentFrames.assignment_changed,
   decision: {
     summary:
-      'A decision event of the environment is stored: to an agent only its own, to an operator every one; of one ' +
-      'session where the stream names it.',
+      'A decision event is stored. An agent receives its own events, an operator all in the environment; only one ' +
+      'session if the stream names it.',
     data: decisionEvent,
   },
 } satisfies FrameTable;
 
 /** Without an `event:` line, which browsers call `message`. */
 export const decisionEventFrames = {
-  message: { summary: 'A decision event is stored. Fields as in `GET /v1/events`.', data: decisionEvent },
+  message: {
+    summary: 'A decision event is stored. The fields are those of `GET /v1/events`.',
+    data: decisionEvent,
+  },
 } satisfies FrameTable;

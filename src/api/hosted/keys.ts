@@ -23,7 +23,7 @@ export const hostedKeyRoutes = routes({
     auth: ['operatorJwt'],
     role: 'admin',
     tag: 'hosted-keys',
-    summary: 'Keys of the workspace that are not revoked, newest first',
+    summary: 'Active API keys in the workspace, newest first',
     query: z.object(hostedPaging(200, 100)),
     status: 200,
     reply: z.object({
@@ -38,7 +38,7 @@ export const hostedKeyRoutes = routes({
     auth: ['operatorJwt'],
     role: 'admin',
     tag: 'hosted-keys',
-    summary: 'Create an API key; the full key is shown once',
+    summary: 'Create an API key; only this answer contains the full key',
     body: z.object({
       name: text(400)
         .transform((value) => value.trim())
@@ -60,7 +60,7 @@ export const hostedKeyRoutes = routes({
     auth: ['operatorJwt'],
     role: 'admin',
     tag: 'hosted-keys',
-    summary: 'Revoke a key; its live streams end within a second',
+    summary: 'Revoke an API key; its streams end within a second',
     params: z.object({ key_id: identifier }),
     status: 204,
     errors: ['forbidden', 'not_found', 'validation_failed'],

@@ -82,8 +82,7 @@ const shared = {
 export const hostedReplayRoutes = routes({
   hostedReplayVersions: {
     ...shared,
-    summary:
-      'Compare two saved versions over recent sessions: what each would have decided on the newest calls that agents reported',
+    summary: 'Compare the decisions of two saved versions on the newest calls that agents reported',
     query: z.object({
       /** Default: the newest version. */
       candidate: intQuery(1, maxVersion).optional(),
@@ -110,8 +109,7 @@ export const hostedReplayRoutes = routes({
   hostedReplayText: {
     ...shared,
     method: 'POST',
-    summary:
-      'The same with a text that need not be saved (`yaml_content`) in place of the candidate, and the parameters in the body',
+    summary: 'Compare an unsaved document (`yaml_content`) with a saved version; parameters are in the body',
     body: z
       .object({
         yaml_content: yamlContent.optional(),
@@ -129,7 +127,7 @@ export const hostedReplayRoutes = routes({
       })
       .refine(
         ({ yaml_content, candidate }) => yaml_content === undefined || candidate === undefined,
-        'must not hold both yaml_content and candidate',
+        'must not contain both yaml_content and candidate',
       ),
     reads: true,
     bodyLimit: documentBody,

@@ -68,7 +68,7 @@ export const hostedRulesetRoutes = routes({
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
     tag: 'hosted-rulesets',
-    summary: 'Rulesets by name; with a key of one environment only those deployed there',
+    summary: 'Rulesets, ordered by name; an API key for one environment can read those deployed there',
     query: z.object(hostedPaging(200, 50)),
     status: 200,
     reply: z.object({ rulesets: z.array(rulesetSummary), ...pageFields }),
@@ -80,7 +80,7 @@ export const hostedRulesetRoutes = routes({
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
     tag: 'hosted-rulesets',
-    summary: 'The newest version, whether or not it is deployed; 304 to If-None-Match with its ETag',
+    summary: 'The newest version, deployed or not; 304 if If-None-Match contains its ETag',
     params,
     status: 200,
     reply: rulesetDetail,
@@ -94,8 +94,8 @@ export const hostedRulesetRoutes = routes({
     role: 'operator',
     tag: 'hosted-rulesets',
     summary:
-      'Save a document as the next version and deploy it; bytes that the newest version has already make none (200). ' +
-      'If-Match and If-None-Match take ETags of the newest version',
+      'Save a document as the next version and deploy it; bytes equal to the newest version create none (200). ' +
+      'If-Match and If-None-Match refer to the newest version',
     params,
     query: z.object({
       env: env.default('production'),
@@ -141,7 +141,7 @@ export const hostedRulesetRoutes = routes({
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
     tag: 'hosted-rulesets',
-    summary: 'One saved version; 304 to If-None-Match with its ETag',
+    summary: 'One saved version; 304 if If-None-Match contains its ETag',
     params: versionParams,
     status: 200,
     reply: rulesetDetail,
@@ -155,8 +155,8 @@ export const hostedRulesetRoutes = routes({
     role: 'operator',
     tag: 'hosted-rulesets',
     summary:
-      'Deploy a saved version, for example to go back to it. A document with errors is refused with all of them, unless it ran there ' +
-      'before, or an admin forces it',
+      'Deploy a saved version, for example to roll back. A document with errors is refused with all errors, unless it ran there ' +
+      'before or an admin forces the deployment',
     params: versionParams,
     query: z.object({ env: env.optional(), force: boolQuery, reason: deployReason.optional() }),
     status: 201,
@@ -182,7 +182,7 @@ export const hostedRulesetRoutes = routes({
     role: 'viewer',
     tag: 'hosted-rulesets',
     summary:
-      "What an environment runs, with its bytes and signature: the key's environment, else `env`, else production; 304 to If-None-Match",
+      "The deployed ruleset with its bytes and signature, in the key's environment, else `env`, else production; 304 to If-None-Match",
     params,
     query: z.object({ env: anyEnv }),
     status: 200,
@@ -212,7 +212,7 @@ export const hostedRulesetRoutes = routes({
     role: 'operator',
     tag: 'hosted-rulesets',
     summary:
-      'Take a ruleset away from an environment. Agents keep the document that they have; new ones get none',
+      'Undeploy a ruleset from an environment. Connected agents keep their document; new agents receive none',
     params,
     query: z.object({ env: env.optional() }),
     status: 204,

@@ -116,7 +116,7 @@ export const hostedRunRoutes = routes({
     auth: ['operatorJwt'],
     role: 'viewer',
     tag: 'hosted-runs',
-    summary: 'Runs of the workspace, last activity first',
+    summary: 'Runs in the workspace, latest activity first',
     query: z.object({
       /** May be repeated. */
       status: z.array(runStatus).max(20).optional(),
@@ -137,7 +137,7 @@ export const hostedRunRoutes = routes({
     auth: ['operatorJwt', 'hostedKey'],
     role: 'viewer',
     tag: 'hosted-agents',
-    summary: 'Registered agents, last seen first',
+    summary: 'Registered agents, most recently seen first',
     query: z.object(hostedPaging(500, 100)),
     status: 200,
     reply: z.object({ agents: z.array(hostedAgent), ...pageFields }),
@@ -162,7 +162,7 @@ export const hostedRunRoutes = routes({
     auth: ['operatorJwt', 'hostedKey'],
     role: 'viewer',
     tag: 'hosted-agents',
-    summary: 'The newest workflow snapshot of a session, as the agent sent it',
+    summary: 'The newest workflow snapshot from a session, as the agent sent it',
     params: agentParams,
     query: z.object({ session_id: text(255, 1) }),
     status: 200,

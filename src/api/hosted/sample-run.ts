@@ -11,7 +11,7 @@ export const hostedSampleRunRoutes = routes({
     role: 'operator',
     tag: 'hosted-runs',
     summary:
-      'Make the sample run of the workspace: 201; 200 when it is there. It is counted in no statistic; 10 calls a minute',
+      "Create the workspace's sample run: 201, or 200 if it exists. Statistics do not count it; 10 calls a minute",
     limits: [limits.sampleRuns],
     idempotent: 'answer',
     status: 201,
@@ -24,8 +24,7 @@ export const hostedSampleRunRoutes = routes({
     auth: ['operatorJwt'],
     role: 'operator',
     tag: 'hosted-runs',
-    summary:
-      'Remove the sample run, its events and its approval, whether or not they are there; its ruleset stays',
+    summary: 'Remove the sample run, its events and its approval; safe to repeat; its ruleset stays',
     limits: [limits.sampleRuns],
     status: 200,
     reply: sampleRunRemoved,

@@ -13,7 +13,7 @@ export const hostedStreamRoutes = routes({
     role: 'viewer',
     tag: 'hosted streams',
     summary:
-      'An agent follows the rulesets of its environment, its assignment and its decision events; an operator an environment',
+      'Stream of an agent: rulesets in its environment, its assignment and its decision events; or of an operator: one environment',
     query: z.object({
       /**
        * The key's environment, also when absent: another answers 403. A key of all environments: production when
@@ -43,8 +43,7 @@ export const hostedStreamRoutes = routes({
     auth: ['operatorJwt', 'hostedKey', 'cookie'],
     role: 'viewer',
     tag: 'hosted streams',
-    summary:
-      'Decision events as they are stored, whichever API they were sent to; also for a signed-in browser',
+    summary: 'Decision events as they are stored, from both APIs; also for a signed-in browser',
     query: z.object({
       agent_id: line(255).optional(),
       session_id: text(255, 1).optional(),
@@ -74,7 +73,7 @@ const atMost = (max: number, min = 0) =>
 /** The tags of an agent's stream, once they are read: at most 64 pairs of texts. */
 export const hostedTags = z
   .record(atMost(128, 1), atMost(256))
-  .refine((value) => Object.keys(value).length <= maxTags, `must not hold more than ${maxTags} tags`);
+  .refine((value) => Object.keys(value).length <= maxTags, `must not contain more than ${maxTags} tags`);
 
 /** The query of a stream, as its declaration reads it. */
 export type HostedStreamQuery<N extends keyof typeof hostedStreamRoutes> = z.output<

@@ -30,14 +30,14 @@ export function Alerts(): null {
     return followFrames((frame) => {
       if (frame.type !== 'approval_created' || !document.hidden || Notification.permission !== 'granted')
         return;
-      const shown = new Notification(
-        `${visible(frame.agent_id).slice(0, 80)} asks for ${visible(frame.tool_name).slice(0, 80)}`,
+      const notification = new Notification(
+        `${visible(frame.agent_id).slice(0, 80)} requests approval of ${visible(frame.tool_name).slice(0, 80)}`,
         {
           body: visible(frame.message).slice(0, 200),
           tag: frame.approval_id,
         },
       );
-      shown.onclick = () => {
+      notification.onclick = () => {
         focus();
         void navigate({ to: '/approvals', search: { id: frame.approval_id } as never });
       };

@@ -36,16 +36,18 @@ export function ConnectionBar(): JSX.Element | null {
   return (
     <aside className="connection-bar" aria-label="Connection">
       <p>
-        No word from the hub since {clockTime(since ?? now(), utc)}. What you see may be old.{' '}
-        {wait === null || wait < 1_000 ? 'Trying now.' : `Next try in ${duration(wait)}.`}
+        The hub has not responded since {clockTime(since ?? now(), utc)}. Data shown may be out of date.{' '}
+        {wait === null || wait < 1_000 ? 'Reconnecting now.' : `Next attempt in ${duration(wait)}.`}
       </p>
-      <Button onClick={retryLive}>Try now</Button>
+      <Button onClick={retryLive}>Reconnect now</Button>
     </aside>
   );
 }
 
 /** Why nothing can be changed now; null when it can. */
-export function useCannotAct(): string | null {
+export function useActionBlockReason(): string | null {
   const { state } = useStore(liveStatus);
-  return state === 'stale' ? 'The hub cannot be reached: nothing can be decided until it answers.' : null;
+  return state === 'stale'
+    ? 'The hub is not responding, so you cannot make decisions. Wait until the connection returns.'
+    : null;
 }

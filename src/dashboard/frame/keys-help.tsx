@@ -12,25 +12,28 @@ const groups: readonly { readonly name: string; readonly keys: readonly (readonl
   {
     name: 'Lists',
     keys: [
-      ['j / k', 'next / previous'],
+      ['j / k', 'next or previous row'],
       ['Enter', 'open'],
       ['Esc', 'close'],
-      ['Ctrl C', 'copy the cell'],
+      ['Ctrl C', 'copy cell'],
     ],
   },
   {
     name: 'Charts',
     keys: [
-      ['t', 'as tables, and back'],
-      ['← / →', 'the moment before / after'],
-      ['Shift ← / →', 'choose a range'],
-      ['Enter', 'show the range'],
+      ['t', 'switch between chart and table'],
+      ['← / →', 'previous or next time'],
+      ['Shift ← / →', 'select a range'],
+      ['Enter', 'show range'],
     ],
   },
   {
     name: 'Approvals',
     keys: [
       ['r', 'write a reason'],
+      ['Esc', 'leave the reason field and keep its text'],
+      ['Ctrl Enter', 'approve from the reason field'],
+      ['Ctrl Shift Enter', 'deny from the reason field'],
       ['x', 'select for a bulk decision'],
       ['Shift x', 'select all, or none'],
     ],
@@ -56,7 +59,7 @@ function Keys(): JSX.Element {
           checked={letterKeys}
           onChange={() => changePrefs({ letterKeys: !letterKeys })}
         />{' '}
-        Letters alone do something
+        Use single-letter keys
       </label>
       <div className="keys">
         {here.length > 0 && (
@@ -87,13 +90,13 @@ function Keys(): JSX.Element {
               <dt>
                 <kbd>Ctrl K</kbd>
               </dt>
-              <dd>Go to or do</dd>
+              <dd>Search pages and actions</dd>
             </div>
             <div>
               <dt>
                 <kbd>?</kbd>
               </dt>
-              <dd>This list</dd>
+              <dd>Show this list</dd>
             </div>
           </dl>
         </section>

@@ -44,7 +44,7 @@ export function Late({
     if (!open || Loaded !== null) return;
     bring().catch(() => {
       onClose();
-      say(`The ${name} could not be loaded. Load the console again when the hub answers.`, 'deny');
+      say(`The ${name} did not load because the hub did not respond. Reload the page.`, 'deny');
     });
   }, [open, Loaded, bring, onClose, name]);
   return Loaded === null ? null : <Loaded open={open} onClose={onClose} />;

@@ -64,17 +64,17 @@ const reloaded = {
 
 const NotLoaded = ({ isLive }: { readonly isLive: boolean }): JSX.Element => (
   <div className="page">
-    <PageHead title="This page could not be loaded" />
+    <PageHead title="This page did not load" />
     <div className="notice notice-deny" role="alert">
       <Icon name="triangle" />
       <div>
         <p>
           {isLive
-            ? 'The hub answers, and does not have it. If it was upgraded a moment ago, load the console again.'
-            : 'The hub did not answer. The page comes by itself when the hub is back.'}
+            ? 'The hub does not have this page, possibly after an upgrade. Reload the page.'
+            : 'The hub did not respond. The page loads automatically when the hub is available again.'}
         </p>
       </div>
-      {isLive && <Button onClick={() => location.reload()}>Load again</Button>}
+      {isLive && <Button onClick={() => location.reload()}>Reload page</Button>}
     </div>
   </div>
 );

@@ -15,7 +15,7 @@ import { pages } from '../pages/registry.ts';
 import { copyText } from '../ui/download.ts';
 import type { IconName } from '../ui/icons.tsx';
 import { say } from '../ui/overlay.tsx';
-import { useCannotAct } from './connection.tsx';
+import { useActionBlockReason } from './connection.tsx';
 
 export interface Entry {
   /** The same each time: the last choices are remembered by it. */
@@ -43,14 +43,14 @@ const entry = (
   more: { readonly keys?: readonly string[]; readonly why?: string | null } = {},
 ): Entry => ({ id, kind, label, icon, go, keys: more.keys ?? [], why: more.why ?? null });
 
-const adminsOnly = 'only admins may';
+const adminsOnly = 'admins only';
 
 export function useEntries(text: string): readonly Entry[] {
   const navigate = useNavigate();
   const me = useSignedIn();
   const current = usePrefs();
   const here = useStore(offers);
-  const cannot = useCannotAct();
+  const cannot = useActionBlockReason();
   const things = useThings(text.trim());
   return useMemo(() => {
     const go: Go = (path, search = {}) =>
@@ -110,7 +110,7 @@ const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonl
 
 const views = (go: Go): readonly Entry[] => [
   entry('denied', 'action', 'Show denied calls', 'slash', () => go('/events', { verdict: 'call_denied' })),
-  entry('drift', 'action', 'Show agents in drift', 'triangle', () => go('/agents', { status: 'drift' })),
+  entry('drift', 'action', 'Show out-of-date agents', 'triangle', () => go('/agents', { status: 'drift' })),
   entry('history', 'action', 'Show decided approvals', 'approvals', () =>
     go('/approvals', { view: 'history' }),
   ),
@@ -126,12 +126,12 @@ const looks = ({ utc, compact, letterKeys, chartsAsTables, railClosed }: Prefs):
     [
       ['dark', 'Use the dark theme'],
       ['light', 'Use the light theme'],
-      ['system', 'Use the theme of the system'],
+      ['system', 'Use the system theme'],
     ] as const
   )
     .filter(([theme]) => theme !== themeChoice.get())
     .map(([theme, label]) => entry(theme, 'action', label, 'sun', () => chooseTheme(theme))),
-  entry('utc', 'action', utc ? 'Show times of this place' : 'Show times in UTC', 'events', () =>
+  entry('utc', 'action', utc ? 'Show local times' : 'Show times in UTC', 'events', () =>
     changePrefs({ utc: !utc }),
   ),
   entry('compact', 'action', compact ? 'Use comfortable rows' : 'Use compact rows', 'menu', () =>
@@ -140,18 +140,18 @@ const looks = ({ utc, compact, letterKeys, chartsAsTables, railClosed }: Prefs):
   entry(
     'tables',
     'action',
-    chartsAsTables ? 'Show charts as charts' : 'Show charts as tables',
+    chartsAsTables ? 'Show charts' : 'Show charts as tables',
     'columns',
     () => changePrefs({ chartsAsTables: !chartsAsTables }),
     { keys: ['t'] },
   ),
-  entry('rail', 'action', railClosed ? 'Show names in the navigation' : 'Fold the navigation', 'menu', () =>
+  entry('rail', 'action', railClosed ? 'Expand navigation' : 'Collapse navigation', 'menu', () =>
     changePrefs({ railClosed: !railClosed }),
   ),
   entry(
     'letters',
     'action',
-    letterKeys ? 'Turn keys of one letter off' : 'Turn keys of one letter on',
+    letterKeys ? 'Turn off single-letter keys' : 'Turn on single-letter keys',
     'keyboard',
     () => changePrefs({ letterKeys: !letterKeys }),
   ),
@@ -162,10 +162,7 @@ async function changeSample(make: boolean): Promise<void> {
   try {
     await (make ? call('makeSampleRun') : call('deleteSampleRun'));
     refreshAll();
-    say(
-      make ? 'The sample run is there: look at Runs and Approvals.' : 'The sample run is removed.',
-      'allow',
-    );
+    say(make ? 'Sample run loaded. Open Runs or Approvals to view it.' : 'Sample run deleted.', 'allow');
   } catch (failure) {
     say((failure as Error).message, 'deny');
   }
@@ -174,17 +171,15 @@ async function changeSample(make: boolean): Promise<void> {
 async function copyLink(): Promise<void> {
   const did = await copyText(location.href);
   say(
-    did
-      ? 'The link to this page is on your clipboard.'
-      : `The browser refused the clipboard: ${location.href}`,
+    did ? 'Link copied.' : `The browser blocked the clipboard. Copy this link: ${location.href}`,
     did ? 'allow' : 'deny',
   );
 }
 
 const always = (cannot: string | null): readonly Entry[] => [
-  entry('link', 'action', 'Copy the link to this page', 'copy', () => void copyLink()),
-  entry('sample', 'action', 'Load the sample run', 'runs', () => void changeSample(true), { why: cannot }),
-  entry('no sample', 'action', 'Delete the sample run', 'trash', () => void changeSample(false), {
+  entry('link', 'action', 'Copy link to this page', 'copy', () => void copyLink()),
+  entry('sample', 'action', 'Load sample run', 'runs', () => void changeSample(true), { why: cannot }),
+  entry('no sample', 'action', 'Delete sample run', 'trash', () => void changeSample(false), {
     why: cannot,
   }),
   entry(
@@ -229,7 +224,7 @@ function useThings(text: string): (go: Go) => readonly Entry[] {
         ]),
         ...(bundles ?? []).flatMap(({ name, deployed_envs: running }) => [
           one('bundle', 'bundles', '/bundles', name),
-          act('deploy', '/bundles', name, `Deploy the bundle ${name}`),
+          act('deploy', '/bundles', name, `Deploy bundle ${name}`),
           ...running.flatMap((env) => [
             act('rollBack', '/bundles', name, `Roll back ${name} in ${env}`, env),
             act('undeploy', '/bundles', name, `Undeploy ${name} from ${env}`, env),
@@ -238,12 +233,12 @@ function useThings(text: string): (go: Go) => readonly Entry[] {
         ...(contracts ?? []).map(({ contract_id: id }) => one('contract', 'contracts', '/contracts', id)),
         ...(rulesets?.rulesets ?? []).map(({ name }) => one('ruleset', 'rulesets', '/rulesets', name)),
         ...(runs?.runs ?? []).map(({ agent_id: agent, session_id: session }) =>
-          entry(`run ${agent} ${session}`, 'run', `${session} of ${agent}`, 'runs', () =>
+          entry(`run ${agent} ${session}`, 'run', `${session} from ${agent}`, 'runs', () =>
             go('/runs', { agent, session }),
           ),
         ),
         ...(waiting ?? []).map(({ id, tool_name: tool, agent_id: agent }) =>
-          entry(`approval ${id}`, 'approval', `Decide ${tool} of ${agent}`, 'approvals', () =>
+          entry(`approval ${id}`, 'approval', `Decide ${tool} from ${agent}`, 'approvals', () =>
             go('/approvals', { id }),
           ),
         ),

@@ -17,7 +17,7 @@ const maxRecent = 6;
 
 export default function Palette({ open, onClose }: LateProps): JSX.Element {
   return (
-    <Dialog title="Go to or do" shape="palette" open={open} onClose={onClose}>
+    <Dialog title="Search pages and actions" shape="palette" open={open} onClose={onClose}>
       {open && <Choices onClose={onClose} />}
     </Dialog>
   );
@@ -34,12 +34,12 @@ function groupsOf(entries: readonly Entry[], text: string, recent: readonly stri
     return at < 0 ? recent.length : at;
   };
   if (text.trim() !== '') {
-    const found = entries
+    const matches = entries
       .map((entry, at) => ({ entry, at, fit: fitness(`${entry.label} ${entry.kind}`, text) }))
       .filter((one) => one.fit > 0)
       .sort((a, b) => b.fit - a.fit || placeOf(a.entry.id) - placeOf(b.entry.id) || a.at - b.at)
       .slice(0, maxShown);
-    return [{ name: null, entries: found.map(({ entry }) => entry) }];
+    return [{ name: null, entries: matches.map(({ entry }) => entry) }];
   }
   const last = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []);
   const rest = entries.filter((entry) => !last.includes(entry));
@@ -62,8 +62,8 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
   const groups = groupsOf(useEntries(text), text, recent);
-  const found = groups.flatMap(({ entries }) => entries);
-  const chosen = Math.min(at, found.length - 1);
+  const choices = groups.flatMap(({ entries }) => entries);
+  const chosen = Math.min(at, choices.length - 1);
   useEffect(() => {
     list.current?.querySelector(`#palette-${chosen}`)?.scrollIntoView({ block: 'nearest' });
   }, [chosen]);
@@ -84,9 +84,9 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-list"
-        aria-activedescendant={found[chosen] ? `palette-${chosen}` : undefined}
-        aria-label="Search for a page, a thing by its name, or an action"
-        placeholder="Go to a page or a name, or do something"
+        aria-activedescendant={choices[chosen] ? `palette-${chosen}` : undefined}
+        aria-label="Search for a page, name or action"
+        placeholder="Page, name or action"
         value={text}
         maxLength={255}
         spellCheck={false}
@@ -97,23 +97,23 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
         }}
         onKeyDown={(event) => {
           const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-          if (step !== 0 && found.length > 0) {
+          if (step !== 0 && choices.length > 0) {
             event.preventDefault();
-            setAt((chosen + step + found.length) % found.length);
+            setAt((chosen + step + choices.length) % choices.length);
           }
-          if (event.key === 'Enter') run(found[chosen]);
+          if (event.key === 'Enter') run(choices[chosen]);
         }}
       />
       <p className="heard" role="status">
-        {text.trim() === '' ? '' : `${counted(found.length, 'choice')}`}
+        {text.trim() === '' ? '' : `${counted(choices.length, 'choice')}`}
       </p>
-      <div ref={list} id="palette-list" role="listbox" aria-label="What fits" className="palette-list">
+      <div ref={list} id="palette-list" role="listbox" aria-label="Results" className="palette-list">
         {groups.map((group, nth) => (
           // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a list of options
           <div
             key={group.name ?? ''}
             role="group"
-            aria-label={group.name ?? 'What fits'}
+            aria-label={group.name ?? 'Results'}
             className="palette-group"
           >
             {group.name !== null && (
@@ -122,7 +122,7 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
               </p>
             )}
             {group.entries.map((entry) => {
-              const index = found.indexOf(entry);
+              const index = choices.indexOf(entry);
               return (
                 <Choice
                   key={entry.id}
@@ -136,7 +136,9 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
             })}
           </div>
         ))}
-        {found.length === 0 && <p className="muted palette-none">Nothing has this in its name.</p>}
+        {choices.length === 0 && (
+          <p className="muted palette-none">No results. Check the spelling, or use fewer letters.</p>
+        )}
       </div>
     </>
   );

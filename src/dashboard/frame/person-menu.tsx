@@ -9,7 +9,7 @@ import { Icon } from '../ui/icons.tsx';
 import { say } from '../ui/overlay.tsx';
 
 const themes: readonly (readonly [Theme, string])[] = [
-  ['system', 'Theme of the system'],
+  ['system', 'System theme'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ];
@@ -67,8 +67,12 @@ export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Ele
               ))}
             </Menu.RadioGroup>
             <Menu.Separator className="menu-line" />
-            <Switch label="Times in UTC" on={utc} onChange={(next) => changePrefs({ utc: next })} />
-            <Switch label="Compact rows" on={compact} onChange={(next) => changePrefs({ compact: next })} />
+            <Switch label="Show times in UTC" on={utc} onChange={(next) => changePrefs({ utc: next })} />
+            <Switch
+              label="Use compact rows"
+              on={compact}
+              onChange={(next) => changePrefs({ compact: next })}
+            />
             <Menu.Separator className="menu-line" />
             <Menu.Item className="menu-item" onClick={leave}>
               <span className="menu-tick" />

@@ -40,7 +40,7 @@ export function Person(): JSX.Element {
     setPressed(true);
     load().catch(() => {
       setPressed(false);
-      say('The menu could not be loaded. Load the console again when the hub answers.', 'deny');
+      say('The menu did not load because the hub did not respond. Reload the page.', 'deny');
     });
   };
   return (

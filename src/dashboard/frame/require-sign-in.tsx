@@ -5,11 +5,11 @@ import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } fr
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
-import { Failed, FormFailed } from '../ui/answer.tsx';
 import { Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Messages, say } from '../ui/overlay.tsx';
 import { Button, Empty, Field, Late } from '../ui/parts.tsx';
+import { Failed, FormFailed } from '../ui/query-result.tsx';
 import { Shell } from './shell.tsx';
 import { Mark, SignInForm, useSending } from './sign-in.tsx';
 
@@ -30,7 +30,7 @@ export function RequireSignIn({ link }: { readonly link: string | null }): JSX.E
   const failed = me.error && me.error.status !== 401 ? me.error : health.error;
   if (failed) {
     return (
-      <Sheet title="The hub cannot be reached">
+      <Sheet title="Cannot reach the hub">
         <Failed error={failed} onRetry={() => void Promise.all([me.refetch(), health.refetch()])} />
       </Sheet>
     );
@@ -40,7 +40,7 @@ export function RequireSignIn({ link }: { readonly link: string | null }): JSX.E
       <Late>
         <main className="sign-in-page">
           <h1 className="heard">Reeve</h1>
-          <p className="muted">Asking the hub who you are…</p>
+          <p className="muted">Checking your session…</p>
         </main>
       </Late>
     );
@@ -101,20 +101,20 @@ function ByLink({
     return (
       <Sheet title="Sign in">
         <Failed error={error} />
-        <Button onClick={onDone}>{email === null ? 'Sign in with a password' : 'Go on'}</Button>
+        <Button onClick={onDone}>{email === null ? 'Sign in with a password' : 'Continue'}</Button>
       </Sheet>
     );
   }
   if (email === null)
     return (
-      <Sheet title="Sign in" says="The link signs you in…">
+      <Sheet title="Sign in" says="Signing you in with the link…">
         {null}
       </Sheet>
     );
   return (
     <Sheet
       title="Sign in with the link?"
-      says={`${email} is signed in here. The link signs this person out and you in.`}
+      says={`You are signed in as ${email}. The link signs you in as another user.`}
     >
       <div className="decide-buttons">
         <Button kind="primary" onClick={() => void go()}>
@@ -127,7 +127,7 @@ function ByLink({
 }
 
 const SignIn = (): JSX.Element => (
-  <Sheet title="Sign in" says="You come back to the page you asked for.">
+  <Sheet title="Sign in" says="After you sign in, the requested page opens.">
     <SignInForm />
   </Sheet>
 );
@@ -143,7 +143,7 @@ function SetUp(): JSX.Element {
     } catch (failure) {
       // Somebody else was faster: what is left to do is to sign in.
       if (failure instanceof ApiError && failure.status === 409) {
-        say('Somebody has set this hub up already. Sign in, or ask them for an account.', 'deny');
+        say('Another user already set up this hub. Sign in, or ask an admin for an account.', 'deny');
         refresh(['health']);
       }
       throw failure;
@@ -151,7 +151,7 @@ function SetUp(): JSX.Element {
     await signIn(email, password);
   });
   return (
-    <Sheet title="Set up this hub" says="Nobody has set it up yet. You become its first admin.">
+    <Sheet title="Set up this hub" says="This hub has no users yet. Create the first admin.">
       <Form onSubmit={onSubmit}>
         <Field
           label="E-mail"
@@ -171,7 +171,7 @@ function SetUp(): JSX.Element {
           maxLength={1024}
           value={form.password}
           onValue={change('password')}
-          help="12 characters or more."
+          help="Use at least 12 characters."
           error={error?.fields.password}
         />
         <Field
@@ -180,7 +180,7 @@ function SetUp(): JSX.Element {
           autoComplete="off"
           value={form.token}
           onValue={change('token')}
-          help="The hub printed it when it started, or it is the SETUP_TOKEN you set. Not needed from the hub's own machine unless one is set."
+          help="Find the token in the startup output, or use your SETUP_TOKEN value. On the hub machine, it is optional unless SETUP_TOKEN is set."
           error={error?.fields.setup_token}
         />
         <FormFailed error={error} />
@@ -193,9 +193,9 @@ function SetUp(): JSX.Element {
 }
 
 export const NotFound = (): JSX.Element => (
-  <Empty title="There is no such page">
+  <Empty title="Page not found">
     <p>
-      The address leads nowhere. <a href="/dashboard/">Go to Home</a>
+      No page exists at this address. <a href="/dashboard/">Go to Home</a>
     </p>
   </Empty>
 );
@@ -207,11 +207,11 @@ export const PageFailed = ({ error }: { readonly error: Error }): JSX.Element =>
       <Icon name="triangle" />
       <div>
         <p>
-          <strong>This page failed.</strong> {error.message}
+          <strong>This page failed to load.</strong> {error.message}
         </p>
-        <p>If the hub was upgraded since you opened the console, load it again.</p>
+        <p>After an upgrade of the hub, reload the page.</p>
       </div>
-      <Button onClick={() => location.reload()}>Load again</Button>
+      <Button onClick={() => location.reload()}>Reload page</Button>
     </div>
   </div>
 );

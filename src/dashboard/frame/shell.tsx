@@ -43,7 +43,7 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
   return (
     <div className={`shell ${railClosed ? 'rail-closed' : ''} ${env ? `shell-${env}` : ''}`}>
       <a className="skip" href="#content">
-        Skip to the page
+        Skip to main content
       </a>
       <Rail />
       <TopBar onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />
@@ -74,9 +74,9 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
         </nav>
       </Dialog>
       <Late name="palette" load={loadPalette} open={palette} onClose={closePalette} />
-      <Late name="list of keys" load={loadKeys} open={help} onClose={closeHelp} />
+      <Late name="keyboard shortcuts" load={loadKeys} open={help} onClose={closeHelp} />
       <Dialog title="Sign in again" open={isOut} held onClose={() => undefined}>
-        <p className="page-says">Your session ended. What you typed is still there.</p>
+        <p className="page-says">Your session ended. Your unsaved text is still here. Sign in to continue.</p>
         <SignInForm email={me.email} />
       </Dialog>
       <Alerts />
@@ -101,8 +101,14 @@ function usePaletteKey(open: () => void): void {
   }, [open]);
 }
 
-const pageName = (path: string): string =>
-  pages.find((page) => page.path !== '/' && path.endsWith(page.path))?.label ?? 'Home';
+/** @param path of the router, with or without the console's own folder */
+const pageName = (path: string): string => {
+  const [folder] = path
+    .replace(/^\/dashboard(?=\/|$)/, '')
+    .split('/')
+    .filter(Boolean);
+  return pages.find((page) => page.path === `/${folder ?? ''}`)?.label ?? 'Home';
+};
 
 /**
  * A page begins at its top. The focus follows who went to it by a key or by the navigation: its name is heard, and Tab
@@ -174,7 +180,7 @@ function Rail(): JSX.Element {
         onClick={() => changePrefs({ railClosed: !railClosed })}
       >
         <Icon name="menu" size={20} />
-        <span>{railClosed ? 'Show names' : 'Fold'}</span>
+        <span>{railClosed ? 'Expand navigation' : 'Collapse'}</span>
       </button>
     </nav>
   );
@@ -193,19 +199,19 @@ function PageLink({ page, onGo }: { readonly page: PageEntry; readonly onGo?: ()
     >
       <Icon name={page.icon} size={20} />
       <span>{page.label}</span>
-      {page.path === '/approvals' && <Waiting />}
+      {page.path === '/approvals' && <PendingCount />}
     </Link>
   );
 }
 
 /** How many approvals wait; the hub counts. */
-function Waiting(): JSX.Element | null {
+function PendingCount(): JSX.Element | null {
   const { data } = useCall('statsOverview');
   if (!data || data.pending_approvals === 0) return null;
   return (
-    <span className="badge">
+    <span className="badge" title="Pending approvals in all environments">
       {data.pending_approvals}
-      <span className="heard"> waiting</span>
+      <span className="heard"> pending</span>
     </span>
   );
 }
@@ -237,7 +243,7 @@ function TopBar({
         type="button"
         className="button button-quiet"
         onClick={onPalette}
-        aria-label="Go to or do"
+        aria-label="Search pages and actions"
         aria-keyshortcuts="Control+K"
       >
         <Icon name="search" />

@@ -2,9 +2,9 @@
 import { type JSX, useState } from 'react';
 import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
-import { FormFailed } from '../ui/answer.tsx';
 import { Form } from '../ui/form.tsx';
 import { Button, Field } from '../ui/parts.tsx';
+import { FormFailed } from '../ui/query-result.tsx';
 
 export const Mark = (): JSX.Element => (
   <span className="mark" aria-hidden="true">

@@ -5,6 +5,7 @@ import {
 } from '../../../packages/agent/src/console/generated/operations.ts';
 import { now } from './browser.ts';
 import { learnServerTime } from './server-time.ts';
+import { awaitAnswer, isAction } from './unanswered.ts';
 
 type Replies = {
   [N in keyof ConsoleOperations]: ConsoleOperations[N] extends { reply: infer R } ? R : never;
@@ -50,7 +51,7 @@ export class ApiError extends Error {
             ...named.filter(([, msg]) => !detail.includes(msg)).map(([name, msg]) => `${name}: ${msg}`),
           ].join(' ')
         : named.map(([name, msg]) => (name === '' ? msg : `${name}: ${msg}`)).join('; ') ||
-            `The hub answered ${status}.`,
+            `The hub returned the status ${status}. Try again, or ask the hub operators.`,
     );
     this.name = 'ApiError';
     this.status = status;
@@ -106,8 +107,9 @@ export async function callPage<N extends Operation>(
   signal?: AbortSignal,
 ): Promise<Page<Reply<N>>> {
   const { body } = (input ?? {}) as AnyInput;
+  const { method } = consoleRoutes[operation];
   const init = {
-    method: consoleRoutes[operation].method,
+    method,
     headers: {
       'X-Requested-With': 'reeve-console',
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
@@ -116,7 +118,10 @@ export async function callPage<N extends Operation>(
   };
   const asked = now();
   try {
-    const page = await answerOf<Reply<N>>(addressOf(operation, input as AnyInput), init, signal);
+    const address = addressOf(operation, input as AnyInput);
+    const page = isAction(operation, method)
+      ? await actionAnswer<Reply<N>>(operation, address, init)
+      : await answerOf<Reply<N>>(address, init, signal);
     took.set(operation, now() - asked);
     return page;
   } catch (failure) {
@@ -160,11 +165,30 @@ export async function answerOf<R>(
   throw errorOf(response, text);
 }
 
+/** The answer to something that changes the hub; without one the outcome is unknown. @throws ApiError */
+export const actionAnswer = <R>(operation: string, address: string, init: RequestInit): Promise<Page<R>> =>
+  awaitAnswer(operation, async (limit) => {
+    try {
+      return await answerOf<R>(address, init, limit);
+    } catch (failure) {
+      if (failure instanceof ApiError && failure.status > 0) throw failure;
+      throw unanswered();
+    }
+  });
+
 /** A call of another form than `call` met the end of the session: the password is asked for over the page. */
 export const sessionEnded = (): void => onSignedOut();
 
 export const unreachable = (): ApiError =>
-  new ApiError(0, 'unreachable', 'The hub did not answer. Check that it runs and try again.', null);
+  new ApiError(0, 'unreachable', 'The hub did not respond. Check that it is running, then try again.', null);
+
+const unanswered = (): ApiError =>
+  new ApiError(
+    0,
+    'unreachable',
+    'The hub did not respond, so your action may have taken effect. Check the result before you try again.',
+    null,
+  );
 
 /** What an answer that is no success says, in either of the hub's forms. */
 export function errorOf(response: Response, text: string): ApiError {

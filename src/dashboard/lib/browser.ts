@@ -17,6 +17,15 @@ export function every(ms: number, task: () => void): Timer {
   return { cancel: () => clearInterval(id) };
 }
 
+/** Time and timers, for what a test runs by a clock of its own. */
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+  after(ms: number, task: () => void): Timer;
+}
+
+export const browserClock: Clock = { now, after };
+
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => void after(ms, resolve));
 
 /** A wait between half of `ms` and `ms`, so that browsers do not come back together. */

@@ -41,16 +41,16 @@ export const commands = {
   },
   purgeEvents: { label: 'Purge old events', icon: 'trash', path: '/settings', key: 'P', adminOnly: true },
   liveTail: {
-    label: 'Open the live tail',
+    label: 'Open live tail',
     icon: 'play',
     path: '/events',
     search: { view: 'tail' },
     key: 'l',
   },
-  searchEvents: { label: 'Search in events', icon: 'search', path: '/events', key: '/' },
+  searchEvents: { label: 'Search events', icon: 'search', path: '/events', key: '/' },
   exportNdjson: { label: 'Export events as NDJSON', icon: 'download', path: '/events', key: 's' },
   exportCsv: { label: 'Export events as CSV', icon: 'download', path: '/events', key: 'S' },
-  keys: { label: 'List the keys', icon: 'keyboard', key: '?' },
+  keys: { label: 'Show keyboard shortcuts', icon: 'keyboard', key: '?' },
   follow: { label: 'Pause or follow live', icon: 'pause', key: 'p' },
   approve: { label: 'Approve', icon: 'check', key: 'a' },
   deny: { label: 'Deny', icon: 'slash', key: 'd' },
@@ -127,7 +127,11 @@ export function useCommand(
     if (why === null) latest.current?.(wanted.detail);
   }, [wanted, isReady, name, of, why]);
   const { key } = commandOf(name);
-  useKeys(key !== undefined && isReady && why === null ? { [key]: () => latest.current?.('') } : {});
+  // A key that is held down acts once.
+  const press = ({ repeat }: KeyboardEvent): void => {
+    if (!repeat) latest.current?.('');
+  };
+  useKeys(key !== undefined && isReady && why === null ? { [key]: press } : {});
 }
 
 /** A key as people read it. */

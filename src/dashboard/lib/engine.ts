@@ -4,22 +4,37 @@ import { lintBundle } from '../../../packages/agent/src/rules/bundle/lint.ts';
 import { parseYaml, stringifyYaml } from '../../../packages/agent/src/rules/yaml.ts';
 import type { EditorProblem } from '../ui/editor-view.tsx';
 
+/** The place stands before the sentence, in the lines of the text that is shown: the sentence does not repeat it. */
+const withoutPlace = (message: string): string => message.replace(/ \(line \d+, column \d+\)$/, '');
+
+/** Words that the tenant's agents add to the language. */
+export interface OwnWords {
+  readonly selectors: readonly string[];
+  readonly operators: readonly string[];
+}
+
+const builtIn: OwnWords = { selectors: [], operators: [] };
+
+type Problem = EditorProblem & { readonly code: string | null };
+
 /** Problems and findings of a whole document, in its order. */
-export function problemsOf(text: string): readonly EditorProblem[] {
-  const read = readBundle(text, { maxDocuments: 10 });
+export function problemsOf(text: string, words: OwnWords = builtIn): readonly Problem[] {
+  const read = readBundle(text, { maxDocuments: 10, operators: words.operators });
   if (!read.ok) {
     return read.problems.map(({ line, column, message }) => ({
       line,
       column,
-      message,
+      message: withoutPlace(message),
       severity: 'error' as const,
+      code: null,
     }));
   }
-  return lintBundle(read).map(({ line, column, message, severity, suggestion }) => ({
+  return lintBundle(read, words).map(({ line, column, message, severity, code }) => ({
     line,
     column,
     severity,
-    message: suggestion === null ? message : `${message} Did you mean ${suggestion}?`,
+    message: withoutPlace(message),
+    code,
   }));
 }
 
@@ -50,14 +65,29 @@ export const bundleOfContract = (id: string, type: string, text: string): string
     ...text.split('\n').map((line) => (line.trim() === '' ? '' : ' '.repeat(indent) + line)),
   ].join('\n');
 
-/** Problems of a contract's definition, at the places of its own text. */
-export function problemsOfContract(id: string, type: string, text: string): readonly EditorProblem[] {
+/** How the bundle around a contract names what is the contract's own. */
+const ownPath = /^contract '[^']*': contracts\[0\](?:\.|: )/;
+
+/**
+ * Problems of a contract's definition, at the places of its own text. Several conditions in one mapping are none: the
+ * hub assembles them in a form that all clients read.
+ */
+export function problemsOfContract(
+  id: string,
+  type: string,
+  text: string,
+  words: OwnWords = builtIn,
+): readonly EditorProblem[] {
   const head = headOf(id, type, text);
-  return problemsOf(bundleOfContract(id, type, text)).map((problem) => ({
-    ...problem,
-    line: Math.max(1, problem.line - head.length),
-    column: Math.max(1, problem.column - indent),
-  }));
+  const problems = problemsOf(bundleOfContract(id, type, text), words);
+  return problems
+    .filter(({ code }) => code !== 'several-conditions')
+    .map(({ line, column, severity, message }) => ({
+      severity,
+      message: message.replace(ownPath, ''),
+      line: Math.max(1, line - head.length),
+      column: Math.max(1, column - indent),
+    }));
 }
 
 /** A definition as YAML. */

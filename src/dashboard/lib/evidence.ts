@@ -70,12 +70,12 @@ export interface Checked extends BundleVerdict {
 
 /** @param keys public keys that the reader trusts, as 64 hex characters each */
 export async function verifyBundle(bundle: unknown, keys: readonly string[]): Promise<Checked> {
-  const found = await checker();
-  const verdict = await checkBundle(bundle, keys, found);
+  const checks = await checker();
+  const verdict = await checkBundle(bundle, keys, checks);
   return {
     ...verdict,
-    by: found.name,
-    keyId: verdict.signedBy === null ? null : await idOf(verdict.signedBy, found),
+    by: checks.name,
+    keyId: verdict.signedBy === null ? null : await idOf(verdict.signedBy, checks),
   };
 }
 
@@ -102,13 +102,13 @@ export async function verifyChain(
   keys: readonly string[],
   onLine: (checked: number) => void,
 ): Promise<ChainVerdict> {
-  const found = await checker();
-  const check = new ChainCheck(keys, found);
+  const checks = await checker();
+  const check = new ChainCheck(keys, checks);
   const verdict = async (wrong: string | null): Promise<ChainVerdict> => ({
     wrong,
     summary: wrong === null ? check.summary() : '',
-    keyId: check.signedBy === null ? null : await idOf(check.signedBy, found),
-    by: found.name,
+    keyId: check.signedBy === null ? null : await idOf(check.signedBy, checks),
+    by: checks.name,
   });
   for (const [i, line] of lines.entries()) {
     const wrong = line.trim() === '' ? null : await check.take(line);

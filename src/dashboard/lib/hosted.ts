@@ -2,8 +2,9 @@
 // alone.
 import type { z } from 'zod';
 import type { HostedApi } from '../../api/hosted/index.ts';
-import { ApiError, answerOf, call, type Page, type Reply } from './api.ts';
+import { ApiError, actionAnswer, answerOf, call, type Page, type Reply } from './api.ts';
 import { now } from './browser.ts';
+import { isAction } from './unanswered.ts';
 
 /** The routes that pages use; the compiler holds each to its declaration in src/api/hosted. */
 const routes = {
@@ -81,21 +82,23 @@ export async function callHostedPage<N extends HostedOperation>(
   input: HostedInput = {},
   signal?: AbortSignal,
 ): Promise<Page<HostedReply<N>>> {
-  const ask = async (): Promise<Page<HostedReply<N>>> =>
-    answerOf(
-      addressOf(operation, input),
-      {
-        method: routes[operation].method,
-        headers: {
-          Authorization: `Bearer ${await bearer()}`,
-          ...(input.yaml === undefined ? {} : { 'Content-Type': 'application/x-yaml' }),
-        },
-        ...(input.yaml === undefined ? {} : { body: input.yaml }),
-        // The token alone says who asks.
-        credentials: 'omit',
+  const { method } = routes[operation];
+  const ask = async (): Promise<Page<HostedReply<N>>> => {
+    const address = addressOf(operation, input);
+    const init: RequestInit = {
+      method,
+      headers: {
+        Authorization: `Bearer ${await bearer()}`,
+        ...(input.yaml === undefined ? {} : { 'Content-Type': 'application/x-yaml' }),
       },
-      signal,
-    );
+      ...(input.yaml === undefined ? {} : { body: input.yaml }),
+      // The token alone says who asks.
+      credentials: 'omit',
+    };
+    return isAction(operation, method)
+      ? actionAnswer(operation, address, init)
+      : answerOf(address, init, signal);
+  };
   try {
     return await ask();
   } catch (failure) {

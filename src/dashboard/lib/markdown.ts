@@ -40,7 +40,7 @@ export function blocksOf(text: string): readonly Block[] {
   };
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? '';
-    const found = item.exec(line);
+    const listItem = item.exec(line);
     const heading = /^#{1,6}\s+(.*)$/.exec(line);
     if (/^\s*```/.test(line)) {
       flush();
@@ -51,9 +51,9 @@ export function blocksOf(text: string): readonly Block[] {
     } else if (heading) {
       flush();
       blocks.push({ kind: 'heading', parts: inlineOf(heading[1] ?? '') });
-    } else if (found) {
+    } else if (listItem) {
       flush();
-      const ordered = found[1] === undefined;
+      const ordered = listItem[1] === undefined;
       const items: (readonly Inline[])[] = [];
       for (let next = item.exec(lines[at] ?? ''); next; next = item.exec(lines[at] ?? '')) {
         if ((next[1] === undefined) !== ordered) break;

@@ -64,10 +64,13 @@ export function askWho(): void {
 
 export const useMe = () => useQuery<Me, ApiError>(options);
 
+/** The e-mail of who is signed in, for what is no component; null before. */
+export const signedInEmail = (): string | null => known?.email ?? null;
+
 /** For what stands behind the sign-in. */
 export function useSignedIn(): Me {
   const { data } = useMe();
-  if (!data) throw new Error('This part of the console needs somebody signed in.');
+  if (!data) throw new Error('No user is signed in. This page requires a session. Sign in to continue.');
   return data;
 }
 

@@ -57,7 +57,7 @@ export function useCall<N extends Operation>(
     readonly refetchMs?: number;
   } = {},
 ): UseQueryResult<Reply<N>, ApiError> {
-  const found = useQuery<Reply<N>, ApiError>({
+  const query = useQuery<Reply<N>, ApiError>({
     queryKey: keyOf(operation, input),
     queryFn: ({ signal }) => call(operation, input, signal),
     enabled: options.enabled ?? true,
@@ -65,7 +65,7 @@ export function useCall<N extends Operation>(
     ...(options.keep ? { placeholderData: (before: unknown) => before as never } : {}),
     ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
   });
-  return found;
+  return query;
 }
 
 /**

@@ -1,12 +1,20 @@
 // Words and numbers for people: counts, durations, relative and absolute times, and texts of strangers made harmless to
 // read.
 
+export { visible } from '../../domain/visible-text.ts';
+
 const numbers = new Intl.NumberFormat('en');
 export const count = (value: number): string => numbers.format(value);
 
 /** `3 agents`, `1 agent`, `no agents`. */
 export const counted = (value: number, one: string, many = `${one}s`): string =>
   `${value === 0 ? 'no' : count(value)} ${value === 1 ? one : many}`;
+
+/** `0 ms`, `850 ms`, `1.2 s`, then as `duration`. */
+export function milliseconds(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms);
+}
 
 /** `4 min 10 s`, `2 h`, `3 d`: at most two parts, rounded down. */
 export function duration(ms: number): string {
@@ -22,10 +30,10 @@ export function duration(ms: number): string {
 
 export function relative(instant: number, now: number): string {
   const ms = now - instant;
-  if (ms < 0) return ms > -11_000 ? 'now' : `in ${duration(-ms)}`;
+  if (ms < 0) return ms > -11_000 ? 'just now' : `in ${duration(-ms)}`;
   // Seconds of a time long past are noise, and wrap in tables.
   const whole = ms < 60_000 ? ms : Math.floor(ms / 60_000) * 60_000;
-  return ms < 5_000 ? 'now' : `${duration(whole)} ago`;
+  return ms < 5_000 ? 'just now' : `${duration(whole)} ago`;
 }
 
 /** Made once for each zone: a page has hundreds of times, and making one costs more than using it. */
@@ -54,23 +62,24 @@ export const absolute = formatter({
   timeZoneName: 'short',
 });
 
+/** Day, time and milliseconds, for lists of events: `23 Nov 04:51:02.123`. */
+const instantParts = formatter({
+  month: 'short',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+});
+export const preciseTime = (instant: number, utc: boolean): string =>
+  instantParts(instant, utc).replace(',', '');
+
 /** Hours and minutes, for charts and for `stale since`. */
 export const clockTime = formatter({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** Day and month, for charts of several days. */
 export const dayName = formatter({ day: '2-digit', month: 'short' });
-
-/** Characters that hide or turn text around: written as symbols, so that nobody is misled by them. */
-const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
-
-export const visible = (text: string): string =>
-  text.replace(hidden, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    if (character === '\n' || character === '\t') return character;
-    if (code === 0x7f) return '\u2421';
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    return `\u2039U+${code.toString(16).toUpperCase().padStart(4, '0')}\u203a`;
-  });
 
 /** The beginning and the end of a long text. */
 export const middleCut = (text: string, max: number): string =>

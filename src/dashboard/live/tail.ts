@@ -3,7 +3,8 @@
 import type { z } from 'zod';
 import type { decisionEvent } from '../../api/hosted/events.ts';
 import { sessionEnded } from '../lib/api.ts';
-import { after, jittered, now, type Timer } from '../lib/browser.ts';
+import { after, browserClock, jittered, now, type Timer } from '../lib/browser.ts';
+import { SilenceTimer } from './silence.ts';
 import { SseReader } from './sse.ts';
 
 export type TailEvent = z.output<typeof decisionEvent>;
@@ -26,7 +27,7 @@ const batchMs = 100;
 /** From so many rows a second on nobody reads them one by one: they come in larger batches. */
 const fast = { perSecond: 500, batchMs: 400 };
 const firstWaitMs = 500;
-const maxWaitMs = 20_000;
+const maxWaitMs = 4_000;
 /** Rows of one batch; what comes faster is a gap. */
 const maxBatch = 5_000;
 
@@ -68,27 +69,37 @@ export class Tail {
   async #open(): Promise<void> {
     this.#retry = null;
     this.#isRefused = false;
+    const attempt = new AbortController();
+    const silence = new SilenceTimer(browserClock, () => attempt.abort());
     const from = this.#lastId === '' ? '' : `&last_event_id=${encodeURIComponent(this.#lastId)}`;
     try {
       const response = await fetch(`${this.#address}${from}`, {
         headers: { Accept: 'text/event-stream', 'X-Requested-With': 'reeve-console' },
-        signal: this.#stop.signal,
+        signal: AbortSignal.any([this.#stop.signal, attempt.signal]),
       });
       const { status, body } = response;
       if (status >= 400 && status < 500 && status !== 429) {
         this.#isRefused = true;
         if (status === 401) sessionEnded();
         const problem: { readonly detail?: unknown } = await response.json().catch(() => ({}));
-        this.#listener.state('refused', String(problem.detail ?? `The hub answered ${status}.`));
+        this.#listener.state(
+          'refused',
+          String(
+            problem.detail ?? `The hub returned the status ${status}. Try again, or ask the hub operators.`,
+          ),
+        );
         return;
       }
       if (response.ok && body) {
         this.#failures = 0;
         this.#listener.state('live', null);
-        await this.#read(body);
+        silence.open();
+        await this.#read(body, silence);
       }
     } catch {
       // The connection broke: the next try says more.
+    } finally {
+      silence.stop();
     }
     if (this.#stop.signal.aborted) return;
     this.#failures += 1;
@@ -97,7 +108,7 @@ export class Tail {
     this.#retry = after(jittered(wait), () => void this.#open());
   }
 
-  async #read(body: NonNullable<Response['body']>): Promise<void> {
+  async #read(body: NonNullable<Response['body']>, silence: SilenceTimer): Promise<void> {
     const parser = new SseReader({
       event: (data, id) => {
         if (id !== '') this.#lastId = id;
@@ -112,6 +123,7 @@ export class Tail {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
+      silence.hear();
       parser.take(value);
     }
   }

@@ -15,6 +15,11 @@ export interface PageEntry {
   readonly load: () => Promise<{ readonly default: ComponentType }>;
 }
 
+/** Pages without a row in the navigation, below a page that has one. */
+export const linkedPages: readonly Pick<PageEntry, 'path' | 'load'>[] = [
+  { path: '/approvals/$id', load: () => import('./approvals/one.tsx') },
+];
+
 export const pages: readonly PageEntry[] = [
   { path: '/', label: 'Home', icon: 'home', group: 'work', key: 'h', load: () => import('./home/page.tsx') },
   {

@@ -22,13 +22,20 @@ type Arguments = { readonly [name: string]: unknown };
 const maxLines = 60;
 const maxEdits = 20;
 
-export function CallArguments({ of }: { readonly of: unknown }): JSX.Element {
-  if (typeof of !== 'object' || of === null) return <p className="muted">No arguments were sent.</p>;
+/** @param beside arguments that are shown elsewhere and name the currency of these */
+export function CallArguments({
+  of,
+  beside,
+}: {
+  readonly of: unknown;
+  readonly beside?: Arguments;
+}): JSX.Element {
+  if (typeof of !== 'object' || of === null) return <p className="muted">No arguments sent.</p>;
   const args = of as Arguments;
   if (args._truncated === true) {
     return (
-      <p className="muted">
-        The arguments take {Number(args.bytes).toLocaleString('en')} bytes: open the call to see them.
+      <p className="muted" data-folded>
+        The arguments have {Number(args.bytes).toLocaleString('en')} bytes. Open the call to view them.
       </p>
     );
   }
@@ -38,7 +45,7 @@ export function CallArguments({ of }: { readonly of: unknown }): JSX.Element {
   return (
     <dl className="arguments">
       {rest.map(([name, value]) => (
-        <One key={name} name={name} value={value} all={args} />
+        <One key={name} name={name} value={value} all={{ ...beside, ...args }} />
       ))}
       {edits.slice(0, maxEdits).map(({ before, after }, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: edits are made in their order
@@ -140,7 +147,7 @@ const Row = ({
   <div className={`argument ${kind}`}>
     <dt>
       {icon && <Icon name={icon} />}
-      <Data text={name} max={60} />
+      <Data text={name} />
     </dt>
     <dd>{children}</dd>
   </div>

@@ -43,7 +43,7 @@ export default function ChartTable({
     [tracks, slotMs, utc],
   );
   return slots.length === 0 ? (
-    <p className="muted">Nothing in this time.</p>
+    <p className="muted">No data in this period.</p>
   ) : (
     <div className="chart-table">
       <Table

@@ -1,9 +1,9 @@
 // The question before something is taken away: what will happen, in numbers, the button that does it, and the way out.
 import type { JSX, ReactNode } from 'react';
 import type { ApiError } from '../lib/api.ts';
-import { Failed } from './answer.tsx';
 import { Dialog } from './overlay.tsx';
 import { Button } from './parts.tsx';
+import { Failed } from './query-result.tsx';
 
 export interface ConfirmProps {
   readonly title: string;
@@ -25,7 +25,7 @@ export const Confirm = ({ title, open, onClose, by, act, onAct, children }: Conf
       <Button kind="danger" busy={by.isPending} onClick={onAct}>
         {act}
       </Button>
-      <Button onClick={onClose}>Keep it</Button>
+      <Button onClick={onClose}>Cancel</Button>
     </div>
   </Dialog>
 );

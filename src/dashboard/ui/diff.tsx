@@ -6,7 +6,7 @@ import './editor.css';
 
 const around = 3;
 const signs = { removed: '−', added: '+', same: ' ', 'left-out': ' ' } as const;
-/** Of one line; more is cut in its middle. */
+/** Characters of a line; a longer one is cut in its middle before a press. */
 const maxLine = 2_000;
 
 export interface DiffProps {
@@ -23,19 +23,19 @@ export function Diff({ before, after, label = 'Difference', max }: DiffProps): J
   const changed = lines.map(({ kind }) => kind !== 'same');
   const isNear = (index: number): boolean =>
     changed.slice(Math.max(0, index - around), index + around + 1).includes(true);
-  const shown = lines.flatMap<Shown>(({ kind, text }, at) => {
+  const visibleLines = lines.flatMap<Shown>(({ kind, text }, at) => {
     if (isNear(at)) return [{ at, kind, text, words: words.get(at) }];
     return at > 0 && isNear(at - 1) ? [{ at, kind: 'left-out', text: '⋯', words: undefined }] : [];
   });
   const removed = lines.filter(({ kind }) => kind === 'removed').length;
   const added = lines.filter(({ kind }) => kind === 'added').length;
-  if (removed === 0 && added === 0) return <p className="muted">Both are the same.</p>;
+  if (removed === 0 && added === 0) return <p className="muted">No differences.</p>;
   return (
     <figure>
       <figcaption className="muted">
         {counted(added, 'line')} added, {counted(removed, 'line')} removed
       </figcaption>
-      <DiffLines lines={shown} label={label} {...(max === undefined ? {} : { max })} />
+      <DiffLines lines={visibleLines} label={label} {...(max === undefined ? {} : { max })} />
     </figure>
   );
 }
@@ -58,6 +58,7 @@ export function DiffLines({
   readonly max?: number;
 }): JSX.Element {
   const [whole, setWhole] = useState(false);
+  const isCut = lines.length > max || lines.some(({ text, words }) => !words && text.length > maxLine);
   return (
     <>
       {/* biome-ignore lint/a11y/useSemanticElements: several may stand on a page, so it is no landmark */}
@@ -67,13 +68,25 @@ export function DiffLines({
           <div key={at} className={`diff-line diff-${kind}`}>
             <span aria-hidden="true">{signs[kind]}</span>
             {(kind === 'removed' || kind === 'added') && <span className="heard">{kind}: </span>}
-            <bdi>{words ? <Words of={words} /> : middleCut(visible(text), maxLine)}</bdi>
+            <bdi>
+              {words ? <Words of={words} /> : whole ? visible(text) : middleCut(visible(text), maxLine)}
+            </bdi>
           </div>
         ))}
       </div>
-      {lines.length > max && (
-        <button type="button" className="link" aria-expanded={whole} onClick={() => setWhole(!whole)}>
-          {whole ? 'Show fewer lines' : `Show all ${count(lines.length)} lines`}
+      {isCut && (
+        <button
+          type="button"
+          className="link"
+          aria-expanded={whole}
+          data-folded={whole ? undefined : true}
+          onClick={() => setWhole(!whole)}
+        >
+          {whole
+            ? 'Show fewer lines'
+            : lines.length > max
+              ? `Show all ${count(lines.length)} lines`
+              : 'Wrap long lines'}
         </button>
       )}
     </>

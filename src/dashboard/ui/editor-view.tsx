@@ -217,17 +217,14 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
     const editor = view.current;
     if (!editor) return;
     const { doc } = editor.state;
-    const found: Diagnostic[] = (problems ?? []).map(({ line, column, severity, message }) => {
+    const diagnostics: Diagnostic[] = (problems ?? []).flatMap(({ line, column, severity, message }) => {
+      // About released clients: the list below has them, behind one line.
+      if (severity === 'notice') return [];
       const at = doc.line(Math.min(doc.lines, Math.max(1, line)));
       const from = Math.min(at.to, at.from + Math.max(0, column - 1));
-      return {
-        from,
-        to: Math.max(from, at.to),
-        severity: severity === 'notice' ? 'info' : severity,
-        message,
-      };
+      return [{ from, to: Math.max(from, at.to), severity, message }];
     });
-    editor.dispatch(setDiagnostics(editor.state, found));
+    editor.dispatch(setDiagnostics(editor.state, diagnostics));
   }, [problems]);
   return <div ref={host} className="editor" />;
 }

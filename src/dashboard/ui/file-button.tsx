@@ -19,13 +19,13 @@ export function FileButton({
   const read = async (file: File | undefined): Promise<void> => {
     if (!file) return;
     if (file.size > maxBytes) {
-      onRefused(`The file is larger than ${Math.floor(maxBytes / 1024 / 1024)} MiB.`);
+      onRefused(`The file is larger than ${Math.floor(maxBytes / 1024 / 1024)} MiB. Select a smaller file.`);
       return;
     }
     try {
       onText(await file.text());
     } catch {
-      onRefused('The file cannot be read.');
+      onRefused('The browser cannot read the file. Check its permissions and select it again.');
     }
   };
   return (

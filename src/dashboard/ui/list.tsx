@@ -5,9 +5,9 @@ import { type JSX, type ReactNode, type RefObject, useEffect, useState } from 'r
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
 import { useFilters } from '../lib/search.ts';
-import { Answer } from './answer.tsx';
 import { Icon } from './icons.tsx';
 import { Dialog } from './overlay.tsx';
+import { QueryResult } from './query-result.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen'> {
@@ -28,7 +28,7 @@ export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): 
   const [{ id }, change] = useFilters();
   return (
     <>
-      <Answer of={of} rows={10} isOld={isOld ?? false}>
+      <QueryResult query={of} rows={10} isOld={isOld ?? false}>
         {() =>
           rows.length === 0 ? (
             empty
@@ -37,7 +37,7 @@ export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): 
             <Table {...table} chosen={id} onOpen={(row) => change({ id: keyOf(row) }, id !== undefined)} />
           )
         }
-      </Answer>
+      </QueryResult>
       <Dialog
         title={title(id ?? '')}
         shape="panel"

@@ -5,6 +5,7 @@ import { after } from '../lib/browser.ts';
 import { prefs } from '../lib/prefs.ts';
 import { createStore, useStore } from '../lib/store.ts';
 import { middleCut, visible } from '../lib/text.ts';
+import { unansweredActions } from '../lib/unanswered.ts';
 import { Icon } from './icons.tsx';
 
 export interface DialogProps {
@@ -67,23 +68,30 @@ interface Message {
 
 const messages = createStore<readonly Message[]>([]);
 let lastId = 0;
-const shownMs = 6_000;
+const visibleMs = 6_000;
 
 /** Says a sentence at the edge of the screen, and to who listens. */
 export function say(text: string, tone: Message['tone'] = 'plain'): void {
   lastId += 1;
   const id = lastId;
   messages.set((before) => [...before.slice(-3), { id, text, tone }]);
-  after(tone === 'deny' ? shownMs * 2 : shownMs, () =>
+  after(tone === 'deny' ? visibleMs * 2 : visibleMs, () =>
     messages.set((before) => before.filter((one) => one.id !== id)),
   );
 }
 
 export function Messages(): JSX.Element {
-  const shown = useStore(messages);
+  const visibleMessages = useStore(messages);
+  const unanswered = useStore(unansweredActions);
   return (
     <div className="messages" aria-live="polite">
-      {shown.map(({ id, text, tone }) => (
+      {unanswered > 0 && (
+        <p className="message tone-ask">
+          <Icon name="triangle" />
+          The hub has not answered for 10 s. Your action may have taken effect. Check before you try again.
+        </p>
+      )}
+      {visibleMessages.map(({ id, text, tone }) => (
         <p key={id} className={`message tone-${tone}`}>
           {tone !== 'plain' && <Icon name={tone === 'allow' ? 'check' : 'triangle'} />}
           {middleCut(visible(text), 500)}

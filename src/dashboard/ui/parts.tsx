@@ -1,8 +1,9 @@
 // The small parts that every page is made of: buttons, fields, times, texts of strangers, verdicts, empty states.
 import { type ComponentProps, type JSX, type ReactNode, useEffect, useId, useState } from 'react';
+import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
 import { after } from '../lib/browser.ts';
-import { usePrefs } from '../lib/prefs.ts';
-import { absolute, middleCut, relative, visible } from '../lib/text.ts';
+import { changePrefs, usePrefs } from '../lib/prefs.ts';
+import { absolute, middleCut, preciseTime, relative, visible } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { Icon, type IconName } from './icons.tsx';
 
@@ -130,6 +131,37 @@ export function Time({
   );
 }
 
+/** Absolute with milliseconds; relative on hover. */
+export function PreciseTime({ at }: { readonly at: string }): JSX.Element {
+  const now = useNow(10_000);
+  const { utc } = usePrefs();
+  const instant = Date.parse(at);
+  return (
+    <time dateTime={at} title={`${relative(instant, now)} (${absolute(instant, utc)})`}>
+      {preciseTime(instant, utc)}
+    </time>
+  );
+}
+
+const zones = [
+  ['local', 'Local time'],
+  ['utc', 'UTC'],
+] as const;
+
+/** The zone of every time in the console, kept for this person. */
+export function ZoneSelect(): JSX.Element {
+  const { utc } = usePrefs();
+  return (
+    <Select
+      compact
+      label="Time zone"
+      value={utc ? 'utc' : 'local'}
+      options={zones}
+      onValue={(zone) => changePrefs({ utc: zone === 'utc' })}
+    />
+  );
+}
+
 const cutAt = 160;
 
 /** A text of somebody else: never markup, never turned around, cut in the middle when it is long. */
@@ -143,14 +175,19 @@ export function Data({
   mono?: boolean;
 }): JSX.Element {
   const [whole, setWhole] = useState(false);
-  const shown = visible(text);
-  const cut = shown.length > max && !whole;
+  const visibleText = visible(text);
+  const cut = visibleText.length > max && !whole;
   return (
     <bdi className={mono ? 'data' : 'data data-prose'}>
-      {cut ? middleCut(shown, max) : shown}
-      {shown.length > max && max >= cutAt && (
-        <button type="button" className="link" onClick={() => setWhole(!whole)}>
-          {whole ? 'Show less' : `Show all ${shown.length.toLocaleString('en')} characters`}
+      {cut ? middleCut(visibleText, max) : visibleText}
+      {visibleText.length > max && max >= cutAt && (
+        <button
+          type="button"
+          className="link"
+          data-folded={cut || undefined}
+          onClick={() => setWhole(!whole)}
+        >
+          {whole ? 'Show less' : `Show all ${visibleText.length.toLocaleString('en')} characters`}
         </button>
       )}
     </bdi>
@@ -166,68 +203,45 @@ export const Name = ({
   /** False for what people wrote for people, and for their own names. */
   readonly mono?: boolean;
 }): JSX.Element => {
-  const shown = visible(text);
+  const visibleText = visible(text);
   return (
-    <bdi className={`data one-line ${mono ? '' : 'data-prose'}`} title={middleCut(shown, 500)}>
-      {middleCut(shown, 120)}
+    <bdi className={`data one-line ${mono ? '' : 'data-prose'}`} title={middleCut(visibleText, 500)}>
+      {middleCut(visibleText, 120)}
     </bdi>
   );
 };
 
 const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: IconName, word: string] } = {
   allowed: ['allow', 'check', 'allowed'],
-  call_allowed: ['allow', 'check', 'allowed'],
-  call_executed: ['allow', 'check', 'executed'],
   approved: ['allow', 'check', 'approved'],
-  allow: ['allow', 'check', 'allow'],
-  current: ['allow', 'check', 'current'],
+  'up to date': ['allow', 'check', 'up to date'],
   denied: ['deny', 'slash', 'denied'],
-  call_denied: ['deny', 'slash', 'denied'],
-  deny: ['deny', 'slash', 'deny'],
+  'would deny': ['observe', 'eye', 'would deny'],
+  asked: ['ask', 'hand', 'asked'],
   pending: ['ask', 'hand', 'pending'],
-  approve: ['ask', 'hand', 'asks'],
-  approval_requested: ['ask', 'hand', 'asks'],
-  timeout: ['unknown', 'dash', 'timed out'],
-  observed: ['observe', 'eye', 'observed'],
-  observe: ['observe', 'eye', 'observe'],
-  call_would_deny: ['observe', 'eye', 'would deny'],
   enforce: ['plain', 'check', 'enforce'],
-  drift: ['drift', 'triangle', 'drift'],
+  'out of date': ['drift', 'triangle', 'out of date'],
   unknown: ['unknown', 'dash', 'unknown'],
-  // The words of runs and of their events.
-  active: ['plain', 'play', 'active'],
-  approval_pending: ['ask', 'hand', 'waits'],
-  blocked: ['deny', 'slash', 'blocked'],
+  // Runs and their events.
+  running: ['plain', 'play', 'running'],
   completed: ['allow', 'check', 'completed'],
-  stale: ['unknown', 'dash', 'stale'],
-  block: ['deny', 'slash', 'block'],
-  ask: ['ask', 'hand', 'asks'],
-  call_blocked: ['deny', 'slash', 'blocked'],
-  call_would_block: ['observe', 'eye', 'would block'],
-  call_failed: ['drift', 'triangle', 'failed'],
-  call_asked: ['ask', 'hand', 'asked'],
-  call_approval_requested: ['ask', 'hand', 'asked'],
-  call_approval_denied: ['deny', 'slash', 'refused'],
-  call_approval_granted: ['allow', 'check', 'approved'],
-  call_approval_blocked: ['deny', 'slash', 'refused'],
-  call_approval_timeout: ['unknown', 'dash', 'timed out'],
-  postcondition_warning: ['drift', 'triangle', 'warned'],
-  workflow_stage_advanced: ['plain', 'right', 'stage'],
-  workflow_completed: ['allow', 'check', 'workflow done'],
-  workflow_state_updated: ['plain', 'right', 'workflow'],
-  // Of deliveries and coverage.
-  waiting: ['ask', 'hand', 'waiting'],
+  idle: ['unknown', 'dash', 'idle'],
+  warned: ['drift', 'triangle', 'warned'],
+  advanced: ['plain', 'right', 'advanced'],
+  updated: ['plain', 'right', 'updated'],
+  // Deliveries and coverage.
+  queued: ['plain', 'right', 'queued'],
   delivered: ['allow', 'check', 'delivered'],
-  dead: ['deny', 'slash', 'given up'],
   failed: ['deny', 'slash', 'failed'],
   expired: ['unknown', 'dash', 'expired'],
+  'observed only': ['observe', 'eye', 'observed only'],
   enforced: ['allow', 'check', 'enforced'],
   ungoverned: ['drift', 'triangle', 'ungoverned'],
 };
 
 /** A verdict or status: colour, sign and word together. */
 export function Verdict({ of }: { readonly of: string }): JSX.Element {
-  const [tone, icon, word] = verdicts[of] ?? ['unknown', 'dash', visible(of)];
+  const [tone, icon, word] = verdicts[displayWord(of)] ?? ['unknown', 'dash', visible(displayWord(of))];
   return (
     <span className={`verdict tone-${tone}`}>
       <Icon name={icon} />
@@ -244,12 +258,12 @@ export const Env = ({ of }: { readonly of: string }): JSX.Element => (
 
 /** Shows its children once they have been awaited for a moment: what comes fast never flickers. */
 export function Late({ children }: { readonly children: ReactNode }): ReactNode {
-  const [shown, setShown] = useState(false);
+  const [isDue, setDue] = useState(false);
   useEffect(() => {
-    const timer = after(150, () => setShown(true));
+    const timer = after(150, () => setDue(true));
     return () => timer.cancel();
   }, []);
-  return shown ? children : null;
+  return isDue ? children : null;
 }
 
 export const Skeleton = ({ rows = 5 }: { readonly rows?: number }): JSX.Element => (

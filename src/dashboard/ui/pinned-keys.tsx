@@ -35,7 +35,7 @@ export function PinnedKeys({
             <Button
               kind="quiet"
               icon="trash"
-              aria-label={`Forget the key ${one.slice(0, 8)}`}
+              aria-label={`Remove key ${one.slice(0, 8)}`}
               onClick={() => onKeys(keys.filter((other) => other !== one))}
             />
           </li>
@@ -53,8 +53,8 @@ export function PinnedKeys({
           value={text}
           onValue={setText}
           spellCheck={false}
-          help="64 hex characters, from somebody whom you trust. Kept in this browser."
-          error={text !== '' && !isKey(key) ? 'A key has 64 hex characters.' : undefined}
+          help="Enter 64 hexadecimal characters from a trusted source. The key is stored in this browser."
+          error={text !== '' && !isKey(key) ? 'Enter exactly 64 hexadecimal characters.' : undefined}
         />
         <div>
           <Button submit disabled={!isKey(key)}>
@@ -70,8 +70,8 @@ function KeyId({ of }: { readonly of: string }): JSX.Element {
   const [id, setId] = useState('');
   useEffect(() => {
     let isOver = false;
-    void keyIdOf(of).then((found) => {
-      if (!isOver) setId(found);
+    void keyIdOf(of).then((keyId) => {
+      if (!isOver) setId(keyId);
     });
     return () => {
       isOver = true;

@@ -27,12 +27,12 @@ export default function Plot(props: PlotProps): JSX.Element {
   const { utc } = drawing;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const shown = useRef(drawing);
-  shown.current = drawing;
+  const latest = useRef(drawing);
+  latest.current = drawing;
   useEffect(() => {
     const place = box.current;
     if (!place) return;
-    const made = new uPlot(optionsOf(place, shown, utc), dataOf(shown.current), place);
+    const made = new uPlot(optionsOf(place, latest, utc), dataOf(latest.current), place);
     plot.current = made;
     const size = new ResizeObserver(() => made.setSize(sizeOf(place)));
     size.observe(place);
@@ -68,7 +68,7 @@ const heightOf = ({ shape }: Drawing, values: readonly (number | null)[]): numbe
     ? values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
     : Math.max(0, ...values.map((value) => value ?? 0));
 
-function optionsOf(place: HTMLElement, shown: { readonly current: Drawing }, utc: boolean): uPlot.Options {
+function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, utc: boolean): uPlot.Options {
   const style = getComputedStyle(place);
   const color = (token: string) => (): string => style.getPropertyValue(token).trim();
   const { fontFamily } = style;
@@ -100,11 +100,11 @@ function optionsOf(place: HTMLElement, shown: { readonly current: Drawing }, utc
       },
     },
     scales: {
-      x: { time: true, range: () => [shown.current.from, shown.current.until] },
+      x: { time: true, range: () => [latest.current.from, latest.current.until] },
       y: {
         range: () => {
-          const { slots } = shown.current;
-          return [0, Math.max(1, ...slots.map(({ values }) => heightOf(shown.current, values))) * 1.04];
+          const { slots } = latest.current;
+          return [0, Math.max(1, ...slots.map(({ values }) => heightOf(latest.current, values))) * 1.04];
         },
       },
     },
@@ -126,20 +126,20 @@ function optionsOf(place: HTMLElement, shown: { readonly current: Drawing }, utc
         incrs: [1, 2, 5]
           .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))
           .sort((a, b) => a - b),
-        values: (_, splits) => splits.map((value) => `${short.format(value)}${shown.current.unit}`),
+        values: (_, splits) => splits.map((value) => `${short.format(value)}${latest.current.unit}`),
       },
     ],
     series: [
       {},
-      ...shown.current.tracks.map(({ color: token = '--accent' }): uPlot.Series => {
-        const steps = shown.current.shape === 'steps';
+      ...latest.current.tracks.map(({ color: token = '--accent' }): uPlot.Series => {
+        const steps = latest.current.shape === 'steps';
         return {
           fill: steps ? () => `${color(token)()}${quarter}` : color(token),
           stroke: color(token),
           width: steps ? 1.5 : 0,
           points: { show: false },
           paths: (u, series) =>
-            steps ? stepsOf(u, series, shown.current) : barsOf(u, series, shown.current),
+            steps ? stepsOf(u, series, latest.current) : barsOf(u, series, latest.current),
         };
       }),
     ],

@@ -15,7 +15,7 @@ export function ReplayChanges<K extends string>({
 }): JSX.Element {
   return (
     <>
-      {count(totals.unchanged)} as before
+      {count(totals.unchanged)} unchanged
       {changes
         .filter(([change]) => totals[change] > 0)
         .map(([change, tone, words]) => (
@@ -39,13 +39,12 @@ export function ReplayCaveats({ uncertain, truncated }: ReplayCaveatsProps): JSX
     <>
       {uncertain > 0 && (
         <p className="numbers">
-          {count(uncertain)} {uncertain === 1 ? 'is' : 'are'} uncertain: a person would decide, or the record
-          of the call does not hold everything that matters.
+          {count(uncertain)} uncertain: a person decides, or the record of the call is incomplete.
         </p>
       )}
       {truncated && (
         <p className="field-error">
-          The time was over before all calls had been seen: the sums are of these.
+          The time limit ended the replay before it checked all calls. The totals cover checked calls only.
         </p>
       )}
     </>

@@ -24,13 +24,13 @@ export interface ReplayedCall {
 type Doubt = Reply<'replayBundle'>['results'][number]['uncertain_because'][number];
 
 const doubts: { readonly [D in Doubt]: string } = {
-  tool: "the tool's name was cut",
-  arguments: 'arguments were redacted or cut',
-  principal: 'for whom it was made is not known whole',
-  metadata: 'only the agent has the metadata',
-  env: 'only the agent has its environment variables',
-  custom: "words of the agents' own cannot be run here",
-  session: 'how much of a limit was used is not known',
+  tool: 'truncated tool name',
+  arguments: 'redacted or truncated arguments',
+  principal: 'incomplete principal',
+  metadata: 'metadata stored only by the agent',
+  env: 'environment variables stored only by the agent',
+  custom: 'custom operators or selectors of the agent',
+  session: 'unknown limit usage',
   approval: 'a person decides',
 };
 
@@ -80,7 +80,7 @@ const columns: readonly Column<ReplayedCall>[] = [
     cell: (one) => (
       <a href={`/dashboard/events?id=${encodeURIComponent(one.id)}`} target="_blank" rel="noreferrer">
         <Name text={one.tool} />
-        <span className="heard"> (opens the call in a new tab)</span>
+        <span className="heard"> (opens in a new tab)</span>
       </a>
     ),
   },
@@ -102,19 +102,19 @@ const columns: readonly Column<ReplayedCall>[] = [
   },
   {
     key: 'uncertain',
-    label: 'Uncertain because',
+    label: 'Reason for uncertainty',
     width: 2,
     sort: doubtsOf,
     cell: (one) => <span className="muted">{doubtsOf(one) || '–'}</span>,
   },
   nameColumn('agent', 'Agent', (one) => one.agent, 1.4),
-  timeColumn('when', 'When', (one) => one.at, 1.2),
+  timeColumn('when', 'Time', (one) => one.at, 1.2),
 ];
 
 export function ReplayTable({
   calls,
   leftOut,
-  says = 'would be decided otherwise',
+  says = 'with a different decision',
 }: {
   readonly calls: readonly ReplayedCall[];
   readonly leftOut: number;

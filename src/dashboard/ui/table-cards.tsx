@@ -38,10 +38,10 @@ export function CardOrder<R extends RowData>({
       label="Order"
       value={sorted ? `${sorted.id} ${sorted.desc ? 'down' : 'up'}` : ''}
       options={[
-        ['', 'As they come'],
+        ['', 'Default order'],
         ...sortable.flatMap(({ key, label }) => [
-          [`${key} up`, `${label}, up`] as const,
-          [`${key} down`, `${label}, down`] as const,
+          [`${key} up`, `${label}, ascending`] as const,
+          [`${key} down`, `${label}, descending`] as const,
         ]),
       ]}
       onValue={(next) => {

@@ -1,4 +1,4 @@
-// The menu of a table: which columns are shown, and CSV of what is shown.
+// The menu of a table: which columns are shown, and Download rows as CSV.
 import { Menu } from '@base-ui/react/menu';
 import type { RowData } from '@tanstack/react-table';
 import type { JSX } from 'react';
@@ -15,24 +15,24 @@ function quoted(text: string): string {
 export function TableMenu<R extends RowData>({
   name,
   model,
-  shown,
+  visibleColumns,
 }: {
   readonly name: string;
   readonly model: Model<R>;
-  readonly shown: readonly Column<R>[];
+  readonly visibleColumns: readonly Column<R>[];
 }): JSX.Element {
   const csv = (): void => {
     const lines = [
-      shown.map(({ label }) => quoted(label)),
+      visibleColumns.map(({ label }) => quoted(label)),
       ...model
         .getRowModel()
-        .rows.map(({ original }) => shown.map((column) => quoted(textOf(column, original)))),
+        .rows.map(({ original }) => visibleColumns.map((column) => quoted(textOf(column, original)))),
     ];
     download(`${name}.csv`, 'text/csv', lines.map((line) => line.join(',')).join('\n'));
   };
   return (
     <Menu.Root>
-      <Menu.Trigger className="button button-quiet" aria-label={`Columns of ${name}`}>
+      <Menu.Trigger className="button button-quiet" aria-label={`Columns for ${name}`}>
         <Icon name="columns" />
       </Menu.Trigger>
       <Menu.Portal>
@@ -62,7 +62,7 @@ export function TableMenu<R extends RowData>({
               <span className="menu-tick">
                 <Icon name="download" />
               </span>
-              CSV of what is shown
+              Download rows as CSV
             </Menu.Item>
           </Menu.Popup>
         </Menu.Positioner>

@@ -119,8 +119,8 @@ export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
     enableRowSelection: onSelect !== undefined,
     state: { columnVisibility, rowSelection, sorting },
     onColumnVisibilityChange: (next) => {
-      const shown = functionalUpdate(next, columnVisibility);
-      const keys = Object.keys(shown).filter((key) => shown[key] === false);
+      const visibility = functionalUpdate(next, columnVisibility);
+      const keys = Object.keys(visibility).filter((key) => visibility[key] === false);
       changePrefs({ hidden: { ...hidden, [name]: keys } });
     },
     onSortingChange: (next) => sortBy(sortText(functionalUpdate(next, sorting))),

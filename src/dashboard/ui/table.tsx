@@ -16,13 +16,15 @@ import './table.css';
 export type { Column } from './table-model.ts';
 
 export interface TableProps<R> extends ModelProps<R> {
-  /** A press on the first cell, Enter, or j and k. */
+  /** A press on the row, Enter on its first cell, or j and k. */
   readonly onOpen?: (row: R) => void;
   readonly chosen?: string | undefined;
   /** Heard after the first cell, where that does not name the row. */
   readonly nameOf?: (row: R) => string;
   /** More rows are wanted: the last ones came into view, or they are sorted. Called again until it brings no more. */
   readonly onEnd?: () => void;
+  /** Rows are 32 pixels high, whatever the person prefers. */
+  readonly dense?: boolean;
   /** What one row is, as it is counted; default `row`. */
   readonly row?: string;
   /** Stands in the bar above, before the choice of columns; absent: how many rows there are. */
@@ -53,13 +55,16 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const { name, columns, onOpen, chosen, nameOf, onSelect, onEnd, row: noun = 'row', bar } = props;
   const { compact } = usePrefs();
   const model = useModel(props);
-  const shown = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
+  const visibleColumns = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
   const { rows } = model.getRowModel();
   const isSorted = model.state.sorting.length > 0;
   const box = useRef<HTMLDivElement>(null);
-  const minWidth = shown.reduce((sum, column) => sum + leastWidth(column), onSelect ? checkWidth : 0);
+  const minWidth = visibleColumns.reduce(
+    (sum, column) => sum + leastWidth(column),
+    onSelect ? checkWidth : 0,
+  );
   const cards = useCards(box, minWidth);
-  const rowHeight = cards ? cardHeight : compact ? 32 : 40;
+  const rowHeight = cards ? cardHeight : compact || props.dense ? 32 : 40;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -81,7 +86,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
     virtual.scrollToIndex(rows.indexOf(row));
   };
   useStepKeys(rows, at, onOpen && step);
-  useCopyCell(box, rows, shown, onSelect ? 1 : 0);
+  useCopyCell(box, rows, visibleColumns, onSelect ? 1 : 0);
   /** The row that was ticked last: Shift ticks all from there. */
   const ticked = useRef<string | null>(null);
   const tick = (id: string, on: boolean, withShift: boolean): void => {
@@ -100,7 +105,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const grid = [
     ...(onSelect ? [`${checkWidth}px`] : []),
-    ...shown.map((column) => `minmax(${leastWidth(column)}px, ${column.width ?? 1}fr)`),
+    ...visibleColumns.map((column) => `minmax(${leastWidth(column)}px, ${column.width ?? 1}fr)`),
   ].join(' ');
   return (
     <div className={`data-table ${cards ? 'as-cards' : ''}`}>
@@ -108,8 +113,8 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
         {bar ?? <span className="muted">{counted(rows.length, noun)}</span>}
         <span className="grow" />
         <span className="table-tools">
-          {cards && rows.length > 1 && <CardOrder columns={shown} model={model} />}
-          <TableMenu name={name} model={model} shown={shown} />
+          {cards && rows.length > 1 && <CardOrder columns={visibleColumns} model={model} />}
+          <TableMenu name={name} model={model} visibleColumns={visibleColumns} />
         </span>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
@@ -124,7 +129,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
           <div role="rowgroup" className="grid-head">
             <div role="row" className="grid-row" style={cards ? {} : { gridTemplateColumns: grid }}>
               {onSelect && <SelectAll model={model} named={cards} />}
-              {shown.map((column) => (
+              {visibleColumns.map((column) => (
                 <Head key={column.key} of={column} model={model} heard={cards} />
               ))}
             </div>
@@ -135,11 +140,13 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
               if (row === undefined) return null;
               const { id, original } = row;
               return (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the button of the first cell opens it by keyboard
                 <div
                   key={id}
                   role="row"
                   aria-rowindex={item.index + 2}
-                  className={`grid-row ${id === chosen ? 'grid-chosen' : ''}`}
+                  className={`grid-row ${id === chosen ? 'grid-chosen' : ''} ${onOpen ? 'grid-opens' : ''}`}
+                  onClick={onOpen && ((event) => isPressOfRow(event) && onOpen(original))}
                   {...(cards
                     ? { ref: virtual.measureElement, 'data-index': item.index }
                     : { style: { gridTemplateColumns: grid, minHeight: rowHeight } })}
@@ -156,7 +163,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
                       />
                     </div>
                   )}
-                  {shown.map((column, index) => {
+                  {visibleColumns.map((column, index) => {
                     const { key, cell } = column;
                     return (
                       <div key={key} role="cell" {...placeOf(column, index, original, cards)}>
@@ -180,6 +187,12 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
     </div>
   );
 }
+
+/** True for a press beside what can be pressed by itself, and none that selected a text. */
+const isPressOfRow = ({ target }: { readonly target: EventTarget }): boolean =>
+  target instanceof Element &&
+  target.closest('a, button, input, label, select, summary') === null &&
+  getSelection()?.isCollapsed !== false;
 
 /** In a card a value stands under its label, and one that is empty is left out. */
 function placeOf<R>(
@@ -242,14 +255,14 @@ function SelectAll<R extends RowData>({
     <div role="columnheader">
       <input
         type="checkbox"
-        aria-label="Select all that are loaded"
+        aria-label="Select all loaded rows"
         ref={(input) => {
           if (input) input.indeterminate = some;
         }}
         checked={all}
         onChange={() => model.toggleAllRowsSelected(!all, { deselectAll: true })}
       />
-      {named && <span aria-hidden="true">All that are loaded</span>}
+      {named && <span aria-hidden="true">All loaded rows</span>}
     </div>
   );
 }

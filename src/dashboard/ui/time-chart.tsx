@@ -27,7 +27,9 @@ const Plot = lazy(() =>
 const ChartTable = lazy(() => import('./chart-table.tsx'));
 
 const NotLoaded = (): JSX.Element => (
-  <p className="muted">The drawing could not be loaded. The table shows the same numbers.</p>
+  <p className="muted">
+    The chart did not load. The table below contains the same data. To try again, reload the page.
+  </p>
 );
 
 export interface TimeChartProps {
@@ -91,7 +93,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         </span>
         <span className="chart-says numbers">
           <span className="chart-when">
-            {range ? nameOf(range) : at === null ? 'In all' : nameOf([at, at])}
+            {range ? nameOf(range) : at === null ? 'Total' : nameOf([at, at])}
           </span>
           {tracks.map(({ key, label, icon, color, text }, track) => (
             <span key={key} className="chart-track">
@@ -105,7 +107,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           ))}
         </span>
         <Button kind="quiet" aria-pressed={asTable} aria-keyshortcuts="t" onClick={toggle}>
-          {asTable ? 'As chart' : 'As table'}
+          {asTable ? 'Show chart' : 'Show table'}
         </Button>
       </figcaption>
       {asTable ? (
@@ -113,7 +115,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           <ChartTable title={title} tracks={tracks} slots={slots} slotMs={slotMs} utc={utc} />
         </Suspense>
       ) : drawing.slots.every(({ values: of }) => of.every((value) => value === props.absent)) ? (
-        <p className="muted">Nothing in this time.</p>
+        <p className="muted">No data in this period.</p>
       ) : (
         <Moments
           title={title}
@@ -123,8 +125,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           canChoose={onRange !== undefined}
           says={
             at === null
-              ? `In all: ${sentence(sums)}`
-              : `${nameOf([at, at])}: ${sentence(valuesAt(at))}${range && range[0] !== range[1] ? `. ${nameOf(range)} chosen, Enter shows it` : ''}`
+              ? `Total: ${sentence(sums)}`
+              : `${nameOf([at, at])}: ${sentence(valuesAt(at))}${range && range[0] !== range[1] ? `. ${nameOf(range)} selected, press Enter to show` : ''}`
           }
           onAt={setAt}
           onAnchor={setAnchor}
@@ -249,8 +251,9 @@ function Moments(props: MomentsProps): JSX.Element {
         </Suspense>
       </div>
       <p id={id} className="heard">
-        Arrow keys go through the moments.
-        {canChoose && ' With Shift they choose a range, Enter shows it, Escape leaves it.'} t shows a table.
+        Use the arrow keys to move between times.
+        {canChoose && ' Hold Shift to select a range. Press Enter to show it, or Escape to clear it.'} Press t
+        to show a table.
       </p>
     </>
   );

@@ -1,4 +1,4 @@
-// Verdicts over time: how many calls were allowed, denied, asked about and observed, and which share was denied.
+// Verdicts over time: how many calls were allowed, denied, asked about or would be denied, and which share was denied.
 import { type JSX, useMemo } from 'react';
 import { count } from '../lib/text.ts';
 import type { Slot, Track } from './chart.ts';
@@ -28,7 +28,7 @@ const verdicts: readonly (Track & { readonly key: 'allowed' | 'denied' | 'pendin
   { key: 'allowed', label: 'allowed', icon: 'check', color: '--bar-allow', text: number },
   { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: number },
   { key: 'pending', label: 'asked', icon: 'hand', color: '--bar-ask', text: number },
-  { key: 'observed', label: 'observed', icon: 'eye', color: '--bar-observe', text: number },
+  { key: 'observed', label: 'would deny', icon: 'eye', color: '--bar-observe', text: number },
 ];
 
 export function VerdictChart({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {

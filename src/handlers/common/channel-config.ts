@@ -32,9 +32,9 @@ const anyLine = (max: number) =>
   z
     .string()
     .max(max)
-    .refine((value) => !/\p{Cc}/u.test(value), 'must not hold control characters');
+    .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters');
 const line = (max: number) => anyLine(max).min(1);
-const notMasked = 'is masked: give the whole secret';
+const notMasked = 'is masked. Send the whole secret';
 const secretUrl = line(2048).refine((value) => !isMask(value), notMasked);
 const url = line(2048);
 const secret = line(512).refine((value) => !isMask(value), notMasked);
@@ -63,12 +63,12 @@ const number = z.union([
 
 const schemas = {
   chat_bot: z.object({
-    bot_token: secret.regex(/^[\w:-]+$/, 'must be a token as the platform gave it'),
+    bot_token: secret.regex(/^[\w:-]+$/, 'must be the exact token from the platform'),
     chat_id: z.union([
       z.number().int().transform(String),
       z.string().regex(/^-?\d{1,20}$/, 'must be a number'),
     ]),
-    webhook_secret: secret.regex(/^[\w-]+$/, 'must be letters, digits, _ and -').nullish(),
+    webhook_secret: secret.regex(/^[\w-]+$/, 'must contain only letters, digits, _ and -').nullish(),
     allowed_user_ids: userIds,
   }),
   workspace_chat: z.object({ webhook_url: secretUrl }),
@@ -190,7 +190,7 @@ function parsed<T extends ChannelType>(type: T, body: Written): z.output<(typeof
   throw new HubError(
     'unprocessable',
     missing
-      ? `config.${field} is required for a channel of type ${type}.`
+      ? `A channel with the type ${type} needs config.${field}. Send it.`
       : `config.${field}: ${issue?.message}.`,
   );
 }
@@ -270,7 +270,7 @@ function emailOf(
     if (stored.smtpHost !== email.smtpHost || stored.smtpPort !== email.smtpPort) {
       throw new HubError(
         'unprocessable',
-        'Give config.smtp_password again: the stored one is not sent to another mail server.',
+        'The hub does not send the stored password to another mail server. Send config.smtp_password again.',
       );
     }
   }

@@ -24,11 +24,23 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** What a button says: `approve:<id>`, `deny:<id>`, with a prefix where the platform has one namespace for all. */
-export function actionOf(text: unknown, prefix: string): Pick<Press, 'approvalId' | 'approved'> | null {
+/** A button of a message: the approval that it belongs to. `approved` is null for a button that decides nothing. */
+export interface Button {
+  readonly approvalId: string;
+  readonly approved: boolean | null;
+}
+
+const buttons = { approve: true, deny: false, open: null } as const;
+
+/**
+ * Reads a button's id: `approve:<id>`, `deny:<id>`, `open:<id>`, with a prefix where the platform has one namespace for
+ * all. Null for anything else.
+ */
+export function buttonOf(text: unknown, prefix: string): Button | null {
   if (typeof text !== 'string' || !text.startsWith(prefix)) return null;
-  const [, verb, id = ''] = /^(approve|deny):(.+)$/.exec(text.slice(prefix.length)) ?? [];
-  return verb && uuidPattern.test(id) ? { approvalId: id.toLowerCase(), approved: verb === 'approve' } : null;
+  const [, verb, id = ''] = /^(approve|deny|open):(.+)$/.exec(text.slice(prefix.length)) ?? [];
+  if (!uuidPattern.test(id)) return null;
+  return { approvalId: id.toLowerCase(), approved: buttons[verb as keyof typeof buttons] };
 }
 
 /** @throws HubError rate_limited when too many come to one channel */
@@ -40,8 +52,8 @@ export const countCallback = (
 
 /** What the button itself says for a moment. */
 function shortAnswer(result: PressResult): string {
-  if (result.kind === 'forbidden') return 'You may not decide here.';
-  if (result.kind === 'unknown') return 'This request is no longer open.';
+  if (result.kind === 'forbidden') return 'You are not allowed to decide here.';
+  if (result.kind === 'unknown') return 'This request is no longer pending.';
   const { status } = result.approval;
   const word = status === 'approved' ? 'Approved' : status === 'denied' ? 'Denied' : 'Timed out';
   return result.kind === 'decided' ? `${word}.` : `${word} already.`;
@@ -51,13 +63,14 @@ function shortAnswer(result: PressResult): string {
 function readUpdate(body: Uint8Array) {
   const update = fieldsOf(jsonOf(Buffer.from(body).toString()));
   const query = fieldsOf(update.callback_query);
-  const action = actionOf(query.data, '');
+  const button = buttonOf(query.data, '');
   const from = fieldsOf(query.from);
   const userId = textOf(from.id) ?? textOf(from.username);
-  if (!action || userId === null) return null;
+  if (!button || button.approved === null || userId === null) return null;
+  const { approvalId, approved } = button;
   const chatId = textOf(fieldsOf(fieldsOf(query.message).chat).id);
-  const press: Press = { ...action, userId, userName: textOf(from.username) };
-  return { press, chatId, queryId: textOf(query.id), updateId: textOf(update.update_id) };
+  const press: Press = { approvalId, approved, userId, userName: textOf(from.username), chatId };
+  return { press, queryId: textOf(query.id), updateId: textOf(update.update_id) };
 }
 
 /** The presented secret, whichever of the header names carries it. */
@@ -87,15 +100,15 @@ export async function chatBotCallback(
   if (presented === null || !hub.secrets.equal(presented, open.config.webhookSecret)) return 'refused';
   await countCallback(limits.count, limit, open);
   const update = readUpdate(body);
-  if (update?.chatId !== open.config.chatId) return 'taken';
+  if (update?.press.chatId !== open.config.chatId) return 'taken';
   const result = await chatDecisions.once(open, update.updateId, () =>
-    chatDecisions.press(open, update.press, 'chat_bot'),
+    chatDecisions.press([open], update.press, 'chat_bot'),
   );
   if (result !== null && update.queryId !== null) {
     // The platform waits for the answer to its callback first.
     hub.messengers
       .answer({ config: open.config, queryId: update.queryId, text: shortAnswer(result) })
-      .catch((err: unknown) => hub.log.debug({ err, channel: channelId }, 'a pressed button got no answer'));
+      .catch((err: unknown) => hub.log.debug({ err, channel: channelId }, 'cannot answer a button press'));
   }
   return 'taken';
 }

@@ -43,4 +43,4 @@ export function openCursor({ secrets }: Pick<Hub, 'secrets'>, scope: CursorScope
   return plain.slice(prefix.length);
 }
 
-const invalid = () => refused('invalid_cursor', 'The cursor is not valid. Start again without one.');
+const invalid = () => refused('invalid_cursor', 'The cursor is not valid. Start again without a cursor.');

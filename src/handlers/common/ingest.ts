@@ -3,16 +3,19 @@
 import { agentOf } from '../../app/acting-agent.ts';
 import type { IngestBatch } from '../../app/event-intake.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
-import { repairEitherForm } from '../../domain/decision-event.ts';
+import { isFlat, repairEitherForm, repairFlatEvent } from '../../domain/decision-event.ts';
 import { HubError } from '../../domain/error.ts';
-import type { AgentManifest, EventInput, Ingested } from '../../domain/event.ts';
-import { depthOf, type RepairContext, type Repaired, shortName } from '../../domain/event-repair.ts';
+import type { EventInput, Ingested } from '../../domain/event.ts';
+import { depthOf, type RepairContext, type Repaired, type Shortened } from '../../domain/event-repair.ts';
 import { changedFields } from '../../domain/exact-numbers.ts';
-import { parseSpans, type Span, scanList } from '../../domain/json-scan.ts';
-import { contractTypes, modes } from '../../domain/library.ts';
+import { openObject, type Pausing, type Span } from '../../domain/json-outline.ts';
+import { parseSpans, scanList } from '../../domain/json-scan.ts';
+import { maxParsedEvent, shortenEvent } from '../../domain/large-event.ts';
 import type { CountLimit } from '../../domain/limit.ts';
 import type { KeyPrincipal } from '../../domain/principal.ts';
+import { isAsSent, type ParsedBatch, parseBatch } from '../../domain/sent-events.ts';
 import type { Hub } from './hub.ts';
+import { readManifest } from './manifest.ts';
 
 /** Bytes of a batch over HTTP: after trouble clients post their whole buffer at once. */
 export const maxBatchBytes = 16 * 1024 * 1024;
@@ -21,7 +24,9 @@ const maxBatchValues = 2_000_000;
 /** Events parsed in one go, and their bytes. */
 const atOnce = 64;
 const bytesAtOnce = 64 * 1024;
-const maxContracts = 1000;
+
+/** A manifest that keeps to its other bounds takes less. */
+const maxManifestBytes = 1024 * 1024;
 
 export interface Rejection {
   /** In the list that was sent. */
@@ -79,15 +84,33 @@ export async function acceptBatch(
   };
 }
 
+const keys = { list: 'events', other: 'agent_manifest' } as const;
 const limits = { maxValues: maxBatchValues, maxElements: maxBatchEvents };
 
 const noList = (): HubError =>
-  new HubError('validation_failed', 'A batch has a list of events.', {
+  new HubError('validation_failed', 'The batch has no list of events. Send one in events.', {
     problems: [{ loc: ['body', 'events'], msg: 'must be a list' }],
   });
 
-/** Makes one event fit: of this API's form, or of another's. */
-type Repair = (value: unknown, context: RepairContext, depth: number) => Repaired | Refusal;
+/** Makes one event fit. */
+type Repair = (
+  value: unknown,
+  context: RepairContext,
+  depth: number,
+  shortened?: Shortened,
+) => Repaired | Refusal;
+
+/** How an API takes events. */
+interface EventForm {
+  readonly repair: Repair;
+  /** Whether an event's fields are those of its payload. */
+  readonly isFlat: typeof isFlat;
+}
+
+const forms = {
+  console: { repair: repairEitherForm, isFlat },
+  hosted: { repair: repairFlatEvent, isFlat: () => true },
+} as const satisfies { readonly [api: string]: EventForm };
 
 interface Refusal {
   readonly code: string;
@@ -95,38 +118,90 @@ interface Refusal {
 }
 
 /**
- * Reads a batch a few events at a time, so that other requests are served meanwhile.
+ * Reads a batch a few events at a time, so that other requests are served meanwhile. No event of over 256 KiB is parsed
+ * whole.
+ * @param api in whose form the events are
  * @throws HubError invalid_json; validation_failed without a list of events, or for more than 10,000
  */
 export async function readBatch(
   bytes: Uint8Array,
   context: RepairContext,
   budget: EventLoopBudget,
-  repair: Repair = repairEitherForm,
+  api: keyof typeof forms = 'console',
 ): Promise<Batch> {
-  const scan = scanList(bytes, 'events', limits);
-  let step = scan.next();
-  while (!step.done) {
-    await budget.next(bytesAtOnce);
-    step = scan.next();
-  }
-  const { elements, others } = step.value;
+  const form = forms[api];
+  const whole = parseBatch(bytes);
+  if (whole !== null && whole.events.length <= maxBatchEvents)
+    return readWholeBatch(bytes, whole, context, form.repair);
+  const { elements, other: manifest } = await paced(scanList(bytes, keys, limits), budget);
   if (elements === null) throw noList();
-  const reader = new BatchReader(context, repair);
+  const reader = new BatchReader(context, form.repair);
   for (const group of groupsOf(elements)) {
     await budget.next(sizeOf(group));
-    // What is nested too deep is not parsed at all.
     const [only] = group;
-    if (group.length === 1 && only && only.depth > maxDepth) reader.add(undefined, only.depth);
+    if (group.length === 1 && only && isLarge(only)) await addLarge(reader, bytes, only, form.isFlat, budget);
     else {
       const { values, rounded } = parseSpans(bytes, group);
+      // One large event is parsed in one turn and repaired in another.
+      if (sizeOf(group) > bytesAtOnce) await budget.next(sizeOf(group));
       for (const [i, value] of values.entries()) reader.add(value, group[i]?.depth, rounded?.[i]);
     }
   }
-  const manifest = others.get('agent_manifest');
-  return reader.batch(
-    manifest && manifest.depth <= maxDepth ? parseSpans(bytes, [manifest]).values[0] : null,
+  // A turn between the last repair and the storing.
+  await budget.next(Number.POSITIVE_INFINITY);
+  const batch = reader.batch(manifest && manifestAt(bytes, manifest));
+  return { ...batch, sizes: elements.map(({ start, end }) => end - start) };
+}
+
+/** A manifest over its bound is none that can be read. */
+function manifestAt(bytes: Uint8Array, span: Span): unknown {
+  if (span.depth > maxDepth) return null;
+  return span.end - span.start > maxManifestBytes ? {} : parseSpans(bytes, [span]).values[0];
+}
+
+/** Runs work that pauses, each part of it in a turn with room for it. */
+async function paced<T>(work: Pausing<T>, budget: EventLoopBudget): Promise<T> {
+  let step = work.next();
+  while (!step.done) {
+    await budget.next(bytesAtOnce);
+    step = work.next();
+  }
+  return step.value;
+}
+
+/** Adds an event that is not parsed, or only what is left of it. */
+async function addLarge(
+  reader: BatchReader,
+  bytes: Uint8Array,
+  span: Span,
+  isFlatForm: EventForm['isFlat'],
+  budget: EventLoopBudget,
+): Promise<void> {
+  if (span.depth > maxDepth || bytes[span.start] !== openObject) return reader.add(undefined, span.depth);
+  const { json, shortened } = await paced(
+    shortenEvent(bytes, span, { isFlat: isFlatForm, sha256: reader.context.sha256 }),
+    budget,
   );
+  const whole = { start: 0, end: json.byteLength, depth: span.depth };
+  const { values, rounded } = parseSpans(json, [whole]);
+  reader.add(values[0], span.depth, rounded?.[0], shortened);
+}
+
+/** A batch that was parsed in one go. */
+function readWholeBatch(
+  bytes: Uint8Array,
+  { events, measures, others, listBytes }: ParsedBatch,
+  context: RepairContext,
+  repair: Repair,
+): Batch {
+  const reader = new BatchReader(context, repair);
+  for (const [i, value] of events.entries()) reader.add(value, measures[i]?.depth);
+  const manifest = others.agent_manifest;
+  const batch = reader.batch(depthOf(manifest) <= maxDepth ? manifest : null);
+  // Only without a rejected event each stands in its own place.
+  if (listBytes === null || batch.rejected.length > 0) return batch;
+  const isKept = batch.events.every((event, i) => isAsSent(events[i], event));
+  return isKept ? { ...batch, sent: bytes.slice(...listBytes) } : batch;
 }
 
 /**
@@ -138,9 +213,13 @@ export function readParsedBatch(value: unknown, context: RepairContext, rounded?
   const map = isMapping(value) ? value : {};
   if (!Array.isArray(map.events)) throw noList();
   if (map.events.length > maxBatchEvents) {
-    throw new HubError('validation_failed', `At most ${maxBatchEvents} events are taken at once.`, {
-      problems: [{ loc: ['body', 'events'], msg: `must hold at most ${maxBatchEvents} items` }],
-    });
+    throw new HubError(
+      'validation_failed',
+      `The batch has more than ${maxBatchEvents} events. Send several batches.`,
+      {
+        problems: [{ loc: ['body', 'events'], msg: `must contain at most ${maxBatchEvents} items` }],
+      },
+    );
   }
   const reader = new BatchReader(context, repairEitherForm);
   const roundedEvents = isMapping(rounded) && Array.isArray(rounded.events) ? rounded.events : [];
@@ -150,20 +229,23 @@ export function readParsedBatch(value: unknown, context: RepairContext, rounded?
 
 const maxDepth = 64;
 
-/** Spans next to each other, a few at a time; one that is too deep stands alone. */
+/** Whether a value is not parsed whole. */
+const isLarge = ({ start, end, depth }: Span): boolean => depth > maxDepth || end - start > maxParsedEvent;
+
+/** Spans next to each other, a few at a time; one that is not parsed whole stands alone. */
 function* groupsOf(spans: readonly Span[]): Generator<readonly Span[]> {
   let group: Span[] = [];
   let bytes = 0;
   for (const span of spans) {
-    const isDeep = span.depth > maxDepth;
-    if (group.length > 0 && (isDeep || group.length >= atOnce || bytes >= bytesAtOnce)) {
+    const isAlone = isLarge(span);
+    if (group.length > 0 && (isAlone || group.length >= atOnce || bytes >= bytesAtOnce)) {
       yield group;
       group = [];
       bytes = 0;
     }
     group.push(span);
     bytes += span.end - span.start;
-    if (isDeep) {
+    if (isAlone) {
       yield group;
       group = [];
       bytes = 0;
@@ -175,7 +257,7 @@ function* groupsOf(spans: readonly Span[]): Generator<readonly Span[]> {
 const sizeOf = (group: readonly Span[]): number => (group.at(-1)?.end ?? 0) - (group[0]?.start ?? 0);
 
 class BatchReader {
-  readonly #context: RepairContext;
+  readonly context: RepairContext;
   readonly #repair: Repair;
   readonly #events: EventInput[] = [];
   readonly #places: number[] = [];
@@ -183,17 +265,20 @@ class BatchReader {
   #index = 0;
 
   constructor(context: RepairContext, repair: Repair) {
-    this.#context = context;
+    this.context = context;
     this.#repair = repair;
   }
 
-  /** @param rounded the same event with whole numbers rounded that a double cannot hold; absent when it has none */
-  add(value: unknown, depth = depthOf(value), rounded?: unknown): void {
+  /**
+   * @param rounded the same event with whole numbers rounded that a double cannot hold; absent when it has none
+   * @param shortened of an event that was shortened
+   */
+  add(value: unknown, depth = depthOf(value), rounded?: unknown, shortened?: Shortened): void {
     const index = this.#index++;
     const repaired =
       value === undefined && depth > maxDepth
-        ? this.#repair({}, this.#context, depth)
-        : this.#repair(value, this.#context, depth);
+        ? this.#repair({}, this.context, depth)
+        : this.#repair(value, this.context, depth, shortened);
     if ('event' in repaired) {
       this.#events.push(withAltered(repaired.event, value, rounded));
       this.#places.push(index);
@@ -208,7 +293,7 @@ class BatchReader {
       events: this.#events,
       places: this.#places,
       rejected: this.#rejected,
-      manifest: manifestOf(manifest, this.#events, this.#context),
+      manifest: readManifest(manifest, this.#events, this.context),
     };
   }
 }
@@ -223,50 +308,14 @@ const isMapping = (value: unknown): value is { readonly [key: string]: unknown }
 function withAltered(event: EventInput, sent: unknown, rounded: unknown): EventInput {
   if (!isMapping(sent) || !isMapping(rounded)) return event;
   const { payload } = event;
-  const altered = [sent, sent.payload].flatMap((fields, i) => {
-    const before = i === 0 ? rounded : rounded.payload;
-    return isMapping(fields) && isMapping(before) ? changedFields(fields, before) : [];
-  });
+  const { payload: sentPayload, ...sentFields } = sent;
+  const altered = changedFields(sentFields, rounded);
+  if (isMapping(sentPayload) && isMapping(rounded.payload)) {
+    altered.push(...changedFields(sentPayload, rounded.payload));
+  }
   const marks = altered
     .filter((name) => payload !== null && Object.hasOwn(payload, name))
     .map((name) => `payload.${name}`);
   const truncated = [...new Set([...(event.truncated ?? []), ...marks])];
   return truncated.length === 0 ? event : { ...event, truncated };
-}
-
-/**
- * The contracts that an agent runs of its own. One that is of another agent than the events, or that cannot be read, is
- * refused alone.
- */
-function manifestOf(
-  value: unknown,
-  events: readonly EventInput[],
-  context: RepairContext,
-): AgentManifest | null | 'refused' {
-  if (value === undefined || value === null) return null;
-  if (!isMapping(value) || !Array.isArray(value.contracts)) return 'refused';
-  const ofEvents = events[0]?.agent_id ?? context.agentId;
-  const agentId = typeof value.agent_id === 'string' && value.agent_id !== '' ? value.agent_id : ofEvents;
-  if (events.some((event) => event.agent_id !== agentId)) return 'refused';
-  const { policy_version: version } = value;
-  const contracts = value.contracts.slice(0, maxContracts).flatMap((contract) => {
-    if (!isMapping(contract) || typeof contract.id !== 'string' || contract.id === '') return [];
-    const type = contractTypes.find((one) => one === contract.type);
-    const mode = modes.find((one) => one === contract.mode) ?? 'enforce';
-    return type ? [{ id: shortened(contract.id, context), type, tool: toolsOf(contract.tool), mode }] : [];
-  });
-  return {
-    agent_id: agentId,
-    policy_version: typeof version === 'string' ? version.slice(0, 255) : '',
-    contracts,
-  };
-}
-
-const shortened = (text: string, { sha256 }: RepairContext): string =>
-  text.length <= 255 ? text : shortName(text, sha256);
-
-/** One name or several; a session contract may name none. */
-function toolsOf(tool: unknown): string | readonly string[] {
-  if (typeof tool === 'string') return tool.slice(0, 4096);
-  return Array.isArray(tool) ? tool.filter((name) => typeof name === 'string').slice(0, 100) : [];
 }

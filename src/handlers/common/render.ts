@@ -12,12 +12,12 @@ export const renderFindings = (findings: readonly Finding[]) => findings.map((fi
 /** What a document is called on each API, and who does not load it. */
 const documentWords = {
   console: {
-    bundle: 'This bundle holds contracts, and agents of /v1 load rulesets alone',
-    ruleset: 'This bundle is a ruleset, and agents of /api/v1 load contracts alone',
+    bundle: 'This bundle contains contracts, but agents of /v1 load only rulesets',
+    ruleset: 'This bundle is a ruleset, but agents of /api/v1 load only contracts',
   },
   hosted: {
-    bundle: 'This document is a bundle of contracts, and agents of /v1 load rulesets alone',
-    ruleset: 'This is a ruleset, and agents of /api/v1 load bundles of contracts alone',
+    bundle: 'This document is a bundle of contracts, but agents of /v1 load only rulesets',
+    ruleset: 'This document is a ruleset, but agents of /api/v1 load only bundles of contracts',
   },
 } as const;
 
@@ -29,8 +29,8 @@ export function unableText({ kind, count, isPartial, agentIds }: UnableAgents, w
   const names = agentIds.join(', ') + (count > agentIds.length ? ', …' : '');
   const who =
     count === 1 && !isPartial
-      ? `An agent that is given it was last seen on ${api} and keeps`
-      : `${isPartial ? 'At least ' : ''}${count} agents that are given it were last seen on ${api} and keep`;
+      ? `1 agent that receives it was last seen on ${api} and keeps`
+      : `${isPartial ? 'At least ' : ''}${count} agents that receive it were last seen on ${api} and keep`;
   return `${documentWords[words][kind]}. ${who} the document in use: ${names}.`;
 }
 
@@ -52,7 +52,7 @@ export const renderFindingsFor = (
           line: 1,
           column: 1,
           message: unableText(unable, words),
-          suggestion: 'a document of their own vocabulary, under a name that they are assigned',
+          suggestion: 'a document in their own vocabulary, under the name of their assigned bundle',
         },
       ]),
 ];

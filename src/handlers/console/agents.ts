@@ -184,7 +184,7 @@ const renderFleetAgent = ({ registration, env, resolution, state, cannotLoad, ve
 function readAgentPlace(text: string, sort: string): AgentPlace {
   const [sorted, at, agentId] = JSON.parse(text) as [string, number, string];
   if (sorted === sort) return { at, agentId };
-  throw new HubError('bad_request', `This cursor belongs to sort=${sorted}. Start again without one.`);
+  throw new HubError('bad_request', `This cursor belongs to sort=${sorted}. Start again without a cursor.`);
 }
 
 const render = ({ registration, resolution }: RegistrationView) => ({

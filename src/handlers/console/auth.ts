@@ -27,7 +27,7 @@ export const auth: Handlers<typeof authRoutes> = {
     ) {
       throw new HubError(
         'origin_refused',
-        'Open the sign-in link in a browser: its page must be the hub’s own.',
+        'The sign-in request comes from another origin. Open the sign-in link in a browser.',
       );
     }
     const { token, userId } = await hub.app.logins.signInByLink(body.token, request.network);

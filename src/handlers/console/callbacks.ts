@@ -1,9 +1,9 @@
 // Buttons that were pressed in chats: each platform's proof and words. What a press does is app/chat-decisions.ts.
-import { Reply } from '../../api/call.ts';
+import { Reply, type Request } from '../../api/call.ts';
 import type { callbackRoutes } from '../../api/callbacks.ts';
 import type { Press } from '../../app/chat-decisions.ts';
 import { limits } from '../../domain/limit.ts';
-import { actionOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from '../common/chat-bot.ts';
+import { buttonOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from '../common/chat-bot.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 
 /** A signature is good for so long, before and after its time. */
@@ -14,8 +14,20 @@ const isFresh = (hub: Hub, timestamp: string | null): timestamp is string =>
   /^\d{1,12}$/.test(timestamp) &&
   Math.abs(hub.clock.now() / 1000 - Number(timestamp)) <= freshSeconds;
 
+/** The type of a community chat's interaction. */
+const buttonPressed = 3;
+
 const empty = (status: number) => new Reply(null, { status });
 const nothing = empty(200);
+
+/**
+ * The answer to a wrong signature. One that fits is never refused because of earlier wrong ones: it is checked first.
+ * @throws HubError rate_limited when too many came from the network
+ */
+async function refused({ limits: { count } }: Pick<Request, 'limits'>, status: 401 | 403) {
+  await count(limits.wrongSignatures);
+  return empty(status);
+}
 
 export const callbacks: Handlers<typeof callbackRoutes> = {
   async chatBotCallback(hub, { params, body }, _caller, request) {
@@ -29,19 +41,24 @@ export const callbacks: Handlers<typeof callbackRoutes> = {
     if (!isFresh(hub, timestamp) || signature === null) return empty(403);
     const payload = fieldsOf(jsonOf(new URLSearchParams(Buffer.from(body).toString()).get('payload') ?? ''));
     const [first] = Array.isArray(payload.actions) ? payload.actions : [];
-    const action = actionOf(fieldsOf(first).action_id, `${hub.settings.wire.actionPrefix}_`);
+    const button = buttonOf(fieldsOf(first).action_id, `${hub.settings.wire.actionPrefix}_`);
+    // Every button carries its approval's id. Without one there is nothing to check the signature against.
+    if (!button) return empty(403);
+    const { approvalId, approved } = button;
     const signed = Buffer.concat([Buffer.from(`v0:${timestamp}:`), body]);
-    const open = await hub.app.chatDecisions.signedChannel(
+    const open = await hub.app.chatDecisions.signedChannels(
       'workspaceChatApp',
-      action?.approvalId ?? null,
+      approvalId,
       ({ signingSecret }) => hub.secrets.equal(signature, `v0=${hub.secrets.hmac(signingSecret, signed)}`),
     );
-    if (!open) return empty(403);
-    await countCallback(request.limits.count, limits.consoleCallbacks, open);
+    if (!open[0]) return refused(request, 403);
+    await countCallback(request.limits.count, limits.consoleCallbacks, open[0]);
     const user = fieldsOf(payload.user);
     const userId = textOf(user.id) ?? textOf(user.username);
-    if (!action || userId === null) return nothing;
-    const press: Press = { ...action, userId, userName: textOf(user.username) ?? textOf(user.name) };
+    if (approved === null || userId === null) return nothing;
+    const userName = textOf(user.username) ?? textOf(user.name);
+    const chatId = textOf(fieldsOf(payload.container).channel_id) ?? textOf(fieldsOf(payload.channel).id);
+    const press: Press = { approvalId, approved, userId, userName, chatId };
     const result = await hub.app.chatDecisions.press(open, press, 'workspace_chat');
     return { ...hub.messengers.reply('workspaceChatApp', hub.app.chatDecisions.noticeOf(result)) };
   },
@@ -67,21 +84,30 @@ export const callbacks: Handlers<typeof callbackRoutes> = {
     if (!isFresh(hub, timestamp) || signature === null) return empty(401);
     const value = jsonOf(Buffer.from(body).toString());
     const interaction = fieldsOf(value);
-    const action = actionOf(fieldsOf(interaction.data).custom_id, `${hub.settings.wire.actionPrefix}_`);
     const signed = Buffer.concat([Buffer.from(timestamp), body]);
-    const open = await hub.app.chatDecisions.signedChannel(
+    const isSigned = (publicKey: string): boolean => hub.secrets.verify(publicKey, signed, signature);
+    if (interaction.type !== buttonPressed) {
+      // The platform asks so, now and then, whether signatures are checked here. Any application's key may fit.
+      await request.limits.check(limits.wrongSignatures);
+      if (!(await hub.app.chatDecisions.someChannelSigned(isSigned))) return refused(request, 401);
+      return value === undefined ? empty(400) : { type: 1 };
+    }
+    const button = buttonOf(fieldsOf(interaction.data).custom_id, `${hub.settings.wire.actionPrefix}_`);
+    if (!button) return empty(401);
+    const { approvalId, approved } = button;
+    const open = await hub.app.chatDecisions.signedChannels(
       'communityChat',
-      action?.approvalId ?? null,
-      ({ publicKey }) => publicKey !== null && hub.secrets.verify(publicKey, signed, signature),
+      approvalId,
+      ({ publicKey }) => publicKey !== null && isSigned(publicKey),
     );
-    if (!open) return empty(401);
-    await countCallback(request.limits.count, limits.consoleCallbacks, open);
-    if (value === undefined) return empty(400);
+    if (!open[0]) return refused(request, 401);
+    await countCallback(request.limits.count, limits.consoleCallbacks, open[0]);
     const member = fieldsOf(fieldsOf(interaction.member).user);
     const user = member.id === undefined ? fieldsOf(interaction.user) : member;
     const userId = textOf(user.id) ?? textOf(user.username);
-    if (interaction.type !== 3 || !action || userId === null) return { type: 1 };
-    const press: Press = { ...action, userId, userName: textOf(user.username) };
+    if (approved === null || userId === null) return { type: 1 };
+    const [userName, chatId] = [textOf(user.username), textOf(interaction.channel_id)];
+    const press: Press = { approvalId, approved, userId, userName, chatId };
     const result = await hub.app.chatDecisions.press(open, press, 'community_chat');
     return { ...hub.messengers.reply('communityChat', hub.app.chatDecisions.noticeOf(result)) };
   },

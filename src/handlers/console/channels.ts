@@ -119,15 +119,15 @@ const renderDelivery = (delivery: Delivery) => ({
 /** What who tries a channel is told: never what the other side wrote. */
 const sentences: { readonly [F in AttemptFailure]: string } = {
   refused_address: 'The address is not allowed.',
-  unresolved: 'The host name has no address.',
+  unresolved: 'The host name has no address. Check the name.',
   connection: 'The connection failed.',
-  timeout: 'There was no answer within 10 seconds.',
+  timeout: 'The receiver did not answer within 10 seconds.',
   too_large: 'The answer was too large.',
-  rate_limited: 'The receiver asked for fewer messages. Try again later.',
-  status: 'The receiver did not take the message.',
+  rate_limited: 'The receiver limits the message rate. Try again later.',
+  status: 'The receiver did not accept the message.',
   rejected: 'The receiver refused the message. Check the token, the password and the target.',
-  channel_gone: 'The receiver is gone for good.',
-  channel_disabled: 'The channel is disabled.',
+  channel_gone: 'The receiver no longer exists.',
+  channel_disabled: 'The channel is disabled. Enable it first.',
 };
 
 function sentenceOf({ ok, status, failure }: TestResult): string {

@@ -110,7 +110,7 @@ export const compositions: Handlers<typeof compositionRoutes> = {
       { force: query.force, reason: body.reason || null },
     );
     const [deployment] = deployments;
-    if (!deployment) throw new HubError('internal', 'The deployment was not made.');
+    if (!deployment) throw new HubError('internal', 'The deployment failed.');
     const unable = await app.vocabularies.ofDeployment(deployment);
     return {
       bundle_name: version.name,

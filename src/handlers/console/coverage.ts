@@ -5,6 +5,7 @@ import type { HistoryEntry } from '../../app/history.ts';
 import { dayMs, hourMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import { parseInstant, renderInstant } from '../../domain/instant.ts';
+import type { ToolDurations } from '../../domain/tool-durations.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso } from '../common/render.ts';
@@ -25,16 +26,18 @@ export function beginOf(since: string, now: number): number {
   if (begin !== null) return begin;
   throw new HubError(
     'bad_request',
-    `since must be an ISO 8601 time, or 1 to ${maxUnits} minutes, hours or days: for example 30m, 24h or 7d.`,
+    `The value of since is not valid. Send an ISO 8601 time, or 1 to ${maxUnits} minutes, hours or days, such as 30m, 24h or 7d.`,
   );
 }
 
 export const coverage: Handlers<typeof coverageRoutes> = {
   async agentCoverage({ app, clock }, { params, query }, caller) {
     const since = beginOf(query.since, clock.now());
-    const found = await app.coverage.ofAgent(principalOf(caller), params.agent_id, since);
-    const { deployed } = found;
     const withVerdicts = query.include_verdicts === 'true' || query.include_verdicts === '1';
+    const withDurations = query.include_durations === 'true';
+    const range = { since, withDurations };
+    const found = await app.coverage.ofAgent(principalOf(caller), params.agent_id, range);
+    const { deployed } = found;
     return {
       agent_id: params.agent_id,
       environment: found.env,
@@ -44,7 +47,10 @@ export const coverage: Handlers<typeof coverageRoutes> = {
         version: deployed.version,
         revision_hash: deployed.revisionHash,
       },
-      tools: found.tools.map((tool) => renderTool(tool, withVerdicts)),
+      tools: found.tools.map((tool) => ({
+        ...renderTool(tool, withVerdicts),
+        ...(withDurations ? { durations: renderDurations(found.durations.get(tool.tool)) } : {}),
+      })),
       summary: renderCounts(found.counts),
     };
   },
@@ -115,6 +121,16 @@ const renderTool = ({ by, ...tool }: CoveredTool, withVerdicts: boolean) => ({
   allow_count: withVerdicts ? tool.allowed : null,
   observe_count: withVerdicts ? tool.observed : null,
 });
+
+const renderDurations = (durations: ToolDurations | undefined) =>
+  durations
+    ? {
+        runs: durations.runs,
+        p50_ms: durations.p50Ms,
+        p95_ms: durations.p95Ms,
+        max_ms: durations.maxMs,
+      }
+    : null;
 
 const renderAgent = ({ agentId, env, counts, drift, lastSeen, events }: FleetAgentCoverage) => ({
   agent_id: agentId,

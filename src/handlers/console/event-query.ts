@@ -1,7 +1,7 @@
 // What is asked of events, and how they are shown: filters and the words of the console API.
 import { shortenedMap } from '../../api/listed.ts';
 import { actionOf, callIdOf, consoleVerdict } from '../../domain/decision-event.ts';
-import type { StoredEvent } from '../../domain/event.ts';
+import { readConditions, type StoredEvent } from '../../domain/event.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
@@ -60,13 +60,14 @@ export const render = (event: StoredEvent) => ({
   created_at: iso(event.createdAt),
   ...(event.truncated ? { truncated: [...event.truncated] } : {}),
   ...(event.sample ? { sample: true as const } : {}),
-  outcomes: event.outcomes.map((outcome) => ({
+  outcomes: event.outcomes.map(({ conditions, ...outcome }) => ({
     ...outcome,
+    ...omitUndefined({ conditions: readConditions(conditions) }),
     timestamp: renderInstant(outcome.timestamp),
     sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
   })),
 });
 
 /** What agents count and filter by stays readable beside a large argument. */
-export const renderListed = (event: StoredEvent) =>
-  render(event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) });
+export const shortenPayload = (event: ReturnType<typeof render>): ReturnType<typeof render> =>
+  event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) };

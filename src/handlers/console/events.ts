@@ -11,7 +11,7 @@ import type { Handlers } from '../common/hub.ts';
 import { acceptBatch, readBatch, repairContext } from '../common/ingest.ts';
 import { iso } from '../common/render.ts';
 import { csvHeader, csvLine, ndjsonLine, piecesOf } from './event-lines.ts';
-import { filterOf, render, renderListed } from './event-query.ts';
+import { filterOf, render, shortenPayload } from './event-query.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
 /** The fields of facets as filters name them. */
@@ -37,7 +37,7 @@ export const events: Handlers<typeof eventRoutes> = {
     const from = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
     const page = await hub.app.eventSearches.page(principalOf(caller), filterOf(query), query.limit, from);
     const next = page.next === null ? null : { cursor: sealCursor(hub, scope, page.next) };
-    return new List(page.events.map(renderListed), next);
+    return new List(page.events.map(render), next, { shorten: shortenPayload });
   },
 
   async getEvent({ app }, { params }, caller) {

@@ -36,7 +36,8 @@ export const health: Handlers<typeof healthRoutes> = {
     return new Reply({ status, ...parts, storage: { state: storage.state } }, { status: ready ? 200 : 503 });
   },
 
-  async healthCluster(hub) {
+  async healthCluster(hub, _input, caller) {
+    if (caller.kind !== 'operator') await hub.app.installation.requireOnlyTenant();
     const { mode, node, nodes, shardCount, lag, broadcastLagMs } = await hub.health.cluster();
     const owned = new Set(nodes.flatMap(({ shards }) => shards));
     const all = Array.from({ length: shardCount }, (_, shard) => shard);
@@ -63,7 +64,8 @@ export const health: Handlers<typeof healthRoutes> = {
     };
   },
 
-  async healthMetrics({ health }) {
+  async healthMetrics({ app, health }, _input, caller) {
+    if (caller.kind !== 'operator') await app.installation.requireOnlyTenant();
     const { node, startedAt, bucketsMs, routes, streams, queues, eventLoop } = await health.metrics();
     return {
       node,

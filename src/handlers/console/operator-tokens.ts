@@ -3,6 +3,7 @@ import type { operatorTokenRoutes } from '../../api/operator-tokens.ts';
 import type { GivenToken } from '../../app/operator-tokens.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso } from '../common/render.ts';
+import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
 
 const render = ({ token, expiresAt }: GivenToken) => ({ token, expires_at: iso(expiresAt) });
@@ -10,7 +11,24 @@ const render = ({ token, expiresAt }: GivenToken) => ({ token, expires_at: iso(e
 export const operatorTokens: Handlers<typeof operatorTokenRoutes> = {
   async createOperatorToken({ app }, { body }, caller) {
     const wanted = { role: body.role, ttlMs: body.ttl_seconds * 1000 };
-    return render(await app.operatorTokens.give(principalOf(caller), wanted));
+    const given = await app.operatorTokens.give(principalOf(caller), wanted);
+    return { id: given.id, ...render(given) };
+  },
+
+  async listOperatorTokens({ app }, { query }, caller) {
+    const page = await app.operatorTokens.list(principalOf(caller), query);
+    return listOf(page, query, ({ id, role, createdBy, createdAt, expiresAt }) => ({
+      id,
+      role,
+      created_by: createdBy,
+      created_at: iso(createdAt),
+      expires_at: iso(expiresAt),
+    }));
+  },
+
+  async revokeOperatorToken({ app }, { params }, caller) {
+    await app.operatorTokens.revoke(principalOf(caller), params.token_id);
+    return null;
   },
 
   async exchangeLogin({ app }, _input, caller) {

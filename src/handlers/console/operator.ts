@@ -1,6 +1,7 @@
 // Further tenants and users, made by the operator of the installation. The pipeline has checked the operator token.
 import type { operatorRoutes } from '../../api/operator.ts';
 import type { Handlers } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 
 export const operator: Handlers<typeof operatorRoutes> = {
   async createTenant({ app }, { body }) {
@@ -11,6 +12,18 @@ export const operator: Handlers<typeof operatorRoutes> = {
   createUser: async ({ app }, { body }) => ({
     user_id: await app.accounts.createUser(body.tenant_id, body, body.is_admin),
   }),
+
+  async listDeadJobs({ app }, { query }) {
+    const jobs = await app.deadJobs.list(query.queue, query.limit);
+    return {
+      jobs: jobs.map(({ id, failures, error, diedAt }) => ({ id, failures, error, died_at: iso(diedAt) })),
+    };
+  },
+
+  async retryDeadJob({ app }, { body }) {
+    await app.deadJobs.retry(body.queue, body.id);
+    return { queue: body.queue, id: body.id };
+  },
 
   async linkWorkspace({ app }, { params, body }) {
     const { tenant_id: tenantId } = params;

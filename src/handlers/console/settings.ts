@@ -1,6 +1,8 @@
 // A tenant's settings: rotation of the signing key, what tools' arguments hold, removal of old events.
 import type { settingRoutes } from '../../api/settings.ts';
+import type { RemovalAge } from '../../app/event-removal.ts';
 import { wordsOf } from '../../app/tool-settings.ts';
+import { HubError } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Setting } from '../../domain/settings.ts';
 import type { Handlers } from '../common/hub.ts';
@@ -8,8 +10,8 @@ import { iso } from '../common/render.ts';
 import { principalOf } from './principal.ts';
 
 const pinAgain =
-  'The old key does not vouch for the new one. Agents that pinned the old key keep their rules and refuse new ones until they are ' +
-  'pinned again: give them the new public key, or delete the pin file that their error names and restart them.';
+  'The old key does not attest the new one. Agents that pinned the old key keep their rules and refuse new ones until they ' +
+  'pin the new key: configure the new public key, or delete the pin file in their error message and restart them.';
 
 export const settings: Handlers<typeof settingRoutes> = {
   async rotateSigningKey({ app }, { body }, caller) {
@@ -44,11 +46,25 @@ export const settings: Handlers<typeof settingRoutes> = {
     const isDry = query.dry_run === 'true';
     const { removed, cutoff, complete } = await app.eventRemoval[isDry ? 'count' : 'remove'](
       principalOf(caller),
-      query.older_than_days,
+      ageOf(query),
     );
     return { deleted_count: removed, cutoff: iso(cutoff), complete, dry_run: isDry };
   },
 };
+
+/** @throws HubError validation_failed unless one of the two is there */
+function ageOf(query: {
+  readonly older_than_days?: number | undefined;
+  readonly older_than_hours?: number | undefined;
+}): RemovalAge {
+  const { older_than_days: days, older_than_hours: hours } = query;
+  if (days !== undefined && hours === undefined) return { unit: 'days', count: days };
+  if (hours !== undefined && days === undefined) return { unit: 'hours', count: hours };
+  throw new HubError(
+    'validation_failed',
+    'The request needs one age. Send either older_than_days or older_than_hours.',
+  );
+}
 
 const render = (setting: Setting<'tools'> | null) => ({
   tool_arguments: setting?.value.toolArguments ?? {},

@@ -33,6 +33,8 @@ const version = line(255);
 const sessionField = text(255, 1);
 const maxTagText = 32_768;
 const noTags: Tags = {};
+/** A dashboard hears at least this every 15 s, so that silence means a hub that stands still (docs/protocol.md). */
+const keepalive = { type: 'keepalive' } as const;
 
 /**
  * What a stream of the hosted API leaves out: events of another environment or session, and the document itself unless
@@ -83,6 +85,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
         pinned: false,
         skips: (frame) => frame.fleet !== undefined && !fleet,
         catchUp: async () => (fleet ? streams.fleetNow(tenantId) : []),
+        keepalive,
         announce: async () => {},
         closed: () => {},
       };
@@ -158,9 +161,13 @@ const sessionAsked = ({ session_id }: StreamQuery): string | null =>
 function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQuery): AdmittedStream {
   const env = environments.find((one) => one === query.env);
   if (env === undefined) {
-    throw refused('env_required', `Name the environment in the query: ?env=${environments.join(' or ')}.`, {
-      problems: [{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }],
-    });
+    throw refused(
+      'env_required',
+      `The request has no environment. Send it in the query: ?env=${environments.join(' or ')}.`,
+      {
+        problems: [{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }],
+      },
+    );
   }
   const sessionId = sessionAsked(query);
   const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
@@ -200,7 +207,9 @@ function tagsAsked(text: string | undefined): Tags {
   try {
     tags = JSON.parse(text);
   } catch {
-    throw validationFailed([{ loc: ['query', 'tags'], msg: 'must be the JSON text of an object of texts' }]);
+    throw validationFailed([
+      { loc: ['query', 'tags'], msg: 'must be the JSON text of an object with string values' },
+    ]);
   }
   return checkedAt(hostedTags, tags, 'tags');
 }

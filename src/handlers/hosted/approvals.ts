@@ -21,7 +21,10 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
   async hostedCreateApproval({ app }, { body }, caller, request) {
     const asked = body.environment ?? null;
     if (asked !== null && caller.env !== null && asked !== caller.env) {
-      throw new HubError('env_mismatch', `API key is scoped to '${caller.env}', cannot ask in '${asked}'.`);
+      throw new HubError(
+        'env_mismatch',
+        `API key is scoped to '${caller.env}', cannot request approvals in '${asked}'.`,
+      );
     }
     const wanted = {
       agentId: body.agent_id ?? caller.agentId ?? agentMissing(),
@@ -108,10 +111,20 @@ const isBy = ({ decidedBy, decidedBySubject }: Approval, principal: Principal): 
 function tooLate(approval: Approval): HubError {
   const members = { approval: render(approval) };
   return approval.status === 'timeout'
-    ? refused('approval_timed_out', 'Nobody decided in time: the approval has timed out.', { members })
-    : refused('approval_already_decided', `${approval.decidedBy ?? 'Somebody'} has decided already.`, {
-        members,
-      });
+    ? refused(
+        'approval_timed_out',
+        'The approval has expired, because nobody decided it before its deadline. The agent can request a new one.',
+        {
+          members,
+        },
+      )
+    : refused(
+        'approval_already_decided',
+        `${approval.decidedBy ?? 'Another person'} has already decided this approval.`,
+        {
+          members,
+        },
+      );
 }
 
 const statusOf = {

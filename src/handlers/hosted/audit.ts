@@ -27,6 +27,7 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
         actor: query.actor ?? null,
         actions: query.action_type ?? null,
         subjects: query.subject_type ?? null,
+        actorTypes: query.actor_type ?? null,
         everything: query.scope === 'all',
       },
       before,

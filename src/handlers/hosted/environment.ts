@@ -26,7 +26,7 @@ export function envRead(caller: HostedCaller, asked: string | undefined): Env | 
 /** The environment that is changed. @throws HubError validation_failed (env_required) */
 export function envChanged(asked: Env | undefined): Env {
   if (asked !== undefined) return asked;
-  throw refused('env_required', 'Name the environment in the query: ?env=production.', {
+  throw refused('env_required', 'The request has no environment. Send it in the query: ?env=production.', {
     problems: [{ loc: ['query', 'env'], msg: 'is required' }],
   });
 }

@@ -1,6 +1,6 @@
 // The stream of decision events: what is stored, as it is stored, in the words of GET /v1/events. Owns no socket.
 import type { HostedStreamQuery } from '../../api/hosted/streams.ts';
-import { shortened } from '../../api/listed.ts';
+import { listedText } from '../../api/listed.ts';
 import type { EventSource, History, StreamHandlers } from '../../api/stream.ts';
 import { fits } from '../../app/event-tail.ts';
 import type { RulesetVersionKey } from '../../app/ruleset-names.ts';
@@ -105,7 +105,7 @@ class EventFrame implements Frame {
   }
 
   get json(): Uint8Array {
-    this.#json ??= Buffer.from(JSON.stringify(shortened(renderEvent(this.event, this.#ruleset))));
+    this.#json ??= Buffer.from(listedText(renderEvent(this.event, this.#ruleset)));
     return this.#json;
   }
 }

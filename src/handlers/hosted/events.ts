@@ -1,29 +1,29 @@
 // Decision events in the hosted API's words: taken in flat, stored as every other audit event, shown flat.
-import type { Caller } from '../../api/call.ts';
+import { type Caller, WrittenJson } from '../../api/call.ts';
 import type { hostedEventRoutes } from '../../api/hosted/events.ts';
-import { shortened } from '../../api/listed.ts';
+import { listedText } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { agentOf, requireAgent } from '../../app/acting-agent.ts';
 import type { RulesetNames, RulesetVersionKey } from '../../app/ruleset-names.ts';
-import { turns } from '../../concurrency/event-loop-budget.ts';
+import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
 import {
   actionOf,
   callIdOf,
   classOf,
   parentSessionOf,
   policyVersionOf,
-  repairFlatEvent,
   sessionOf,
   verdictFilter,
 } from '../../domain/decision-event.ts';
-import type { EventInput, StoredEvent } from '../../domain/event.ts';
+import { type EventInput, type EventOutcome, readConditions, type StoredEvent } from '../../domain/event.ts';
+import { flatFields } from '../../domain/flat-event.ts';
 import { type Env, environments, isEnv } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { acceptBatch, type Batch, readBatch, repairContext } from '../common/ingest.ts';
-import { fitting, pageFieldsOf } from './pages.ts';
+import { maxPageBytes, pageFieldsOf } from './pages.ts';
 import { type HostedCaller, keyPrincipalOf, principalOf } from './principal.ts';
 import { micros } from './time.ts';
 
@@ -35,7 +35,7 @@ const leastMs = 0.001;
 export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
   async hostedIngestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
-    const batch = await readBatch(body, repairContext(hub, caller), turns, repairFlatEvent);
+    const batch = await readBatch(body, repairContext(hub, caller), turns, 'hosted');
     const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
     for (const [env, part] of byEnvironment(caller, batch)) {
       const {
@@ -66,18 +66,19 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
         ? await eventSearches.skip(principal, filter, offset, order)
         : openCursor(hub, scope, cursor);
     if (from === null && cursor === undefined && offset > 0) return nothing;
+    const writer = new EventWriter(hub.app.runs.names, tenantId);
     // A page that is too large for an answer is read again, shorter: the cursor that comes with it is behind its end.
     for (let max = limit; ; ) {
       const page = await eventSearches.page(principal, filter, max, from, order);
-      const rendered = await renderAll(hub.app.runs.names, tenantId, page.events);
-      const events = fitting(rendered.map((event) => shortened(event) as typeof event));
-      max = events.length;
+      const texts = await writer.write(page.events);
+      max = texts.length;
       if (max < page.events.length) continue;
-      return {
-        events,
+      const fields = {
         ...pageFieldsOf(query, page.next === null ? null : max),
         next_cursor: page.next === null ? null : sealCursor(hub, scope, page.next),
       };
+      const answer = `{"events":[${texts.join(',')}],${JSON.stringify(fields).slice(1)}`;
+      return new WrittenJson(Buffer.from(answer)) as never;
     }
   },
 };
@@ -95,9 +96,10 @@ function byEnvironment(caller: HostedKey, batch: Batch): ReadonlyMap<Env, Batch>
     part.places.push(batch.places[i] ?? i);
     parts.set(env, part);
   }
+  const sizes = omitUndefined({ sizes: batch.sizes });
   // Else the events would stay in memory until all are stored.
   batch.events = [];
-  return new Map([...parts].map(([env, part]) => [env, { ...part, rejected: [], manifest: null }]));
+  return new Map([...parts].map(([env, part]) => [env, { ...part, ...sizes, rejected: [], manifest: null }]));
 }
 
 /** Whoever may read events: people see all of the workspace. */
@@ -152,14 +154,56 @@ function agentSeen(caller: Reader, asked: string | undefined): string | undefine
   return agentId;
 }
 
-/** Events as the hosted API shows them, each field whole. */
-export const renderAll = (names: RulesetNames, tenantId: string, events: readonly StoredEvent[]) =>
-  Promise.all(
-    events.map(async (event) => {
-      const env = environments.find((one) => one === event.env) ?? 'production';
-      return renderEvent(event, await names.resolve(tenantId, env, policyVersionOf(event)));
-    }),
-  );
+/** Writes events as lists show them: each becomes text once, a few of them in a turn of the event loop. */
+class EventWriter {
+  readonly #names: RulesetNames;
+  readonly #tenantId: string;
+  /** By id: a page that is read again is not written again. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(names: RulesetNames, tenantId: string) {
+    this.#names = names;
+    this.#tenantId = tenantId;
+  }
+
+  /** JSON of the first events that fit into one answer; at least one if there is one. */
+  async write(events: readonly StoredEvent[]): Promise<readonly string[]> {
+    const texts: string[] = [];
+    let bytes = 0;
+    let unpaid = 0;
+    for (const event of events) {
+      const text = this.#texts.get(event.id) ?? (await this.#textOf(event));
+      const size = Buffer.byteLength(text) + 1;
+      bytes += size;
+      if (bytes > maxPageBytes && texts.length > 0) break;
+      texts.push(text);
+      unpaid += size;
+      if (unpaid < bytesPerTurn) continue;
+      await turns.next(unpaid);
+      unpaid = 0;
+    }
+    return texts;
+  }
+
+  async #textOf(event: StoredEvent): Promise<string> {
+    const env = environments.find((one) => one === event.env) ?? 'production';
+    const ruleset = await this.#names.resolve(this.#tenantId, env, policyVersionOf(event));
+    const text = listedText(renderEvent(event, ruleset));
+    this.#texts.set(event.id, text);
+    return text;
+  }
+}
+
+/** How a call ended, where the repeat says it. */
+const endOf = (outcome: EventOutcome) =>
+  omitUndefined({
+    tool_success: outcome.tool_success,
+    postconditions_passed: outcome.postconditions_passed,
+    duration_ms: outcome.duration_ms,
+    error: outcome.error,
+    policy_error: outcome.policy_error,
+    conditions: readConditions(outcome.conditions),
+  });
 
 /** @param ruleset the version that the event's policy version is */
 export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | null) {
@@ -175,8 +219,8 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     decision_name: null,
     reason: null,
     workflow: null,
-    // What the agent sent; what follows is the hub's, and wins.
-    ...payload,
+    ...flatFields(payload),
+    // What follows is the hub's, and wins.
     id: event.id,
     seq: event.seq,
     received_at: micros(event.createdAt),
@@ -211,6 +255,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
             decision_source: outcome.decision_source,
             decision_name: outcome.decision_name,
             reason: outcome.reason,
+            ...endOf(outcome),
           })),
         }
       : {}),

@@ -85,7 +85,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
     };
     hub.log.info(
       { agent: run.agentId, session: run.sessionId, events: found.events },
-      'a decision bundle was made',
+      'built a decision bundle',
     );
     return new Streamed(withPayload(JSON.stringify(around), payload), {
       headers,

@@ -22,7 +22,10 @@ export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
     const principal = principalOf(caller);
     const { items } = await hub.app.keys.list(principal, { limit: 1, offset: maxKeys - 1 });
     if (items.length > 0) {
-      throw new HubError('quota_exceeded', `A workspace has at most ${maxKeys} keys. Revoke one first.`);
+      throw new HubError(
+        'quota_exceeded',
+        `The workspace has ${maxKeys} API keys, which is the limit. Revoke one first.`,
+      );
     }
     const making = hub.app.keys.create(principal, {
       id: request.newId,
@@ -35,7 +38,10 @@ export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
       // Made by the first request of the Idempotency-Key, whose answer was lost with its node.
       const isMade = request.newId !== null && error instanceof HubError && error.code === 'conflict';
       throw isMade
-        ? refused('idempotency_replay_refused', 'This Idempotency-Key has made an API key.')
+        ? refused(
+            'idempotency_replay_refused',
+            'A request with this Idempotency-Key has already created an API key. Use a new Idempotency-Key to create another.',
+          )
         : error;
     });
     return { ...render(record), key };

@@ -3,7 +3,7 @@ import { maxOffset } from '../../api/hosted/fields.ts';
 import { shortened } from '../../api/listed.ts';
 
 /** Bytes of the items of a page; with what stands around them an answer holds 4 MiB. */
-const maxPageBytes = 4 * 1024 * 1024 - 65_536;
+export const maxPageBytes = 4 * 1024 * 1024 - 65_536;
 
 /** The first items that fit into one answer; at least one if there is one. */
 export function fitting<T>(items: readonly T[]): T[] {

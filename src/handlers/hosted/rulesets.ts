@@ -17,9 +17,8 @@ const yamlTypes = /^(?:application\/(?:x-)?yaml|text\/(?:x-)?yaml) *(?:;|$)/i;
 
 export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   async hostedListRulesets({ app }, { query }, caller) {
-    const all = await app.rulesets.list(principalOf(caller));
-    const asked = all.slice(query.offset, query.offset + query.limit);
-    const rows = asked.map(({ latest, versionCount, updatedAt, deployments }) => ({
+    const found = await app.rulesets.list(principalOf(caller), query);
+    const rows = found.items.map(({ latest, versionCount, updatedAt, deployments }) => ({
       name: latest.name,
       latest_version: latest.version,
       version_count: versionCount,
@@ -34,7 +33,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       })),
       updated_at: micros(updatedAt),
     }));
-    const { items, ...page } = pageOf(rows, query, query.offset + asked.length < all.length);
+    const { items, ...page } = pageOf(rows, query, found.more);
     return { rulesets: items, ...page };
   },
 
@@ -46,7 +45,10 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   async hostedPutRuleset(hub, { params, query, body }, caller, request) {
     const type = request.header('content-type');
     if (type === null || !yamlTypes.test(type)) {
-      throw new HubError('unsupported_media_type', 'Send the ruleset as application/x-yaml.');
+      throw new HubError(
+        'unsupported_media_type',
+        'The Content-Type is not a YAML type. Send the ruleset as application/x-yaml.',
+      );
     }
     const { created, warnings, ...found } = await hub.app.rulesets.put(principalOf(caller), {
       name: params.name,

@@ -129,8 +129,8 @@ function withId(map: Uint8Array, id: string): Buffer {
   return Buffer.concat([head, encode('id'), encode(id), bytes.subarray(1 + width)]);
 }
 
-/** The result of an agent's message, for the one socket it came from. */
-export class ResultPiece implements Piece {
+/** An object without an id, for one WebSocket: the result of an agent's message, or a keepalive. */
+export class SocketPiece implements Piece {
   readonly key = null;
   readonly #value: object;
   constructor(value: object) {

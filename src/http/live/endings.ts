@@ -34,6 +34,9 @@ export function endReason(control: Control, caller: LiveCaller): EndReason | nul
   if (control.kind === 'key_revoked') {
     return caller.kind === 'key' && caller.keyHash === control.keyHash ? 'revoked' : null;
   }
+  if (control.kind === 'operator_token_revoked') {
+    return caller.kind === 'hostedOperator' && caller.tokenId === control.tokenId ? 'revoked' : null;
+  }
   const login = loginOf(caller);
   if (login === null) return null;
   if (control.kind === 'login_ended') return login.tokenHash === control.tokenHash ? 'signed_out' : null;

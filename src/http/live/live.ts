@@ -29,6 +29,7 @@ import { Reopenings } from './reopenings.ts';
 import type { Session } from './session.ts';
 import { createSocketMessages } from './socket-messages.ts';
 import { type EndReason, type LiveCaller, type Opening, Stream, type StreamHome } from './stream.ts';
+import { StreamEndLog } from './stream-end-log.ts';
 import { Wheel } from './wheel.ts';
 
 /** The wheel turns once in 15 s: that is the time between two keepalives. */
@@ -111,6 +112,7 @@ export function createLive(options: LiveOptions): Live {
   const missed = createMissed(options);
   const endedBy: { [R in EndReason]?: number } = {};
   const endings = new Endings();
+  const endLog = new StreamEndLog(clock, log);
   let open = 0;
   let draining: { left: number; readonly done: (() => void)[] } | null = null;
 
@@ -139,6 +141,9 @@ export function createLive(options: LiveOptions): Live {
       wheel.remove(stream);
       blocked.delete(stream);
       messages.closed(stream);
+      const { caller, feed, admitted } = stream;
+      const env = environmentIn(feed.audience)?.split('/').at(1) ?? null;
+      endLog.add({ tenantId: caller.tenantId, env, agentId: admitted.agentId, reason });
       open--;
       const name = nameOf(stream.caller);
       if (name !== null) reopenings.ended(name, stream.openedAt, clock.monotonic());
@@ -148,7 +153,7 @@ export function createLive(options: LiveOptions): Live {
       try {
         stream.admitted.closed();
       } catch (error) {
-        log.error({ err: error }, 'the end of a stream could not be announced');
+        log.error({ err: error }, 'cannot announce the end of a stream');
       }
       if (draining && open === 0) for (const done of draining.done.splice(0)) done();
     },
@@ -165,8 +170,7 @@ export function createLive(options: LiveOptions): Live {
       const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
       stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
     } catch (error) {
-      if (!stream.ended)
-        log.warn({ err: error, audience: stream.feed.audience }, 'a stream could not be joined');
+      if (!stream.ended) log.warn({ err: error, audience: stream.feed.audience }, 'cannot join a stream');
       stream.end('failed');
     }
     stream.prepared?.();
@@ -197,7 +201,7 @@ export function createLive(options: LiveOptions): Live {
 
   function sourceOf(audience: Audience): EventSource {
     if (tenantOfEvents(audience) === null) return broadcast;
-    if (!options.events) throw new HubError('unavailable', 'Decision events cannot be followed here.');
+    if (!options.events) throw new HubError('unavailable', 'This stream cannot follow decision events.');
     return options.events;
   }
 
@@ -240,7 +244,10 @@ export function createLive(options: LiveOptions): Live {
       open++;
       const stream = new Stream(home, feed, opening, clock.monotonic());
       try {
-        if (draining) throw new HubError('shutting_down', 'This node is shutting down.', { retryAfter: 1 });
+        if (draining)
+          throw new HubError('shutting_down', 'This node is shutting down. Connect again.', {
+            retryAfter: 1,
+          });
         if (!feed.isFollowing) await feed.follow(sourceOf(feed.audience));
         if (admitted.decisions && options.events) {
           const { audience, made } = admitted.decisions;
@@ -300,6 +307,7 @@ export function createLive(options: LiveOptions): Live {
       draining ??= { left: 1, done: [] };
       for (const stream of wheel.some(wheel.size)) stream.end('draining');
       timer.cancel();
+      endLog.flush();
       recheck.close();
     },
     inspect: () =>

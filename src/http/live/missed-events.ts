@@ -45,7 +45,7 @@ export function createMissed({
   const read = createSemaphore({
     max: readsAtOnce,
     maxWaiting: Number.POSITIVE_INFINITY,
-    refusal: () => new HubError('overloaded', 'Too many streams come back at once.'),
+    refusal: () => new HubError('overloaded', 'Too many streams reconnect at once. Try again shortly.'),
   });
   return {
     /** Before the stream is in its feed: from then on no event reaches it in another way. */
@@ -62,8 +62,7 @@ export function createMissed({
         await stream.missed?.send();
         stream.resumedUntil = clock.monotonic() + resumedMs;
       } catch (err) {
-        if (!stream.ended)
-          log.warn({ err, audience: stream.feed.audience }, 'missed events could not be sent');
+        if (!stream.ended) log.warn({ err, audience: stream.feed.audience }, 'cannot send missed events');
         stream.end('failed');
       }
     },

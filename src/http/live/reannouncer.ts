@@ -80,10 +80,7 @@ async function announceOnce(feed: StreamFeed, clock: Clock, log: Log): Promise<v
     if (attempt === attempts) {
       // An agent that the roster misses would look offline: it reconnects and is announced then.
       for (const stream of left) stream.end('failed');
-      log.warn(
-        { audience: feed.audience, streams: left.length },
-        'streams could not be announced and were ended',
-      );
+      log.warn({ audience: feed.audience, streams: left.length }, 'cannot announce streams; they are ended');
       return;
     }
     await pause(clock, Math.min(firstWaitMs * 2 ** attempt, longestWaitMs));

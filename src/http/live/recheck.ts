@@ -33,13 +33,22 @@ const againMs = 1000;
 const loginOf = (caller: Exclude<LiveCaller, { kind: 'key' }>): string =>
   caller.kind === 'user' ? caller.tokenHash : (caller.loginHash ?? '');
 
-const nameOf = (caller: LiveCaller): string =>
-  caller.kind === 'key' ? `key ${caller.keyHash}` : `login ${loginOf(caller)}`;
+const tokenIdOf = (caller: LiveCaller): string | null =>
+  caller.kind === 'hostedOperator' ? (caller.tokenId ?? null) : null;
 
-const endOf = (caller: LiveCaller): Control =>
-  caller.kind === 'key'
+function nameOf(caller: LiveCaller): string {
+  const tokenId = tokenIdOf(caller);
+  if (tokenId !== null) return `token ${tokenId}`;
+  return caller.kind === 'key' ? `key ${caller.keyHash}` : `login ${loginOf(caller)}`;
+}
+
+function endOf(caller: LiveCaller): Control {
+  const tokenId = tokenIdOf(caller);
+  if (tokenId !== null) return { kind: 'operator_token_revoked', tokenId };
+  return caller.kind === 'key'
     ? { kind: 'key_revoked', tenantId: caller.tenantId, keyId: caller.keyId, keyHash: caller.keyHash }
     : { kind: 'login_ended', tokenHash: loginOf(caller) };
+}
 
 export function createRecheck({ callers, isStillValid, ended, clock, log }: RecheckOptions): Recheck {
   let closed = false;
@@ -66,7 +75,7 @@ export function createRecheck({ callers, isStillValid, ended, clock, log }: Rech
     for (;;) {
       left = await ask(left);
       if (left.length === 0 || closed) return;
-      log.debug({ callers: left.length }, 'whether streams may go on is asked again');
+      log.debug({ callers: left.length }, 'cannot check the permissions of streams; the check is retried');
       await pause(clock, againMs);
     }
   }

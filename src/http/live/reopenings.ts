@@ -32,7 +32,7 @@ export class Reopenings {
     const oldest = recent[0] ?? now;
     throw new HubError(
       'rate_limited',
-      'This agent opens streams and loses them at once. Wait before you open the next.',
+      'This agent repeatedly opens streams that end at once. Wait before you open another.',
       { retryAfter: Math.max(1, Math.ceil((oldest + windowMs - now) / 1000)) },
     );
   }

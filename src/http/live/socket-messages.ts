@@ -2,14 +2,14 @@
 // with their `ref`. Who sends too many, or many that are wrong, loses the socket.
 import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
 import type { ByteBudget } from '../../concurrency/byte-budget.ts';
-import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
+import { bytesPerTurn, type EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
 import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';
 import { HubError } from '../../domain/error.ts';
 import { measureJson, readLooseJson } from '../../domain/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { problemOf } from '../problem.ts';
-import { ResultPiece } from './encoded.ts';
+import { SocketPiece } from './encoded.ts';
 import type { IncomingMessages, Message } from './incoming.ts';
 import { type Sender, Senders } from './senders.ts';
 import type { LiveCaller, Stream } from './stream.ts';
@@ -91,15 +91,18 @@ export function createSocketMessages({
     let ref: Ref = null;
     try {
       if (stream.caller.kind !== 'key' || stream.sender === null)
-        throw new HubError('bad_request', 'This stream takes no messages.');
+        throw new HubError('bad_request', 'This stream accepts no messages.');
       const { given, rounded } = read(stream, message);
       ref = refOf(given);
+      // A large message is parsed in one turn and dealt with in another.
+      const { length } = message.bytes;
+      if (length > bytesPerTurn) await turns.next(length);
       const body = await handlers.message(stream.caller, checked(given, ref, rounded));
-      stream.send(new ResultPiece({ type: 'result', ref, status: 200, body }));
+      stream.send(new SocketPiece({ type: 'result', ref, status: 200, body }));
     } catch (error) {
       if (!(error instanceof HubError)) log.error({ err: error }, 'a stream message failed');
       const { status, body } = problemOf(error);
-      stream.send(new ResultPiece({ type: 'result', ref, status, ...body }));
+      stream.send(new SocketPiece({ type: 'result', ref, status, ...body }));
       if (mistakes.has(status) && !sender.mistake(clock.monotonic())) stream.end('mistakes');
     }
   }
@@ -107,7 +110,11 @@ export function createSocketMessages({
   return {
     admit(caller) {
       if (senders.mayOpen(nameOf(caller), clock.monotonic())) return;
-      throw new HubError('rate_limited', 'Too many messages of this caller were wrong.', { retryAfter: 10 });
+      throw new HubError(
+        'rate_limited',
+        'This caller sent too many invalid messages. Wait before you send more.',
+        { retryAfter: 10 },
+      );
     },
 
     received(stream, bytes, binary) {
@@ -165,7 +172,7 @@ function read(
   }
   if (binary !== (stream.codec === 'msgpack')) {
     const kind = stream.codec === 'msgpack' ? 'binary' : 'text';
-    throw new HubError('bad_request', `This socket takes ${kind} messages.`);
+    throw new HubError('bad_request', `This socket accepts only ${kind} messages.`);
   }
   const { value, rounded } = stream.codec === 'msgpack' ? unpackLoosely(bytes) : readLooseJson(bytes);
   const given: object = typeof value === 'object' && value !== null ? value : {};

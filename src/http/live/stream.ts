@@ -3,7 +3,7 @@
 import type { AdmittedStream, StreamCaller } from '../../api/stream.ts';
 import { isAfter, type Position } from '../../domain/position.ts';
 import { Backlog } from './backlog.ts';
-import { isAside, type Piece, type PlacedFrame } from './encoded.ts';
+import { isAside, type Piece, type PlacedFrame, SocketPiece } from './encoded.ts';
 import type { Feed, Follower } from './feed.ts';
 import type { IncomingMessages } from './incoming.ts';
 import type { Codec, Session, Sink } from './session.ts';
@@ -62,8 +62,8 @@ const drained = ':\n\n';
 
 /** What a client is told that is not to do the same again. */
 const faults: { readonly [R in EndReason]?: string } = {
-  flood: 'Too many messages, or too large.',
-  mistakes: 'Too many messages that were wrong.',
+  flood: 'Too many messages, or too large ones.',
+  mistakes: 'Too many invalid messages.',
 };
 
 export class Stream implements Session, Follower<Stream> {
@@ -229,6 +229,7 @@ export class Stream implements Session, Follower<Stream> {
     if (this.ended || this.isBlocked || !this.sink) return;
     if (this.codec !== 'sse') {
       if (this.sink.ping?.() === false) this.end('silent');
+      else if (this.admitted.keepalive) this.send(new SocketPiece(this.admitted.keepalive));
     } else if (!this.sink.write(comment)) this.home.blocked(this);
   }
 

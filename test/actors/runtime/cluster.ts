@@ -1,5 +1,6 @@
 // Nodes of counters over one bus in memory and one manual clock, for tests of what runs between nodes.
 import { createRemoteActors, type RemoteActors, shardOfKey } from '../../../actors/runtime/remote.ts';
+import { currentFormat } from '../../../src/domain/cluster-format.ts';
 import { ManualClock } from '../../clock.ts';
 import { memoryLog } from '../../log.ts';
 import { type CounterKinds, type CounterPorts, counterKinds } from './counter.ts';
@@ -30,7 +31,7 @@ export function aCluster() {
       bus: bus.bus(name),
       leases: bus.leases(name),
       members: bus.members(name),
-      note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
+      note: () => ({ version: 'test', ...currentFormat, startedAt: 0, agents: 0 }),
       moved: async (shards) => void moved.push(...shards),
     });
     await actors.turn();

@@ -169,6 +169,7 @@ export class MemoryBus {
         }
         return alive;
       },
+      list: async () => [...this.#members].map(([name, { note }]) => ({ node: name, note })),
       pulse: async () => [],
       leave: async () => {
         this.#members.delete(node);

@@ -1,6 +1,7 @@
 // What a node says of its shards when the answers about its leases come late.
 import { expect, it } from 'vitest';
 import { startOwnership } from '../../../actors/runtime/ownership.ts';
+import { currentFormat } from '../../../src/domain/cluster-format.ts';
 import type { Leases } from '../../../src/ports/leases.ts';
 import { ManualClock, settled } from '../../clock.ts';
 import { silentLog } from '../../log.ts';
@@ -31,7 +32,7 @@ it('drops what ended while its renewal was under way, though it was renewed, and
     node: 'a',
     leases,
     members: bus.members('a'),
-    note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
+    note: () => ({ version: 'test', ...currentFormat, startedAt: 0, agents: 0 }),
     shards: 1,
     taken: async () => void told.push('taken'),
     leaving: async () => {},

@@ -49,6 +49,50 @@ it('the log says that the store is away at once, and then now and then with how 
   expect(log.lines.map(({ fields }) => (fields as { unsaid?: number }).unsaid)).toEqual([undefined, 49]);
 });
 
+it('the log of an outage of an hour has a line at once and then after growing pauses', async () => {
+  const [clock, log] = [new ManualClock(), memoryLog()];
+  const guard = guardStore(log, clock, async () => {});
+  let isAway = true;
+  const { read } = guard.guarded({
+    read: async () => {
+      if (isAway) throw new MongoNetworkError('connect ECONNREFUSED 127.0.0.1:27017');
+    },
+  });
+  for (let second = 0; second < 3600; second++) {
+    await read().catch(() => {});
+    clock.advance(1000);
+  }
+  expect(log.lines.length).toBeLessThanOrEqual(11);
+  expect(log.lines[0]?.fields).toMatchObject({
+    cause: expect.stringContaining('Check that the server runs'),
+  });
+  isAway = false;
+  await read();
+  const before = log.lines.length;
+  isAway = true;
+  await read().catch(() => {});
+  // After its end, an outage is logged at once, as the first was.
+  expect(log.lines.length).toBe(before + 1);
+});
+
+it('the log says once that the store is back, with how many calls failed', async () => {
+  const returns: object[] = [];
+  const info = (fields: object, message: string) => void returns.push({ ...fields, message });
+  const guard = guardStore({ ...memoryLog(), info }, new ManualClock(), async () => {});
+  let away = false;
+  const { read } = guard.guarded({
+    read: async () => {
+      if (away) throw new MongoNetworkError('connection 24 closed');
+    },
+  });
+  await read();
+  away = true;
+  for (let i = 0; i < 11; i++) await expect(read()).rejects.toMatchObject({ code: 'unavailable' });
+  away = false;
+  for (let i = 0; i < 3; i++) await read();
+  expect(returns).toEqual([{ failed_calls: 11, message: 'the store is back' }]);
+});
+
 it('is known to be full from a write that found no room until a probe that did', async () => {
   const clock = new ManualClock();
   const noRoom = new MongoServerError({ message: 'out of disk space', code: 14031 });

@@ -68,7 +68,7 @@ describe('a back-up', () => {
     const { path } = await sealed(5000);
     truncateSync(path, statSync(path).size - missing);
     await expect(readArchive(path)).rejects.toMatchObject({
-      message: expect.stringContaining('is not a complete back-up of Reeve'),
+      message: expect.stringContaining('is not a complete Reeve back-up'),
     });
   });
 
@@ -99,6 +99,6 @@ describe('a back-up', () => {
   it('of a later format is told so', async () => {
     const { path } = await sealed(100);
     writeFileSync(path, readFileSync(path, 'latin1').replace('reeve-backup 1 ', 'reeve-backup 2 '), 'latin1');
-    await expect(readArchive(path)).rejects.toThrow('its format 2 is not known here');
+    await expect(readArchive(path)).rejects.toThrow('this version does not support its format 2');
   });
 });

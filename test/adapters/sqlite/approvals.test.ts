@@ -15,6 +15,7 @@ it('large ones are refused while only the reserve is left, others are kept', () 
     tenantId: uuid(),
     env: 'production' as const,
     id: uuid(),
+    keyId: 'k',
     json: '{}',
     bytes,
     createdAt: t0,

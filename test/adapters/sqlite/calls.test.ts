@@ -9,9 +9,8 @@ import { CallIndex, placeOfEntry } from '../../../adapters/sqlite/events/calls.t
 import { callKey, encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import {
-  bodyEvents,
-  bodyText,
   positionOf,
+  segmentEventsOf,
   segmentOf,
   tenantNumber,
 } from '../../../adapters/sqlite/events/segment.ts';
@@ -143,8 +142,7 @@ describe('the index of call ids', () => {
             expect(entry !== null).toBe(stored[i]?.has(id));
             if (entry === null) continue;
             const place = placeOfEntry(entry);
-            const text = bodyText(db, segmentOf(place)) ?? '[]';
-            expect(bodyEvents(text)[positionOf(place)]?.call_id).toBe(id);
+            expect(segmentEventsOf(db, segmentOf(place))[positionOf(place)]?.call_id).toBe(id);
           }
         });
         db.close();

@@ -161,7 +161,7 @@ describe('a store that another has open', () => {
     for (const again of [open, openInline]) {
       await expect(again()).rejects.toMatchObject({
         code: 'conflict',
-        message: expect.stringMatching(/^The store .* is in use by another process; .*$/),
+        message: expect.stringMatching(/^Another process uses the store .*\. Stop it first: .*$/),
       });
     }
     await first.values.set(writerOf(uuid()), 'still', 'works', t0);
@@ -275,7 +275,7 @@ describe('a queue of writes that is full', () => {
     ]);
     expect([first, second, theirs].map((write) => write?.status)).toEqual(Array(3).fill('fulfilled'));
     expect(third).toMatchObject({
-      reason: { code: 'overloaded', message: expect.stringContaining('of this tenant') },
+      reason: { code: 'overloaded', message: expect.stringContaining('from this tenant') },
     });
     expect(await store.events.ingest(large())).toEqual({ accepted: 1, duplicates: 0 });
   });

@@ -78,7 +78,7 @@ describe('a server that holds as many as it may', () => {
       await socket.until((text) => text.includes('}'));
     }
     clock.advance(5_000);
-    expect(JSON.stringify(hub.log.lines)).toContain('connections were refused');
+    expect(JSON.stringify(hub.log.lines)).toContain('refused connections');
     held[0]?.destroy();
     await eventually(() => hub.server.connections() === 2);
     const next = await hub.connect();

@@ -59,7 +59,7 @@ describe('the server', () => {
     await using hub = await serve();
     const { pipeline, log, server } = hub;
     const again = start({ host: '127.0.0.1', port: server.port, pipeline, clock: systemClock, log });
-    await expect(again).rejects.toThrow(`127.0.0.1 port ${server.port}: the port is taken`);
+    await expect(again).rejects.toThrow(`127.0.0.1 port ${server.port}: the port is in use`);
   });
 
   it('listens on IPv6, and counts clients by their network', async () => {
@@ -141,6 +141,33 @@ describe('the server', () => {
     answer();
     expect(await socket.untilClosed()).toContain('{"key":"late"}');
     await eventually(() => hub.server.connections() === 0);
+  });
+
+  it('takes new connections while it drains, ends each with its answer, and settles once all are answered', async () => {
+    let answer = (): void => undefined;
+    let started = false;
+    await using hub = await serve({
+      serve: {
+        getValue: () =>
+          new Promise((resolve) => {
+            started = true;
+            answer = () => resolve({ key: 'late' });
+          }),
+      },
+    });
+    hub.server.drain();
+    const socket = await hub.connect();
+    socket.send(`GET /api/v1/sessions/a HTTP/1.1\r\nHost: a\r\n${auth}\r\n`);
+    await eventually(() => started);
+    let settled = false;
+    const settling = hub.server.settle(60_000).then(() => {
+      settled = true;
+    });
+    await eventually(() => hub.server.connections() === 1);
+    expect(settled).toBe(false);
+    answer();
+    expect(await socket.untilClosed()).toContain('{"key":"late"}');
+    await settling;
   });
 });
 

@@ -14,8 +14,8 @@ it('says in one line what fits when the native server does not load', async () =
   await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
   const line = await failing.catch((error: Error) => error.message);
   expect(line).toContain(`does not load on Node ${process.version}, ${process.platform} ${process.arch}`);
-  expect(line).toContain('needs Node 20');
-  expect(line).toContain('glibc 2.27 or newer');
+  expect(line).toContain('needs Node 22 or 24');
+  expect(line).toContain('glibc 2.38 or newer');
   expect(line).toContain('GLIBC_2.38');
   expect(line).not.toContain('\n');
 });

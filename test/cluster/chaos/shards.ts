@@ -2,7 +2,7 @@
 import { shardCount, shardOf } from '../../../src/domain/ids.ts';
 import { eventually } from '../nodes.ts';
 import type { Node } from './caller.ts';
-import type { Fleet } from './fleet.ts';
+import { type Fleet, operatorToken } from './fleet.ts';
 import type { Env, Tenant } from './tenant.ts';
 
 const allShards = Array.from({ length: shardCount }, (_, shard) => shard);
@@ -17,9 +17,9 @@ export interface ShardView {
 }
 
 /** What this node says; null when it does not answer within a second. */
-export async function view(fleet: Fleet, node: Node, tenant: Tenant): Promise<ShardView | null> {
+export async function view(fleet: Fleet, node: Node): Promise<ShardView | null> {
   const answer = await fleet.caller.send(node, 'GET', '/api/v1/health/cluster', {
-    cookie: tenant.cookie,
+    bearer: operatorToken,
     timeoutMs: 1000,
   });
   if (answer.outcome !== 'ok') return null;
@@ -44,18 +44,18 @@ export function isWhole(views: readonly (ShardView | null)[]): boolean {
 }
 
 /** What the node of this number owns; all, where there is one node. @throws Error when it does not say */
-export async function ownedBy(fleet: Fleet, i: number, tenant: Tenant): Promise<ReadonlySet<number>> {
+export async function ownedBy(fleet: Fleet, i: number): Promise<ReadonlySet<number>> {
   if (fleet.size === 1) return new Set(allShards);
   const { value } = await eventually(
     `node ${fleet.at(i).name} says what it owns`,
-    async () => (await view(fleet, fleet.at(i), tenant))?.own,
+    async () => (await view(fleet, fleet.at(i)))?.own,
   );
   return value;
 }
 
 /** What none of the nodes that are up owns. */
-export async function ownerless(fleet: Fleet, tenant: Tenant): Promise<ReadonlySet<number>> {
-  const views = await Promise.all(fleet.up.map((node) => view(fleet, node, tenant)));
+export async function ownerless(fleet: Fleet): Promise<ReadonlySet<number>> {
+  const views = await Promise.all(fleet.up.map((node) => view(fleet, node)));
   const owned = new Set(views.flatMap((seen) => [...(seen?.own ?? [])]));
   return new Set(allShards.filter((shard) => !owned.has(shard)));
 }
@@ -64,7 +64,7 @@ export async function ownerless(fleet: Fleet, tenant: Tenant): Promise<ReadonlyS
 export async function ownerOf(fleet: Fleet, tenant: Tenant, env: Env = 'production'): Promise<number | null> {
   const shard = shardOf(`${tenant.id}/${env}`);
   for (const node of fleet.up) {
-    if ((await view(fleet, node, tenant))?.own.has(shard)) return fleet.index(node);
+    if ((await view(fleet, node))?.own.has(shard)) return fleet.index(node);
   }
   return null;
 }

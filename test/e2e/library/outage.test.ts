@@ -90,7 +90,7 @@ describe('a hub that is away', () => {
 
       const errors: string[] = [];
       const guard = await setting.guard({ ...options, onError: (_, what) => errors.push(what) });
-      expect(errors).toContain('fetching the bundle; the one on disk is used');
+      expect(errors).toContain('fetching the bundle; using the bundle on disk');
       expect(await tenCalls(guard, 'five')).toBe(5);
 
       await setting.hub.start();

@@ -70,7 +70,10 @@ it('after a compromise agents keep what they run until they are pinned again', a
   });
   await setting.connected('kept');
   const { body } = await rotate({ compromised: true });
-  expect(body).toMatchObject({ agents_follow: false, warning: expect.stringContaining('pinned again') });
+  expect(body).toMatchObject({
+    agents_follow: false,
+    warning: expect.stringContaining('until they pin the new key'),
+  });
   await setting.deploy(yamlFor('next'));
   await until(() => refusals.some((failure) => failure instanceof BundleRejectedError), 'a refusal', 15_000);
   expect(denies(guard, 'good')).toBe(true);
@@ -98,7 +101,7 @@ it('agents take what a restored hub has deployed, in place of a newer document t
   await setting.hub.stop();
   expect(await run(env, ['restore', file, '--force'])).toMatchObject({
     code: 0,
-    text: expect.stringContaining('Current deployments: 1, with new sequences'),
+    text: expect.stringContaining('Current deployments with new sequences: 1'),
   });
   await setting.hub.start();
   await until(() => denies(guard, 'saved'), 'the restored document', 90_000);
@@ -123,7 +126,7 @@ it('an older document that somebody in between sends again is refused, over the 
     await guard.close();
     const again = await setting.guard(options);
     expect(denies(again, 'newer')).toBe(true);
-    expect(String(refusals.at(-1))).toMatch(/is older \(sequence \d+\) than one that was in use/);
+    expect(String(refusals.at(-1))).toMatch(/is older \(sequence \d+\) than a version already in use/);
     // People may go back: the same bytes under a new sequence.
     proxy.tamperAnswer = null;
     await setting.deploy(yamlFor('older'));

@@ -1,7 +1,7 @@
 // A registry of live streams on fake connections: what is written is kept, and a connection can be made full.
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
-import type { DecisionSource, EventSource } from '../../../src/api/stream.ts';
+import type { AdmittedStream, DecisionSource, EventSource } from '../../../src/api/stream.ts';
 import type { Announcement } from '../../../src/domain/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/domain/frame.ts';
 import type { Env } from '../../../src/domain/ids.ts';
@@ -138,6 +138,7 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
       full?: boolean;
       attach?: boolean;
       decisions?: DecisionSource;
+      keepalive?: AdmittedStream['keepalive'];
     } = {},
   ): Promise<{ session: Session; socket: FakeSocket; id: string }> {
     const id = `c${++count}`;
@@ -165,7 +166,11 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
           );
     const codec = options.codec ?? 'sse';
     const session = await live.open({
-      admitted: { ...admitted, decisions: options.decisions ?? null },
+      admitted: {
+        ...admitted,
+        decisions: options.decisions ?? null,
+        ...(options.keepalive ? { keepalive: options.keepalive } : {}),
+      },
       connectionId: id,
       caller,
       codec,

@@ -293,6 +293,22 @@ describe('the wheel', () => {
     expect(socket.written.filter((text) => text === ': keepalive\n\n')).toHaveLength(4);
   });
 
+  it.each(['json', 'msgpack'] as const)(
+    'sends a keepalive message on a %s WebSocket whose client asks for one, and on no other',
+    async (codec) => {
+      const { open, clock } = hub();
+      const keepalive = { type: 'keepalive' };
+      const { socket } = await open({ dashboard: true, codec, keepalive });
+      const { socket: other } = await open({ codec });
+      const { socket: events } = await open({ dashboard: true, keepalive });
+      clock.advance(30_000);
+      expect(socket.written.map((text) => JSON.parse(text))).toEqual([keepalive, keepalive]);
+      expect(other.written).toEqual([]);
+      expect(events.written.filter((text) => text.includes('keepalive'))).toHaveLength(2);
+      expect(events.written.join('')).not.toContain('data: {"type":"keepalive"');
+    },
+  );
+
   it('ends the streams of a key within 15 s of its expiry', async () => {
     const { open, clock } = hub();
     const { socket } = await open({ expiresAt: clock.now() + 60_000 });

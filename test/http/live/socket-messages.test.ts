@@ -55,7 +55,7 @@ describe('messages on a WebSocket', () => {
     seen.message = () => new Promise(() => undefined);
     const many = await open({ codec: 'json' });
     for (let i = 0; i < 1_002; i++) many.session.received(event(i), false);
-    expect([many.socket.over, many.socket.fault]).toEqual(['ended', 'Too many messages, or too large.']);
+    expect([many.socket.over, many.socket.fault]).toEqual(['ended', 'Too many messages, or too large ones.']);
     const large = await open({ codec: 'json' });
     for (let i = 0; i < 4; i++) large.session.received(new Uint8Array(1024 * 1024), false);
     expect(large.socket.over).toBe(null);
@@ -124,7 +124,7 @@ describe('messages that are wrong', () => {
     expect(socket.over).toBe(null);
     session.received(wrong, false);
     await turns();
-    expect([socket.over, socket.fault]).toEqual(['ended', 'Too many messages that were wrong.']);
+    expect([socket.over, socket.fault]).toEqual(['ended', 'Too many invalid messages.']);
     expect(results(socket)).toHaveLength(10);
     expect(live.counts().ended).toEqual({ mistakes: 1 });
   });
@@ -179,7 +179,7 @@ describe('messages that are wrong', () => {
       for (let j = 0; j < 9; j++) session.received(wrong, false);
       await turns(20);
     }
-    expect(() => live.admit(callerOf('bad'))).toThrow('Too many messages');
+    expect(() => live.admit(callerOf('bad'))).toThrow('too many invalid messages');
     live.admit(callerOf('good'));
     clock.advance(1_000);
     live.admit(callerOf('bad'));

@@ -1,6 +1,7 @@
 // Tools of the Vercel AI SDK under a guard. Typed by shape: the SDK's package is not needed here.
 import type { Governs, RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions, oneOf } from '../options.ts';
+import { checkAiTool, manyResultsError } from './ai-shape.ts';
 import { isRefusal, type Refusal, refusalOf, refusalText } from './refusal.ts';
 
 /** A tool object of the AI SDK. Tools without `execute` run elsewhere and are left as they are. */
@@ -19,9 +20,18 @@ export interface AiGuardOptions {
    * `throw`: it throws DeniedError or ResultReplacedError, which the SDK makes a tool error of.
    */
   readonly onDeny?: 'return' | 'throw';
+  /**
+   * Of a tool that yields (`async *execute`), whose intermediate results no contract judges. `all` (default): such a
+   * tool is refused. `last`: it gives its last result alone.
+   */
+  readonly results?: 'all' | 'last';
 }
 
-const checks: Checks<AiGuardOptions> = { call: aFunction, onDeny: oneOf('return', 'throw') };
+const checks: Checks<AiGuardOptions> = {
+  call: aFunction,
+  onDeny: oneOf('return', 'throw'),
+  results: oneOf('all', 'last'),
+};
 
 type Json = null | string | number | boolean | { [name: string]: Json | undefined } | Json[];
 type ModelOutput = { type: 'text' | 'error-text'; value: string } | { type: 'json'; value: Json };
@@ -44,9 +54,9 @@ type Execute = (input: unknown, options: unknown) => unknown;
 type ToModelOutput = (given: unknown) => unknown;
 
 /**
- * The same tools, each call governed; the tools given stay ungoverned themselves. A tool that yields preliminary
- * results gives its last one only, because post contracts see whole results.
- * @throws TypeError naming an option that cannot be
+ * The same tools, each call governed; the tools given stay ungoverned themselves.
+ * @throws TypeError naming an option that cannot be, or a tool that has not the shape of the AI SDK's: one of Mastra
+ *   (`createTool`), an instance of a class, one that runs by another function, one that yields several results
  */
 export function guardTools<T extends { readonly [name: string]: AiTool }>(
   guard: Governs,
@@ -64,7 +74,9 @@ export function guardTools(
   options: AiGuardOptions = {},
 ): unknown {
   checkOptions(options, checks);
+  const { results = 'all' } = options;
   const entries = Object.entries(tools).map(([name, tool]) => {
+    checkAiTool(name, tool, results);
     if (!tool.execute) return [name, tool];
     const execute = governed(guard, name, tool.execute.bind(tool) as Execute, options);
     if (options.onDeny === 'throw') return [name, { ...tool, execute }];
@@ -76,6 +88,11 @@ export function guardTools(
 }
 
 function governed(guard: Governs, name: string, execute: Execute, options: AiGuardOptions): Execute {
+  const whole = options.results === 'last' ? lastOf : single;
+  function single(result: unknown): unknown {
+    if (isIterable(result)) throw manyResultsError(name);
+    return result;
+  }
   return async (input, own) => {
     const signal = (own as { readonly abortSignal?: AbortSignal } | undefined)?.abortSignal;
     const given = { ...(signal ? { signal } : {}), ...options.call?.(input, own) };
@@ -105,9 +122,12 @@ function modelOutput(own: ToModelOutput | null): ToModelOutput {
   };
 }
 
-async function whole(result: unknown): Promise<unknown> {
-  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
+const isIterable = (result: unknown): result is AsyncIterable<unknown> =>
+  typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
+
+async function lastOf(result: unknown): Promise<unknown> {
+  if (!isIterable(result)) return result;
   let last: unknown;
-  for await (const part of result as AsyncIterable<unknown>) last = part;
+  for await (const part of result) last = part;
   return last;
 }

@@ -1,7 +1,7 @@
 // Tools of LangChain.js under a guard. Typed by shape: LangChain's packages are not needed here.
 import type { Governs, RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions, oneOf } from '../options.ts';
-import { refusalOf, refusalText } from './refusal.ts';
+import { type Refusal, refusalOf, refusalText } from './refusal.ts';
 
 /** A tool of LangChain: `tool(…)`, DynamicTool, DynamicStructuredTool, or a class of one's own. */
 export interface LangChainTool {
@@ -14,15 +14,19 @@ export interface LangChainGuardOptions {
   /** For every call, made from the arguments and LangChain's config. */
   readonly call?: (args: object, config: unknown) => RunOptions<unknown>;
   /**
-   * `return` (default): the model reads the reason of a denial as the tool's answer. `throw`: DeniedError or
-   * ResultReplacedError.
+   * `return` (default): the model reads the reason of a denial as the tool's answer, a ToolMessage with the status
+   * `error` where the model called the tool. `throw`: DeniedError or ResultReplacedError.
    */
   readonly onDeny?: 'return' | 'throw';
 }
 
 const checks: Checks<LangChainGuardOptions> = { call: aFunction, onDeny: oneOf('return', 'throw') };
 
-type Run = (input: unknown, runManager?: unknown, config?: { readonly signal?: AbortSignal }) => unknown;
+interface OwnConfig {
+  readonly signal?: AbortSignal;
+  readonly toolCall?: { readonly id?: string };
+}
+type Run = (input: unknown, runManager?: unknown, config?: OwnConfig) => unknown;
 interface OwnTool {
   readonly name: string;
   readonly responseFormat?: string;
@@ -49,11 +53,11 @@ export function guardLangChainTools<T extends readonly LangChainTool[]>(
     const tool = given as unknown as OwnTool;
     const owner = guards.get(given);
     if (owner === guard) continue;
-    if (owner) throw new TypeError(`the tool ${tool.name} is under another guard`);
+    if (owner) throw new TypeError(`the tool ${tool.name} already has another guard`);
     // What _call of a dynamic tool runs is its func, which others may call, too.
     const property = typeof tool.func === 'function' ? 'func' : '_call';
     const run = tool[property];
-    if (typeof run !== 'function') throw new TypeError(`${String(tool.name)} is no tool of LangChain`);
+    if (typeof run !== 'function') throw new TypeError(`${String(tool.name)} is not a LangChain tool`);
     guards.set(given, guard);
     let current = governed(guard, tool, run, options);
     Object.defineProperty(tool, property, {
@@ -84,10 +88,39 @@ function governed(guard: Governs, tool: OwnTool, run: Run, options: LangChainGua
       );
     } catch (failure) {
       if (options.onDeny === 'throw') throw failure;
-      const text = refusalText(refusalOf(failure));
-      return pair ? [text, null] : text;
+      const answer = await answerOf(refusalOf(failure), tool.name, config?.toolCall?.id);
+      return pair ? [answer, null] : answer;
     }
   };
+}
+
+type MessageClass = new (fields: {
+  readonly content: string;
+  readonly artifact: null;
+  readonly name: string;
+  readonly status: 'error';
+  readonly tool_call_id: string;
+}) => object;
+
+let messages: Promise<MessageClass | null> | null = null;
+
+/** LangChain's own message; null where its package lies elsewhere, in a bundle for instance. */
+function loadMessage(): Promise<MessageClass | null> {
+  // Not a literal, so that neither compiler nor bundler insists on the package.
+  const name = ['@langchain', 'core', 'messages'].join('/');
+  messages ??= import(name).then(
+    ({ ToolMessage }: { readonly ToolMessage: MessageClass }) => ToolMessage,
+    () => null,
+  );
+  return messages;
+}
+
+/** What the model reads. LangChain gives every text the status `success`, so a denial is a message of its own. */
+async function answerOf(refusal: Refusal, name: string, callId: string | undefined): Promise<unknown> {
+  const content = refusalText(refusal);
+  const Message = refusal.refusal === 'denied' && callId ? await loadMessage() : null;
+  if (!Message || !callId) return content;
+  return new Message({ content, artifact: null, name, status: 'error', tool_call_id: callId });
 }
 
 /** Of a generator, what it returns. */

@@ -50,10 +50,10 @@ export function guardServer<S extends McpServerLike>(
   if (!(handlers instanceof Map) || (isHigh && typeof own._registeredTools !== 'object')) {
     throw new TypeError('guardServer needs an McpServer or a Server of @modelcontextprotocol/sdk 1');
   }
-  if (guarded.has(low)) throw new TypeError('the server is under a guard already');
+  if (guarded.has(low)) throw new TypeError('the server already has a guard');
   if (isHigh && handlers.has('tools/call')) {
     throw new TypeError(
-      'guard an McpServer before its first tool is registered, and leave `tools` out of the capabilities given to it: it adds them itself',
+      'guard an McpServer before you register its first tool, and omit `tools` from its capabilities: the McpServer adds them',
     );
   }
   guarded.add(low);
@@ -96,7 +96,7 @@ class Gate {
     if (tasks) {
       tasks.registerToolTask = () => {
         throw new TypeError(
-          'a guarded server has no tools that run as tasks: their results cannot be judged',
+          'a guarded server cannot have tools that run as tasks, because contracts cannot judge their results',
         );
       };
     }
@@ -132,7 +132,7 @@ class Gate {
       if (typeof name !== 'string' || typeof args !== 'object' || args === null || Array.isArray(args)) {
         throw protocolError('tools/call needs a name, and an object of arguments');
       }
-      if (task !== undefined) throw protocolError('tools of this server do not run as tasks');
+      if (task !== undefined) throw protocolError('this server does not run tools as tasks');
       const tool = Object.hasOwn(this.#registered(), name) ? this.#registered()[name] : undefined;
       if (handler === this.#own && this.#tools.has(tool as object)) return handler(request, extra);
       return this.#run(name, args, extra, () => handler(request, extra));
@@ -145,7 +145,7 @@ class Gate {
     const property = typeof tool?.handler === 'function' ? 'handler' : 'callback';
     if (typeof tool?.[property] !== 'function' || typeof tool.update !== 'function') {
       throw new TypeError(
-        'this version of the MCP SDK keeps handlers of tools where guardServer cannot see them',
+        'guardServer does not support this version of the MCP SDK: it cannot find the tool handlers',
       );
     }
     let name = first;

@@ -84,7 +84,9 @@ function governTool(guard: Governs, given: OpenAiTool, options: OpenAiGuardOptio
   if (given.type === 'hosted_tool') return;
   const tool = given as unknown as FunctionTool;
   if (given.type !== 'function' || typeof tool.invoke !== 'function') {
-    throw new TypeError(`a tool of type ${given.type} runs outside a guard: offer a function tool instead`);
+    throw new TypeError(
+      `a tool with the type ${given.type} runs outside the guard: use a function tool instead`,
+    );
   }
   if (claim(guard, given, `tool ${tool.name}`)) tool.invoke = governed(guard, tool, tool.invoke, options);
 }
@@ -92,7 +94,7 @@ function governTool(guard: Governs, given: OpenAiTool, options: OpenAiGuardOptio
 /** False when the guard has it already. @throws TypeError when another one has */
 function claim(guard: Governs, owned: object, what: string): boolean {
   const owner = guards.get(owned);
-  if (owner !== undefined && owner !== guard) throw new TypeError(`the ${what} is under another guard`);
+  if (owner !== undefined && owner !== guard) throw new TypeError(`the ${what} already has another guard`);
   guards.set(owned, guard);
   return owner === undefined;
 }

@@ -109,15 +109,15 @@ export class LiveBundle<T> {
   async #startNamed(name: string, cached: (() => void) | null): Promise<void> {
     const tooLong = new AbortController();
     const timer = cached
-      ? this.#clock.after(patience, () => tooLong.abort(new Error('the hub takes too long')))
+      ? this.#clock.after(patience, () => tooLong.abort(new Error('the hub does not answer in time')))
       : null;
     try {
       await this.#refetch(name, tooLong.signal);
     } catch (failure) {
       if (!cached || isRefusal(failure)) {
-        throw new ConfigurationError(`bundle ${name} cannot be used: ${messageOf(failure)}`, failure);
+        throw new ConfigurationError(`bundle ${name} is not usable: ${messageOf(failure)}`, failure);
       }
-      this.#options.onError(failure, 'fetching the bundle; the one on disk is used');
+      this.#options.onError(failure, 'fetching the bundle; using the bundle on disk');
       cached();
     } finally {
       timer?.cancel();
@@ -143,7 +143,7 @@ export class LiveBundle<T> {
     const failure = this.#lastFailure;
     await this.close();
     if (failure === null) throw new ConfigurationError('the hub assigned no bundle within 30 seconds');
-    throw new ConfigurationError(`no bundle can be used: ${messageOf(failure)}`, failure);
+    throw new ConfigurationError(`no bundle is usable: ${messageOf(failure)}`, failure);
   }
 
   /** A function that puts the bundle on disk in use, or null when there is none that passes the checks. */
@@ -181,7 +181,7 @@ export class LiveBundle<T> {
     if (event === 'contract_update') this.#queue('a pushed bundle', () => this.#pushed(data));
     else if (event === 'assignment_changed') this.#queue('a new assignment', () => this.#assigned(data));
     else if (event === 'resync') {
-      this.#queue('taking up the stream again', () =>
+      this.#queue('reconnecting the stream', () =>
         this.#refetch(this.#wanted ?? this.#current?.bundleName ?? null),
       );
     } else if (event === 'approval_decided') {

@@ -69,8 +69,8 @@ export class Pins {
       file,
       advice:
         file === null
-          ? "If people did this on purpose, start the agent's process again: it keeps its pins in memory."
-          : `If people did this on purpose, delete ${file} and start the agent again.`,
+          ? "If this change is intended, restart the agent's process: it keeps its pins in memory."
+          : `If this change is intended, delete ${file} and restart the agent.`,
     };
   }
 
@@ -82,7 +82,7 @@ export class Pins {
     const record = await this.#read(id);
     if (record === null) return null;
     const pin = pinOf(record);
-    if (!pin) throw this.#unreadable(id, 'it is no pin');
+    if (!pin) throw this.#unreadable(id, 'it contains no pin');
     return pin;
   }
 
@@ -117,12 +117,15 @@ export class Pins {
       if ((failure as NodeJS.ErrnoException).code === 'ENOENT') return null;
       throw this.#unreadable(id, failure instanceof Error ? failure.message : String(failure));
     }
-    throw this.#unreadable(id, 'it is no pin');
+    throw this.#unreadable(id, 'it contains no pin');
   }
 
   #unreadable(id: string, why: string): BundleRejectedError {
     const file = this.#fileOf(id);
-    return new BundleRejectedError(`the pin in ${file} cannot be read (${why}): mend or delete it`, file);
+    return new BundleRejectedError(
+      `the pin in ${file} cannot be read (${why}): repair or delete the file`,
+      file,
+    );
   }
 
   async #write(id: string, record: Json): Promise<void> {

@@ -104,7 +104,7 @@ export class BundleVerifier {
     if (known !== null && tenantId !== null && tenantId !== known) {
       const { advice, file } = this.#pins.undo('tenant');
       throw new BundleRejectedError(
-        `bundle ${bundleName} is of tenant ${tenantId}, and this API key is of tenant ${known}. ${advice}`,
+        `bundle ${bundleName} belongs to tenant ${tenantId}, but this API key belongs to tenant ${known}. ${advice}`,
         file,
       );
     }
@@ -139,7 +139,7 @@ export class BundleVerifier {
     const what = signature === null ? 'is not signed' : 'is not signed by a trusted key';
     if (this.#configured) {
       throw new BundleRejectedError(
-        `bundle ${bundleName} ${what}. If the hub's key was replaced on purpose, add the new one to \`signing\`.`,
+        `bundle ${bundleName} ${what}. If the hub's signing key was rotated, add the new key to \`signing\`.`,
       );
     }
     // A pin that does not stand in the way need not go.
@@ -158,7 +158,7 @@ export class BundleVerifier {
     const { tenantId, sequence, deployedAt, attestation } = provenance;
     if (attestation === null) {
       if (!pin?.attested) return false;
-      throw this.#refused(place, 'is not attested any more, as it was before');
+      throw this.#refused(place, 'has no attestation, but earlier versions had one');
     }
     const { env } = place;
     const fits =
@@ -182,15 +182,15 @@ export class BundleVerifier {
     revisionHash: string,
   ): void {
     if (!pin || pin.sequence === null) return;
-    if (sequence === null) throw this.#refused(place, 'tells no sequence any more, as it did before');
+    if (sequence === null) throw this.#refused(place, 'has no sequence, but earlier versions had one');
     if (sequence < pin.sequence) {
       throw this.#refused(
         place,
-        `is older (sequence ${sequence}) than one that was in use (${pin.sequence})`,
+        `is older (sequence ${sequence}) than a version already in use (${pin.sequence})`,
       );
     }
     if (sequence === pin.sequence && !same(revisionHash, pin.revisionHash)) {
-      throw this.#refused(place, `is another one than that which was in use under sequence ${sequence}`);
+      throw this.#refused(place, `differs from the version already in use with the sequence ${sequence}`);
     }
   }
 
@@ -204,9 +204,7 @@ export class BundleVerifier {
 function hashOf(bundle: FetchedBundle): string {
   const hash = sha256(bundle.bytes);
   if (bundle.revisionHash !== null && !same(hash, bundle.revisionHash.toLowerCase())) {
-    throw new BundleRejectedError(
-      `bundle ${bundle.bundleName}: its bytes do not have the stated revision hash`,
-    );
+    throw new BundleRejectedError(`bundle ${bundle.bundleName} does not match its revision hash`);
   }
   return hash;
 }

@@ -13,24 +13,25 @@ import {
   textLine,
   UsageError,
 } from './command.ts';
-import { readTools, toolsHelp } from './tools.ts';
+import { readToolSettings, toolsHelp } from './tools.ts';
 
 const help = `Usage: reeve-agent check [options] FILE...
 
-Compiles each file of contracts (- is standard input) and looks for contracts that can never match.
+Compiles each file of contracts (- is standard input) and finds contracts that can never match.
 
 Options:
   --format FORMAT    text (default), json, or github (annotations in a workflow)
   --json             the same as --format json
-  --selectors NAMES  prefixes of selectors that your agents register, separated by commas
+  --selectors NAMES  prefixes of the selectors that your agents register, separated by commas
   --operators NAMES  operators that your agents register, separated by commas
 ${toolsHelp}
-  --strict           warnings fail, too; notices never do
-  --accept CODES     kinds of warnings that you have read and live with, separated by commas: shown as notices
+  --strict           fail on warnings, too; notices never fail
+  --accept CODES     codes of accepted warnings, separated by commas; they become notices
+  --compatibility    also print notices about calls that released clients judge differently, whatever you write
 
-A warning goes away when the file is written otherwise. A notice tells how released clients judge; nothing can be done.
+To clear a warning, change the file.
 
-Exit code: 0 when every file can be used, 1 when one has an error (with --strict: or a warning), 2 for a wrong call.
+Exit code: 0 if every file is usable, 1 if a file has an error (with --strict: or a warning), 2 for wrong arguments.
 `;
 
 interface Finding extends Annotation {
@@ -54,17 +55,22 @@ export const checkCommand: Command = {
       tools: { type: 'string' },
       strict: { type: 'boolean' },
       accept: { type: 'string' },
+      compatibility: { type: 'boolean' },
     });
     const format = formatOf(values.format, values.json);
+    const { toolArguments, selectors, operators } = await readToolSettings(values.tools);
     const language = {
-      operators: namesOf(values.operators),
-      selectors: namesOf(values.selectors),
-      toolArguments: await readTools(values.tools),
+      operators: [...namesOf(values.operators), ...operators],
+      selectors: [...namesOf(values.selectors), ...selectors],
+      toolArguments,
     };
     const accepted = acceptedOf(values.accept);
     const files = [];
     for (const file of positionals) {
-      const findings = await findingsOf(file, language);
+      const findings = (await findingsOf(file, language)).filter(
+        // What the linter itself notices is about released clients.
+        ({ severity }) => values.compatibility || severity !== 'notice',
+      );
       files.push({ file, findings: findings.map((finding) => asAccepted(finding, accepted)) });
     }
     const all = files.flatMap(({ findings }) => findings);
@@ -91,7 +97,7 @@ function acceptedOf(text: string | undefined): ReadonlySet<string> {
   const codes = namesOf(text);
   const unknown = codes.find((code) => !(lintCodes as readonly string[]).includes(code));
   if (unknown === undefined) return new Set(codes);
-  throw new UsageError(`--accept does not know ${unknown}; it takes ${lintCodes.join(', ')}`);
+  throw new UsageError(`--accept has no code ${unknown}; the codes are ${lintCodes.join(', ')}`);
 }
 
 /** Errors cannot be accepted. */

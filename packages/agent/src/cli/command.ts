@@ -53,7 +53,7 @@ export type Format = (typeof formats)[number];
 export function formatOf(format: string | undefined, json: boolean | undefined): Format {
   if (json) return 'json';
   const found = formats.find((one) => one === (format ?? 'text'));
-  if (!found) throw new UsageError(`--format takes ${formats.join(', ')}`);
+  if (!found) throw new UsageError(`--format must be one of ${formats.join(', ')}`);
   return found;
 }
 
@@ -75,7 +75,7 @@ function failed(error: NodeJS.ErrnoException): never {
   const reasons: { readonly [code: string]: string } = {
     ENOENT: 'does not exist',
     EISDIR: 'is a folder',
-    EACCES: 'may not be read',
+    EACCES: 'is not readable by this user',
   };
   throw new Error(reasons[error.code ?? ''] ?? `cannot be read: ${error.message}`);
 }

@@ -26,17 +26,17 @@ export const connectionOptions = {
 } as const satisfies Options;
 
 export const connectionHelp = `  --hub URL            the hub, such as https://hub.example.com; or REEVE_URL
-  --key KEY            its API key; better REEVE_KEY, which other users of the machine do not see
-  --agent ID           what the hub knows this agent as; default: default
-  --env NAME           the environment of the key; default: production
-  --bundle NAME        the bundle to follow; default: the one that the hub assigns
-  --contracts FILE     contracts from a file instead of the hub's; several are layers. With --hub, events and approvals are the hub's
-  --state FOLDER       keeps the last good document and unsent events; default: ~/.reeve
-  --tools FILE         what the arguments of tools hold, for sandboxes: {search: {where: path}}
-  --user ID, --role R  the principal of all calls
-  --agent-header NAME  the header that names the agent; default: X-Service-Agent-Id
-  --path-prefix PATH   before every path of the hub; default: /api/v1
-  --allow-insecure     plain http to another machine
+  --key KEY            its API key; prefer REEVE_KEY, which other users of the machine cannot see
+  --agent ID           id of this agent at the hub; default: default
+  --env NAME           environment of the key; default: production
+  --bundle NAME        bundle to follow; default: the bundle that the hub assigns
+  --contracts FILE     file of contracts instead of the hub's; several are layers. With --hub, the hub still gets events and approvals
+  --state FOLDER       folder with the last good document and unsent events; default: ~/.reeve
+  --tools FILE         kinds of tool arguments, for sandboxes: {search: {where: path}}
+  --user ID, --role R  principal of all calls
+  --agent-header NAME  header with the agent id; default: X-Service-Agent-Id
+  --path-prefix PATH   prefix of every path on the hub; default: /api/v1
+  --allow-insecure     allow plain http to another machine
 `;
 
 type Values = Parsed<typeof connectionOptions>['values'];
@@ -62,7 +62,7 @@ export async function planConnection(values: Values): Promise<ConnectionPlan> {
   const { agent = 'default', env } = values;
   if (!url && contracts.length === 0)
     throw new UsageError('name a hub with --hub, or contracts with --contracts');
-  if (url && !apiKey) throw new UsageError('the hub needs a key: set REEVE_KEY');
+  if (url && !apiKey) throw new UsageError('the hub needs an API key: set REEVE_KEY');
   const header = values['agent-header'];
   const prefix = values['path-prefix'];
   const hub: HubOptions | null = url
@@ -115,6 +115,6 @@ export const connectOptionsOf = (plan: ConnectionPlan, hub: HubOptions): Connect
 /** Makes the folder of state, for its owner alone. @throws UsageError */
 export async function makeState({ state }: ConnectionPlan): Promise<void> {
   await mkdir(state, { recursive: true, mode: 0o700 }).catch((failure: Error) => {
-    throw new UsageError(`the folder of state cannot be made: ${failure.message}`);
+    throw new UsageError(`cannot create the state folder: ${failure.message}`);
   });
 }

@@ -2,26 +2,31 @@
 // not need for the verdict is loaded later or runs in a process of its own, because the assistant waits.
 import { readSync } from 'node:fs';
 import { sleep, systemClock } from '../clock.ts';
+import { processVariables } from '../environment.ts';
 import { type Command, parseOptions, UsageError } from './command.ts';
 import { type ConnectionPlan, connectionHelp, connectionOptions, planConnection } from './connection.ts';
-import { formats, type HookFormat, readInput, type Verdict } from './gate/formats.ts';
+import { formats, type HookFormat, type HookInput, readInput, type Verdict } from './gate/formats.ts';
 import { judge } from './gate/judge.ts';
+import { projectsOf } from './gate/project.ts';
 import { GateState, type KeptContracts, sourcesOf } from './gate/state.ts';
 
 const help = `Usage: reeve-agent gate [options] < CALL
 
-Judges the call of a tool that a coding assistant is about to make. The call comes as JSON on standard input; the verdict goes out as the
-assistant reads it, on standard output and as exit code: 0 allowed, 2 denied (the reason is on standard error). An allowed call prints
-nothing to the assistants, so that their own permissions still hold.
+Judges a tool call that a coding assistant is about to make. The call is JSON on standard input. The verdict is on standard output in the
+assistant's format, and in the exit code: 0 allowed, 2 denied (with the reason on standard error). For an allowed call, the command prints
+nothing to assistants, so their own permissions still apply.
 
 Options:
-  --format FORMAT      ${Object.keys(formats).join(', ')}. Default: generic, which takes
+  --format FORMAT      ${Object.keys(formats).join(', ')}. Default: generic, which accepts
                        {"tool": "…", "args": {…}, "cwd": "…", "session": "…"} and prints {"verdict": "…", "contract": "…", "reason": "…"}
-  --max-age SECONDS    asks the hub first when its contracts were last checked longer ago; default: 300
-  --on-error VERDICT   when the call cannot be judged: deny (default) or allow
+  --project DIR        project folder for \`within\` and \`not_within\`; can be repeated. Default: the folder that the assistant names, else
+                       the folder of the hook. The folder of a call never counts
+  --max-age SECONDS    maximum age of the last check with the hub; after it, the command asks the hub first; default: 300
+  --unknown ACT        verdict on a tool that neither the format nor --tools declares: judge (default) as itself, with a warning, or deny
+  --on-error VERDICT   verdict on a call that cannot be judged: deny (default) or allow
 ${connectionHelp}
-Contracts come from the folder of state, where the last good document is kept: no verdict waits for the hub but the first one, one after
---max-age, and one that a person must approve. A process in the background brings the document up to date and delivers events.
+Contracts come from the state folder, which contains the last good document. Only three verdicts wait for the hub: the first one, one after
+--max-age, and one that a person must approve. A background process updates the document and delivers events.
 `;
 
 const options = {
@@ -29,6 +34,8 @@ const options = {
   format: { type: 'string' },
   'max-age': { type: 'string' },
   'on-error': { type: 'string' },
+  unknown: { type: 'string' },
+  project: { type: 'string', multiple: true },
   deliver: { type: 'boolean' },
 } as const;
 
@@ -45,25 +52,33 @@ export const gateCommand: Command = {
     const { values } = parseOptions(args, options);
     const format = formats[values.format ?? 'generic'];
     if (!format || !Object.hasOwn(formats, values.format ?? 'generic')) {
-      throw new UsageError(`--format takes ${Object.keys(formats).join(', ')}`);
+      throw new UsageError(`--format must be one of ${Object.keys(formats).join(', ')}`);
     }
     const maxAge = Number(values['max-age'] ?? 300);
-    if (!Number.isFinite(maxAge) || maxAge < 0) throw new UsageError('--max-age takes seconds');
+    if (!Number.isFinite(maxAge) || maxAge < 0) throw new UsageError('--max-age must be a number of seconds');
     const onError = values['on-error'] ?? 'deny';
-    if (onError !== 'deny' && onError !== 'allow') throw new UsageError('--on-error takes deny or allow');
+    if (onError !== 'deny' && onError !== 'allow') throw new UsageError('--on-error must be deny or allow');
+    const { project = [], unknown = 'judge' } = values;
+    if (unknown !== 'judge' && unknown !== 'deny') throw new UsageError('--unknown must be judge or deny');
+    if (project.includes('')) throw new UsageError('--project must be a folder');
     const plan = await planConnection(values);
     const state = new GateState(plan.state, plan.scope);
     if (values.deliver) {
       if (plan.hub) await (await import('./gate/refresh.ts')).deliver(plan, plan.hub, state);
       return 0;
     }
-    const verdict = await verdictOn(format, plan, state, maxAge * 1000).catch((failure: unknown): Verdict => {
+    let input: HookInput | null = null;
+    let verdict: Verdict;
+    try {
+      input = readInput(format, await standardInput());
+      if (!input) return 0;
+      verdict = await verdictOn(input, format, { plan, state, project, unknown, maxAge: maxAge * 1000 });
+    } catch (failure) {
       const reason = `The call could not be judged: ${failure instanceof Error ? failure.message : String(failure)}`;
       if (onError === 'allow') told(reason);
-      return { verdict: onError, contract: null, reason };
-    });
-    if (!verdict) return 0;
-    const { code, stdout, stderr } = format.write(verdict);
+      verdict = { verdict: onError, contract: null, reason };
+    }
+    const { code, stdout, stderr } = format.write(verdict, input ?? {});
     if (stdout) process.stdout.write(`${JSON.stringify(stdout)}\n`);
     if (stderr !== '') process.stderr.write(`${stderr}\n`);
     await deliverBehind(plan, state, args);
@@ -71,22 +86,33 @@ export const gateCommand: Command = {
   },
 };
 
-/** Null: the assistant told of something else than a tool to come. @throws Error when the call cannot be judged */
+/** What a verdict is asked with besides the call. */
+interface VerdictContext {
+  readonly plan: ConnectionPlan;
+  readonly state: GateState;
+  /** Folders of `--project`. */
+  readonly project: readonly string[];
+  readonly unknown: 'judge' | 'deny';
+  /** Milliseconds. */
+  readonly maxAge: number;
+}
+
+/** @throws Error when the call cannot be judged */
 async function verdictOn(
+  input: HookInput,
   format: HookFormat,
-  plan: ConnectionPlan,
-  state: GateState,
-  maxAge: number,
-): Promise<Verdict | null> {
-  const input = readInput(format, await standardInput());
-  if (!input) return null;
+  { plan, state, project, unknown, maxAge }: VerdictContext,
+): Promise<Verdict> {
   state.make();
   const { hub } = plan;
   return judge(input, {
     plan,
     state,
     contracts: await contractsOf(plan, state, maxAge),
-    asks: format.asks,
+    projects: projectsOf(project, input, format, processVariables, process.cwd()),
+    asks: input.asks ?? format.asks,
+    unknown,
+    warnsOfUnknown: format !== formats.generic,
     hubApprovals: async () => (hub ? (await import('./gate/ask.ts')).hubApprovals(hub) : null),
     told,
   });
@@ -117,7 +143,11 @@ async function standardInput(): Promise<string> {
     if (size > maxInput) throw new Error(`the input is larger than ${maxInput} bytes`);
     parts.push(part.subarray(0, read));
   }
-  return Buffer.concat(parts).toString('utf8');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+  } catch {
+    throw new Error('the input is not UTF-8 text');
+  }
 }
 
 async function contractsOf(plan: ConnectionPlan, state: GateState, maxAge: number): Promise<KeptContracts> {
@@ -126,7 +156,7 @@ async function contractsOf(plan: ConnectionPlan, state: GateState, maxAge: numbe
     if (kept && kept.sources === sourcesOf(plan.contracts)) return kept;
     return (await import('./gate/refresh.ts')).readContracts(plan, state);
   }
-  if (!plan.hub) throw new Error('there is neither a hub nor a file of contracts');
+  if (!plan.hub) throw new Error('neither a hub nor a file of contracts is configured');
   const now = systemClock.now();
   const { hub } = plan;
   const fetched = async () => (await import('./gate/refresh.ts')).fetchContracts(plan, hub, state);

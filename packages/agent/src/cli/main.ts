@@ -17,21 +17,21 @@ const commands: { readonly [name: string]: Entry } = {
     load: async () => (await import('./check.ts')).checkCommand,
   },
   test: {
-    summary: 'run unit tests of contracts, with their coverage',
+    summary: 'run unit tests of contracts and print their coverage',
     load: async () => (await import('./test.ts')).testCommand,
   },
   gate: {
-    summary: 'judge the calls of a coding assistant that calls a hook before its tools',
+    summary: 'judge the tool calls of a coding assistant, as its hook',
     load: async () => (await import('./gate.ts')).gateCommand,
     // Assistants go on after any other code than that of a denial.
     failure: 2,
   },
   verify: {
-    summary: 'check what the hub signed, offline',
+    summary: 'verify signed exports of the hub, offline',
     load: async () => (await import('./verify.ts')).verifyCommand,
   },
   mcp: {
-    summary: 'stand before an MCP server and govern the calls of its tools',
+    summary: 'govern the tool calls to an MCP server, as its proxy',
     load: async () => (await import('./mcp.ts')).mcpCommand,
   },
 };
@@ -43,8 +43,19 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`)
   .join('\n')}
 
-reeve-agent <command> --help says more.
+reeve-agent <command> --help describes a command. reeve-agent --version prints the version.
 `;
+
+/** The version of the package that this file belongs to. @throws Error without one */
+async function readVersion(): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
+  for (let folder = new URL('.', import.meta.url); folder.pathname !== '/'; folder = new URL('..', folder)) {
+    const text = await readFile(new URL('package.json', folder), 'utf8').catch(() => '{}');
+    const { name, version } = JSON.parse(text) as { readonly name?: string; readonly version?: string };
+    if (name !== undefined && version !== undefined) return version;
+  }
+  throw new Error('the package of this program has no version');
+}
 
 /** Runs a command. @returns the exit code: 0 well, 1 the command found something, 2 it was called wrongly */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -52,6 +63,10 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(help);
     return name === undefined ? 2 : 0;
+  }
+  if (name === '--version' || name === '-V') {
+    process.stdout.write(`${await readVersion()}\n`);
+    return 0;
   }
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!entry) {
@@ -70,7 +85,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // Its class is the command's, which only some commands load.
     if (error instanceof Error && error.name === 'UsageError') {
-      process.stderr.write(`reeve-agent ${name}: ${error.message}\nreeve-agent ${name} --help says more.\n`);
+      process.stderr.write(`reeve-agent ${name}: ${error.message}\nSee reeve-agent ${name} --help.\n`);
       return 2;
     }
     if (entry.failure === undefined) throw error;

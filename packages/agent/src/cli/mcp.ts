@@ -25,21 +25,21 @@ import { serveStdio } from './mcp/stdio.ts';
 const help = `Usage: reeve-agent mcp [options] -- COMMAND [ARGUMENT...]
        reeve-agent mcp [options] --upstream URL
 
-Stands before an MCP server and judges every call of its tools, with neither the agent nor the server changed. The server is a command that
-speaks over standard input and output, or an address that speaks streamable HTTP.
+Judges every tool call to an MCP server, without changes to the agent or the server. The server is a command that uses standard input and
+output, or an address with streamable HTTP.
 
 Options:
-${connectionHelp}  --upstream URL       a server over streamable HTTP
-  --header 'NAME: V'   sent to that server with every request; may be repeated
-  --listen ADDRESS     serves agents over streamable HTTP at PORT or HOST:PORT, path /mcp; default: standard input and output.
-                       With REEVE_MCP_TOKEN set, agents send it as a bearer token; another host than loopback needs it
-  --hide               leaves tools out of the list that contracts refuse whatever the arguments
-  --spool FILE         keeps unsent events in this file; one proxy per file
+${connectionHelp}  --upstream URL       a server with streamable HTTP
+  --header 'NAME: V'   header for every request to that server; can be repeated
+  --listen ADDRESS     serve agents with streamable HTTP at PORT or HOST:PORT, path /mcp; default: standard input and output.
+                       If REEVE_MCP_TOKEN is set, agents send it as a bearer token; a host other than loopback needs it
+  --hide               hide tools that contracts refuse for all arguments
+  --spool FILE         file for unsent events; one proxy per file
 
-Contracts that ask a person ask at the hub. One whose \`then\` has \`metadata: { elicit: true }\` may ask the user of the MCP client instead,
-when the client can ask (elicitation).
+Contracts that need an approval ask at the hub. A contract whose \`then\` has \`metadata: { elicit: true }\` can ask the user of the MCP
+client instead, if the client supports elicitation.
 
-Exit code: 0 when the agent ended the session, 1 when the server or the contracts cannot be used, 2 for a wrong call.
+Exit code: 0 if the agent ended the session, 1 if the server or the contracts are unusable, 2 for wrong arguments.
 `;
 
 const options = {
@@ -77,7 +77,7 @@ export const mcpCommand: Command = {
         return await listenUntilSignal(new McpListener(proxy, listen), listen, (task) => (changed = task));
       return await serveStdio(proxy, process.stdin, process.stdout, (task) => (changed = task));
     } finally {
-      await guard.close().catch((failure: unknown) => told(`events were left: ${messageOf(failure)}`));
+      await guard.close().catch((failure: unknown) => told(`unsent events: ${messageOf(failure)}`));
     }
   },
 };
@@ -132,7 +132,6 @@ async function guardOf(plan: ConnectionPlan, spool: string | undefined, changed:
   const shared = {
     ...(spool === undefined ? {} : { spoolFile: spool }),
     onError: (failure: unknown, what: string) => told(`${what}: ${messageOf(failure)}`),
-    onNotice: told,
     onFindings: (findings: readonly ContractFinding[]) => {
       for (const finding of findings) told(`contracts: ${textOf(finding)}`);
     },

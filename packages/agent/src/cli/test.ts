@@ -11,23 +11,24 @@ import { readTools, toolsHelp } from './tools.ts';
 
 const help = `Usage: reeve-agent test [options] FILE...
 
-Runs the cases of each file (- is standard input) against the contracts that it names, and says which contracts and conditions no case reaches.
+Runs the cases in each file (- is standard input) against the contracts that it names, and lists the contracts and conditions that no case
+reaches.
 
     contracts: payments.yaml          # relative to this file; a list is read in layers
     cases:
       - name: large transfers are refused
         call: { tool: pay, args: { amount: 20000 }, principal: { role: clerk } }
-        session: { attempts: 3, calls: 3, calls_of_tool: 1 }    # before this call; without it, session contracts are not asked
-        output: "done"                                          # without it, post contracts are not asked
+        session: { attempts: 3, calls: 3, calls_of_tool: 1 }    # before this call; without it, session contracts are not evaluated
+        output: "done"                                          # without it, post contracts are not evaluated
         expect: { verdict: deny, contract: never-over-10000, message: "too much" }
 
 Options:
   --format FORMAT     text (default), json, or github (annotations in a workflow)
   --json              the same as --format json
-  --require-coverage  fails when a contract fires in no case
+  --require-coverage  fail if a contract fires in no case
 ${toolsHelp.replace('FILE ', 'FILE  ')}
 
-Exit code: 0 when every case is as expected, 1 when one is not, 2 for a wrong call or a file that cannot be used.
+Exit code: 0 if every case passes, 1 if a case fails, 2 for wrong arguments or an unusable file.
 `;
 
 interface FileReport {
@@ -104,22 +105,22 @@ async function bundleOf(
 }
 
 function text({ file, results, coverage }: FileReport): string {
-  const lines = results.flatMap(({ ok, name, line, failures }) => [
+  const lines = results.flatMap(({ ok, name, line, failures, faults }) => [
     `${ok ? 'ok  ' : 'FAIL'} ${name}${ok ? '' : ` (${file}:${line})`}`,
-    ...failures.map((failure) => `       ${failure}`),
+    ...[...failures, ...faults].map((sentence) => `       ${sentence}`),
   ]);
   lines.push(summaryOf({ file, results, coverage }));
   for (const { id, looked, fired, unmet } of coverage.contracts) {
     if (looked === 0) lines.push(`  ${id}: no case reaches it`);
     else if (fired === 0) lines.push(`  ${id}: fires in no case`);
-    for (const condition of unmet) lines.push(`  ${id}: holds in no case: ${condition}`);
+    for (const condition of unmet) lines.push(`  ${id}: true in no case: ${condition}`);
   }
   return `${lines.join('\n')}\n`;
 }
 
 function summaryOf({ results, coverage }: FileReport): string {
   const passed = results.filter(({ ok }) => ok).length;
-  return `${passed} of ${results.length} cases as expected; ${coverage.fired} of ${coverage.total} contracts fire in some case`;
+  return `${passed} of ${results.length} cases passed; ${coverage.fired} of ${coverage.total} contracts fire in a case`;
 }
 
 /** An annotation of a whole file. */
@@ -133,18 +134,18 @@ const about = (severity: Annotation['severity'], file: string, message: string):
 
 function github({ file, results, coverage }: FileReport): string {
   const annotations: Annotation[] = [
-    ...results.flatMap(({ line, name, failures }) =>
-      failures.map((failure) => ({
-        severity: 'error' as const,
+    ...results.flatMap(({ line, name, failures, faults }) =>
+      [...failures, ...faults].map((sentence, i) => ({
+        severity: i < failures.length ? ('error' as const) : ('warning' as const),
         file,
         line,
         column: 1,
-        message: `${name}: ${failure}`,
+        message: `${name}: ${sentence}`,
       })),
     ),
     ...coverage.contracts.flatMap(({ id, fired, unmet }) => [
       ...(fired > 0 ? [] : [about('warning', file, `contract '${id}' fires in no case`)]),
-      ...unmet.map((condition) => about('notice', file, `contract '${id}': holds in no case: ${condition}`)),
+      ...unmet.map((condition) => about('notice', file, `contract '${id}': true in no case: ${condition}`)),
     ]),
   ];
   return annotations.map((one) => `${githubLine(one)}\n`).join('');

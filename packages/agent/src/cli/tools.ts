@@ -1,17 +1,31 @@
-// `--tools FILE`: what the arguments of tools hold, in YAML or JSON, the same mapping as the guard's option
-// `toolArguments`.
+// `--tools FILE`, in YAML or JSON: what the arguments of tools hold, the same mapping as the guard's option
+// `toolArguments`, and the selectors and operators that agents register. The settings of a hub
+// (`GET /api/v1/settings/tools`) are such a file, too.
 import { isMapping } from '../rules/bundle/reader.ts';
 import { RuleError } from '../rules/error.ts';
 import { argumentKinds, type ToolArguments } from '../rules/sandbox/names.ts';
-import { parseYaml, type YamlDocument, type YamlPath } from '../rules/yaml.ts';
+import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath } from '../rules/yaml.ts';
 import { readText, UsageError } from './command.ts';
 
 /** The option in a command's help. */
-export const toolsHelp = `  --tools FILE       what arguments hold, for sandboxes: {tool: {argument: ${argumentKinds.join('|')}}}`;
+export const toolsHelp = `  --tools FILE       kinds of tool arguments, for sandboxes: {tool: {argument: ${argumentKinds.join('|')}}},
+                     and names that your agents register: custom_selectors: [geo], custom_operators: [in_network]`;
+
+export interface ToolSettings {
+  readonly toolArguments: ToolArguments;
+  /** Prefixes of selectors that agents register. */
+  readonly selectors: readonly string[];
+  /** Operators that agents register. */
+  readonly operators: readonly string[];
+}
 
 /** Declarations of a file; none without a file. @throws UsageError with the place of the first thing that is wrong */
-export async function readTools(file: string | undefined): Promise<ToolArguments> {
-  if (file === undefined) return {};
+export const readTools = async (file: string | undefined): Promise<ToolArguments> =>
+  (await readToolSettings(file)).toolArguments;
+
+/** Everything that a file says; nothing without a file. @throws UsageError as `readTools` */
+export async function readToolSettings(file: string | undefined): Promise<ToolSettings> {
+  if (file === undefined) return { toolArguments: {}, selectors: [], operators: [] };
   const text = await readText(file).catch((error: Error) => {
     throw new UsageError(`--tools: ${file} ${error.message}`);
   });
@@ -28,13 +42,36 @@ export async function readTools(file: string | undefined): Promise<ToolArguments
       `--tools: ${file}:${line}:${column}: ${[...path, ''].join(': ')}expected ${expected}`,
     );
   };
-  const tools = document?.value;
-  if (!isMapping(tools)) throw wrong([], 'a mapping of tools');
+  const settings = document?.value;
+  if (!isMapping(settings)) throw wrong([], 'a mapping of tools');
+  const { custom_selectors: selectors, custom_operators: operators, ...tools } = settings;
+  const list = (key: string, value: Json | undefined): readonly string[] => {
+    if (value === undefined) return [];
+    if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value;
+    throw wrong([key], 'a list of names');
+  };
+  const { tool_arguments: inSettings, ...bare } = tools;
+  const isSettings = isMapping(inSettings) && Object.values(inSettings).every(isMapping);
+  return {
+    toolArguments: {
+      ...argumentsIn(isSettings ? bare : tools, [], wrong),
+      ...(isSettings ? argumentsIn(inSettings, ['tool_arguments'], wrong) : {}),
+    },
+    selectors: list('custom_selectors', selectors),
+    operators: list('custom_operators', operators),
+  };
+}
+
+function argumentsIn(
+  tools: JsonObject,
+  at: YamlPath,
+  wrong: (path: YamlPath, expected: string) => UsageError,
+): ToolArguments {
   for (const [tool, kinds] of Object.entries(tools)) {
-    if (!isMapping(kinds)) throw wrong([tool], 'a mapping of arguments to what they hold');
+    if (!isMapping(kinds)) throw wrong([...at, tool], 'a mapping from arguments to their kinds');
     for (const [argument, kind] of Object.entries(kinds)) {
-      if (!argumentKinds.some((known) => known === kind))
-        throw wrong([tool, argument], argumentKinds.join(', '));
+      if (!argumentKinds.some((one) => one === kind))
+        throw wrong([...at, tool, argument], argumentKinds.join(', '));
     }
   }
   return tools as ToolArguments;

@@ -1,7 +1,6 @@
 // `reeve-agent verify`: checks what the hub signed, offline: exports of the audit chain, line by line, and their signed
 // heads; decision bundles of runs (verify-bundle.ts).
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { BundleVerdict, DecisionBundle } from '../evidence/bundle.ts';
 import { ChainCheck } from '../evidence/chain.ts';
 import { type Command, parseCommand, UsageError } from './command.ts';
@@ -10,18 +9,19 @@ import { checkBundle, readBundle } from './verify-bundle.ts';
 
 const help = `Usage: reeve-agent verify [options] FILE...
 
-Checks exports of the audit chain (GET /v1/audit/export; - is standard input): that no line was changed, taken out, added
-or moved, and that the signed head is of one of your keys. Parts that follow each other may be one file or several.
-Where the hub keeps the newest links alone, an export begins with the signed head of the last link that is not kept.
-Checks decision bundles (GET /v1/runs/{agent_id}/{session_id}/bundle): that one of your keys signed the bytes, and that
-every event follows the one before it. Parts of one run, in their order: that each follows the one before it.
+Verifies exports of the audit chain (GET /v1/audit/export; - is standard input): no line was changed, removed, added or
+moved, and one of your keys signed the head. Consecutive parts may be one file or several. If the hub keeps only the
+newest links, an export begins with the signed head of the last removed link.
+Verifies decision bundles (GET /v1/runs/{agent_id}/{session_id}/bundle): one of your keys signed the bytes, and every
+event follows the one before it. Pass the parts of a run in their order: each must follow the one before it.
+The command refuses a file that two readers can understand differently: duplicate members, or members without a signature.
 
 Options:
-  --key HEX   a public key that you trust, 64 hex characters; several are separated by commas. Without one the chain is
-              checked and its signature is not.
-  --json      a list of {file, line, ok, message} instead of lines; line is null where the whole file is meant
+  --key HEX   a public key that you trust, 64 hex characters; separate several by commas. Without a key, the command
+              verifies the chain but not its signature.
+  --json      print a list of {file, line, ok, message}; line is null if the entry is about the whole file
 
-Exit code: 0 when all is well, 1 when something is wrong, 2 for a wrong call.
+Exit code: 0 if every file is valid, 1 if a file is not, 2 for wrong arguments.
 `;
 
 const summaryOf = (check: ChainCheck): string =>
@@ -30,7 +30,7 @@ const summaryOf = (check: ChainCheck): string =>
 function keysOf(text: string | undefined): readonly string[] {
   const keys = (text ?? '').split(',').filter((key) => key !== '');
   if (keys.some((key) => !/^[0-9a-f]{64}$/i.test(key))) {
-    throw new UsageError('--key takes 64 hex characters; several keys are separated by commas');
+    throw new UsageError('--key must be 64 hex characters; separate several keys by commas');
   }
   return keys;
 }
@@ -42,7 +42,40 @@ function partProblem(before: DecisionBundle | null, part: DecisionBundle | null)
   const head = part?.prev_head ?? '';
   return !isFurther || head === '' || head === before?.chain_head
     ? null
-    : 'does not follow the part of the run in the file before it';
+    : 'does not follow the part in the previous file';
+}
+
+/** Bytes of a line: more than the largest link has. */
+const maxLine = 64 * 1024 * 1024;
+
+/** Lines end at line feeds alone: other marks that some readers end lines at may stand in the text of an entry. */
+async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of input) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      yield Buffer.concat([...parts, chunk.subarray(from, at)]);
+      parts = [];
+      size = 0;
+      from = at + 1;
+    }
+    parts.push(chunk.subarray(from));
+    size += chunk.length - from;
+    if (size > maxLine) throw new Error(`a line is longer than ${maxLine} bytes`);
+  }
+  if (size > 0) yield Buffer.concat(parts);
+}
+
+/** What is wrong with a line; null when nothing is, or it is empty. */
+async function problemOf(bytes: Uint8Array, check: ChainCheck): Promise<string | null> {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return 'is not UTF-8 text';
+  }
+  return text.trim() === '' ? null : check.take(text);
 }
 
 /** What was found out about a file. */
@@ -71,12 +104,11 @@ async function* outcomesOf(files: readonly string[], keys: readonly string[]): A
       continue;
     }
     chain = file;
-    const input = file === '-' ? process.stdin : createReadStream(file);
     let line = 0;
     try {
-      for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      for await (const bytes of linesOf(file === '-' ? process.stdin : createReadStream(file))) {
         line++;
-        const wrong = text.trim() === '' ? null : await check.take(text);
+        const wrong = await problemOf(bytes, check);
         if (wrong === null) continue;
         yield { file, line, ok: false, message: wrong };
         return;

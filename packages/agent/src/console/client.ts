@@ -38,7 +38,7 @@ export interface ConsoleOptions {
 
 const checks: Checks<ConsoleOptions> = {
   url: aText,
-  apiKey: aPattern(/^[\x21-\x7e]+$/, 'a key: printable characters without blanks'),
+  apiKey: aPattern(/^[\x21-\x7e]+$/, 'an API key: printable characters without blanks'),
   operatorToken: aPattern(/^[\x21-\x7e]+$/, 'a token: printable characters without blanks'),
   agentId: aText,
   agentIdHeader: aPattern(/^[A-Za-z0-9-]{1,128}$/, "a header's name"),

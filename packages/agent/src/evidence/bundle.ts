@@ -1,10 +1,12 @@
 // Decision bundles, checked without the hub: the signature over the exact bytes by a key that is trusted, then the
 // chain of the events inside. Runs in Node and in browsers: hashes and signatures are the caller's.
+import { readStrictJson, StrictJsonError, WrittenNumber } from '../rules/strict-json.ts';
 import {
   base64Bytes,
   canonicalJson,
   type EvidenceCrypto,
   envelopeBytes,
+  hasOnly,
   hexBytes,
   hexOf,
   textBytes,
@@ -29,8 +31,12 @@ export interface DecisionBundle {
   readonly events: readonly { readonly [name: string]: unknown }[];
 }
 
+const envelopeMembers = [
+  ...['schema', 'payload_type', 'payload', 'signatures', 'public_key', 'payload_sha256', 'issued_at'],
+];
+
 const isMapping = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof WrittenNumber);
 
 export interface BundleVerdict {
   /** What is wrong, and where; null when nothing is. */
@@ -58,7 +64,9 @@ export async function checkBundle(
   keys: readonly string[],
   crypto: EvidenceCrypto,
 ): Promise<BundleVerdict> {
-  if (!isEnvelope(value)) return bad('is no decision bundle: it has no payload and signatures');
+  if (!isEnvelope(value)) return bad('is not a decision bundle: it has no payload and signatures');
+  // The signature covers the payload alone.
+  if (!hasOnly(value, envelopeMembers)) return bad('has members that a decision bundle does not have');
   const bytes = base64Bytes(value.payload);
   if (bytes === null) return bad('the payload is not base64');
   const signedBy = await signerOf(value, envelopeBytes(bundleType, bytes), keys, crypto);
@@ -67,22 +75,24 @@ export async function checkBundle(
     const names = await Promise.all(keys.map((key) => keyIdOf(key, crypto)));
     const known = value.signatures.some(({ key_id: id }) => typeof id === 'string' && names.includes(id));
     return bad(
-      known ? 'the payload was changed: the signature is not of it' : 'is not signed by a key that you trust',
+      known ? 'the payload was changed: the signature does not match' : 'is not signed by a trusted key',
     );
   }
   let payload: unknown;
   try {
-    payload = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
-  } catch {
-    return bad('the payload is no JSON');
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    payload = readStrictJson(text, { numbers: 'written' });
+  } catch (failure) {
+    const detail = failure instanceof StrictJsonError ? failure.message : 'it is not UTF-8';
+    return bad(`the payload is ambiguous: ${detail}`);
   }
-  if (!isPayload(payload)) return bad(`the payload is not of the form ${schema}`);
+  if (!isPayload(payload)) return bad(`the payload does not match the schema ${schema}`);
   const wrong = await checkChain(payload, crypto);
   if (wrong !== null) return bad(wrong);
-  const whose = signedBy === null ? 'signature not checked' : 'signed by a key that you trust';
+  const whose = signedBy === null ? 'signature not checked' : 'signed by a trusted key';
   return {
     wrong: null,
-    summary: `${payload.event_count} events of agent ${payload.agent_id}, session ${payload.session_id} are whole; ${whose}`,
+    summary: `${payload.event_count} events from agent ${payload.agent_id}, session ${payload.session_id}, are unchanged and complete; ${whose}`,
     signedBy,
     payload,
   };
@@ -116,8 +126,8 @@ async function checkChain(
     }
     last = String(digest);
   }
-  if (events.length !== count) return `holds ${events.length} events, and says that there are ${count}`;
-  return last === head ? null : 'the last event is not the head of the chain';
+  if (events.length !== count) return `contains ${events.length} events, but event_count is ${count}`;
+  return last === head ? null : 'the last event does not match the head of the chain';
 }
 
 const isEnvelope = (value: unknown): value is Envelope =>

@@ -1,10 +1,12 @@
 // Exports of the audit chain, checked without the hub: that no link was changed, taken out, added or moved, and that a
 // trusted key signed the head. Runs in Node and in browsers: hashes and signatures are the caller's.
+import { readStrictJson, StrictJsonError } from '../rules/strict-json.ts';
 import {
   base64Bytes,
   canonicalJson,
   type EvidenceCrypto,
   envelopeBytes,
+  hasOnly,
   hexBytes,
   hexOf,
   textBytes,
@@ -22,6 +24,9 @@ interface Head {
   readonly head: { readonly seq: number; readonly digest: string; readonly tenant_id: string };
   readonly sig: string;
 }
+
+const linkMembers = ['seq', 'prev', 'digest', 'entry'];
+const headMembers = ['head', 'sig'];
 
 const isLink = (value: unknown): value is Link => {
   const { seq, prev, digest } = (value ?? {}) as Partial<Link>;
@@ -63,40 +68,46 @@ export class ChainCheck {
   async take(text: string): Promise<string | null> {
     let value: unknown;
     try {
-      value = JSON.parse(text);
-    } catch {
-      return 'is no JSON';
+      value = readStrictJson(text, { numbers: 'written' });
+    } catch (failure) {
+      if (!(failure instanceof StrictJsonError)) throw failure;
+      return `is ambiguous: ${failure.message}`;
     }
-    if (isLink(value)) return this.#link(value);
-    return isHead(value) ? this.#signed(value) : 'is neither a link of the chain nor a signed head';
+    const isChained = isLink(value);
+    if (!isChained && !isHead(value)) return 'is neither a link of the chain nor a signed head';
+    // No digest and no signature covers a further member.
+    if (!hasOnly(value as object, isChained ? linkMembers : headMembers)) {
+      return `has members that a ${isChained ? 'link' : 'signed head'} does not have`;
+    }
+    return isLink(value) ? this.#link(value) : this.#signed(value as Head);
   }
 
   /** What is wrong with where the lines end; null when nothing is. */
   end(): string | null {
-    if (!this.#last) return 'holds no links';
+    if (!this.#last) return 'contains no links';
     if (!this.#head || this.#head.head.seq !== this.#last.seq) {
-      return 'does not end with a signed head: links may have been cut off';
+      return 'does not end with a signed head, so links may be missing';
     }
     return null;
   }
 
   /** What was checked, as a sentence. */
   summary(): string {
-    const signed = this.areKeysNamed ? 'signed by a key that you trust' : 'signature not checked';
+    const signed = this.areKeysNamed ? 'signed by a trusted key' : 'signature not checked';
     const before =
       this.#first === 1
         ? ''
         : this.#opening
-          ? ` and follow the signed head of link ${this.#first - 1}, the last that is not kept`
-          : `; what was before link ${this.#first} is not in here`;
-    return `links ${this.#first} to ${this.#last?.seq ?? 0} are whole${before}; head ${signed}`;
+          ? ` and follow the signed head of link ${this.#first - 1}, the last removed link`
+          : `; the file does not contain the links before ${this.#first}`;
+    return `links ${this.#first} to ${this.#last?.seq ?? 0} are unchanged and complete${before}; head ${signed}`;
   }
 
   async #link(link: Link): Promise<string | null> {
     const { seq, prev, digest, entry } = link;
     const last = this.#last ?? this.#opening;
     if (last && seq !== last.seq + 1) {
-      return `is link ${seq}, and should be link ${last.seq + 1}: a line was taken out, added or moved`;
+      return `is link ${seq} instead of link ${last.seq + 1}: a line was removed, added or moved`;
     }
     if (last ? prev !== last.digest : seq === 1 && prev !== '') {
       return `link ${seq} does not follow the link before it`;
@@ -110,13 +121,13 @@ export class ChainCheck {
 
   async #signed(value: Head): Promise<string | null> {
     const { head, sig } = value;
-    if (!this.#last && this.#opening) return 'is a second head in front of the first link';
-    if (!Number.isSafeInteger(head.seq) || typeof head.digest !== 'string') return 'is no signed head';
+    if (!this.#last && this.#opening) return 'is a second head before the first link';
+    if (!Number.isSafeInteger(head.seq) || typeof head.digest !== 'string') return 'is not a signed head';
     if (this.#last && (head.seq !== this.#last.seq || head.digest !== this.#last.digest)) {
-      return 'the signed head is not that of the link before it';
+      return 'the signed head does not belong to the link before it';
     }
     if (this.#tenant !== null && this.#tenant !== head.tenant_id)
-      return 'the heads are of different workspaces';
+      return 'the heads belong to different workspaces';
     this.#tenant = head.tenant_id;
     if (this.#last) this.#head = value;
     else this.#opening = head;
@@ -128,6 +139,6 @@ export class ChainCheck {
       if (signature !== null && (await this.#crypto.verify(hexBytes(key), bytes, signature)))
         this.#signedBy = key;
     }
-    return this.#signedBy === null ? 'the head is not signed by a key that you trust' : null;
+    return this.#signedBy === null ? 'the head is not signed by a trusted key' : null;
   }
 }

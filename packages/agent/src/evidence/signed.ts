@@ -1,5 +1,6 @@
 // What the hub signs and chains, as checks without the hub read it: canonical JSON and typed envelopes. Runs in Node
 // and in browsers.
+import { WrittenNumber } from '../rules/strict-json.ts';
 
 /** Hashes and signatures of where the check runs. */
 export interface EvidenceCrypto {
@@ -21,8 +22,9 @@ export const hexOf = (bytes: Uint8Array): string =>
 export const hexBytes = (hex: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 
-/** JSON with its keys in order and without blanks, as the hub hashes and signs it. */
+/** JSON with its keys in order and without blanks, as the hub hashes and signs it. Numbers stay as they are written. */
 export function canonicalJson(value: unknown): string {
+  if (value instanceof WrittenNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const fields = Object.entries(value)
@@ -39,6 +41,10 @@ export function envelopeBytes(type: string, payload: Uint8Array): Uint8Array<Arr
   whole.set(payload, head.length);
   return whole;
 }
+
+/** Whether a mapping has no other members than these. */
+export const hasOnly = (value: object, members: readonly string[]): boolean =>
+  Object.keys(value).every((name) => members.includes(name));
 
 /** The bytes of standard base64; null for another text of the same bytes, too: what is signed has one form. */
 export function base64Bytes(text: string): Uint8Array<ArrayBuffer> | null {

@@ -85,7 +85,7 @@ class Copier {
     this.#values += values;
     if (this.#values > maxValues || this.#path.length > maxDepth) {
       throw new TypeError(
-        `the arguments are nested deeper than ${maxDepth} or hold more than ${maxValues} values`,
+        `the arguments are nested deeper than ${maxDepth}, or contain more than ${maxValues} values`,
       );
     }
   }
@@ -103,7 +103,7 @@ class Copier {
     const field = (of as Plain)[name];
     if (typeof field === 'object' && field !== null) return this.#copyAt(name, field);
     if (typeof field === 'function' && turns.has(name))
-      this.#doubts(`turns into something else by ${name}()`);
+      this.#doubts(`becomes another value through ${name}()`);
     return field;
   }
 
@@ -117,7 +117,7 @@ class Copier {
   #fields(value: object, names: readonly string[]): Plain {
     this.#count(names.length);
     if (Object.getOwnPropertyNames(value).length !== names.length)
-      this.#doubts('has fields that are not listed');
+      this.#doubts('has fields that are not enumerable');
     if (Object.getOwnPropertySymbols(value).length > 0) this.#doubts('has fields named by symbols');
     const copy: { [name: string]: unknown } = {};
     this.#seen.set(value, copy);
@@ -132,7 +132,7 @@ class Copier {
     // Places come first among the names, and in order, then `length`: the last place tells whether all are there.
     const isFull = names.length > length && (length === 0 || names[length - 1] === String(length - 1));
     const hasMore = names.length > length + 1 || Object.getOwnPropertySymbols(value).length > 0;
-    if (!isFull || hasMore) this.#doubts('is a list with holes or with fields of its own');
+    if (!isFull || hasMore) this.#doubts('is a list with holes or with extra fields');
     const copy: unknown[] = [];
     this.#seen.set(value, copy);
     if (isFull) for (let i = 0; i < length; i++) copy.push(this.#field(value, i));
@@ -190,7 +190,7 @@ class Copier {
       if (shape === 'text') return textOf(value);
       if (shape === 'bytes') return this.#bytes(value);
     } catch {
-      this.#doubts('only looks like what it inherits from');
+      this.#doubts('inherits from a built-in that it is not');
     }
     return unjudged;
   }
@@ -199,7 +199,7 @@ class Copier {
     if (!ArrayBuffer.isView(value)) return new Uint8Array(value as ArrayBuffer).slice();
     const { buffer, offset, length } = placeOf(value);
     const copy = new Uint8Array(buffer, offset, length).slice();
-    if (this.doubt === null && hasNamedFields(value, copy)) this.#doubts('has fields beside its bytes');
+    if (this.doubt === null && hasNamedFields(value, copy)) this.#doubts('has fields besides its bytes');
     return copy;
   }
 }

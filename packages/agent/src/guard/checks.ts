@@ -70,6 +70,18 @@ const contractChecks: Checks<CodeContract> = {
   check: aFunction,
 };
 
+const limitNames = ['maxToolCalls', 'maxAttempts', 'maxCallsPerTool'];
+
+function sessionLimits(value: unknown): string | null {
+  const words = `an object with maxToolCalls, maxAttempts and maxCallsPerTool, whole numbers of at least 1`;
+  if (anObject(value) !== null) return words;
+  const { maxCallsPerTool = {}, ...counts } = value as { readonly [name: string]: unknown };
+  if (anObject(maxCallsPerTool) !== null) return words;
+  const all = [...Object.values(counts), ...Object.values(maxCallsPerTool as object)];
+  const areNames = Object.keys(counts).every((name) => limitNames.includes(name));
+  return areNames && all.every((count) => Number.isInteger(count) && (count as number) >= 1) ? null : words;
+}
+
 const languageChecks: Checks<Language> = {
   apiVersions: texts,
   bundleKinds: texts,
@@ -79,6 +91,7 @@ const languageChecks: Checks<Language> = {
   variables: anObject,
   toolArguments: anObject,
   cwd: aText,
+  limits: sessionLimits,
 };
 
 /** A file that is written: whatever stands in its place already must be a file. */
@@ -110,7 +123,6 @@ const guardChecks: Checks<GuardOptions> = {
   strictAudit: aFlag,
   openTelemetry: orNull(anObject),
   clock: having('now', 'after'),
-  onNotice: aFunction,
   onFindings: orNull(aFunction),
   onError: aFunction,
 };
@@ -154,7 +166,8 @@ const evaluateChecks: Checks<EvaluateOptions> = {
 };
 
 function tagsCheck(value: unknown): string | null {
-  const words = 'an object of at most 64 texts, keys of at most 128 and values of at most 256 characters';
+  const words =
+    'an object of at most 64 strings, with keys of at most 128 and values of at most 256 characters';
   if (anObject(value) !== null) return words;
   const entries = Object.entries(value as object);
   const fits = ([key, tag]: [string, unknown]): boolean =>

@@ -59,7 +59,7 @@ export async function connectGuard<G>(
   });
   await live.start();
   const first = live.current;
-  if (!first) throw new ConfigurationError('the hub gave no bundle');
+  if (!first) throw new ConfigurationError('the hub returned no bundle');
   made = make(first.compiled.named(first.bundleName), {
     ...options,
     hub,

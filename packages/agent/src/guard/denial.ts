@@ -1,23 +1,37 @@
 // Why a call does not run, in the words of its record. Decides nothing.
 import type { ApprovalOutcome, AskingContract } from '../approvals.ts';
+import type { RuleEvaluated } from '../record.ts';
+import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
+import type { RecordDetails } from './journal.ts';
 
 export interface Denial {
   readonly source: string;
   readonly name: string | null;
   readonly reason: string;
   readonly policyError?: boolean;
+  /** Of the contract of the document that decided. */
+  readonly conditions?: readonly EvaluatedCondition[];
 }
 
-export const denialOf = (decision: Decision): Denial => ({
+export const denialOf = (decision: Decision, conditions: readonly EvaluatedCondition[] = []): Denial => ({
   source: decision.source ?? 'yaml_precondition',
   name: decision.name,
   reason: decision.reason ?? 'Denied.',
   policyError: decision.policyError,
+  conditions,
+});
+
+/** What people are asked, and by which contracts. */
+export const questionOf = ({ source, name, reason }: Denial, decision: Decision) => ({
+  message: reason,
+  decisionSource: source,
+  contractName: name,
+  contracts: askingContracts(decision),
 });
 
 /** The contracts that ask, each with what it says under `then`. */
-export const askingContracts = ({ asks, records }: Decision): AskingContract[] =>
+const askingContracts = ({ asks, records }: Decision): AskingContract[] =>
   asks.map((ask) => {
     const metadata = records.find(({ name }) => name === ask.name)?.metadata;
     return metadata === undefined ? ask : { ...ask, metadata };
@@ -35,18 +49,53 @@ export function refusedByPeople(asked: Denial, { status, decidedBy, reason }: Ap
 export const argumentsChanged: Denial = {
   source: 'arguments_changed',
   name: 'arguments_changed',
-  reason: 'The arguments were changed after they were judged. Make the call again.',
+  reason: 'The arguments changed after the contracts judged them. Repeat the call.',
 };
 
 /** What is judged could be something else than what the tool reads. */
 export const argumentsInDoubt = (doubt: string): Denial => ({
   source: 'arguments_in_doubt',
   name: 'arguments_in_doubt',
-  reason: `The arguments cannot be judged: ${doubt}. Give plain data; a function may give the tool anything else.`,
+  reason: `The arguments cannot be judged: ${doubt}. Pass plain data; a function can give the tool other values.`,
+});
+
+/** A denial as a record says it. */
+export const detailsOf = ({ source, name, reason, conditions = [] }: Denial): RecordDetails => ({
+  decision_source: source,
+  decision_name: name,
+  reason,
+  conditions,
+});
+
+/** What a record says of a contract in observe mode that failed. */
+export const observedDetails = (
+  rule: RuleEvaluated,
+  conditions: readonly EvaluatedCondition[],
+): RecordDetails => ({
+  mode: 'observe',
+  decision_source: 'precondition',
+  decision_name: rule.name,
+  reason: rule.message,
+  policy_error: rule.metadata?.policy_error === true,
+  conditions,
+});
+
+/** What a record says of a shadow copy. */
+export const shadowDetails = (
+  shadow: RuleEvaluated,
+  conditions: readonly EvaluatedCondition[],
+): RecordDetails => ({
+  mode: 'observe',
+  decision_source: shadowSources[shadow.type] ?? 'yaml_precondition',
+  decision_name: shadow.name,
+  reason: shadow.message,
+  conditions,
+  // It comes after the decision of the call.
+  follows_decision: true,
 });
 
 /** How records name what a shadow copy is of. */
-export const shadowSources: { readonly [type: string]: string } = {
+const shadowSources: { readonly [type: string]: string } = {
   precondition: 'yaml_precondition',
   sandbox: 'yaml_sandbox',
   session_contract: 'yaml_session',

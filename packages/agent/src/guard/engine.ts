@@ -2,6 +2,7 @@
 // files and shell.
 import { platform } from 'node:process';
 import { processVariables, type Variables } from '../environment.ts';
+import type { SessionLimits } from '../rules/bundle/rule.ts';
 import type { AcceptedKinds } from '../rules/bundle/vocabulary.ts';
 import type { EngineOptions } from '../rules/evaluate/compile.ts';
 import type { CustomOperator } from '../rules/evaluate/operator.ts';
@@ -34,6 +35,11 @@ export interface Language extends Dialect {
   readonly toolArguments?: ToolArguments;
   /** The folder from which sandboxes take relative paths. Default: this process's. */
   readonly cwd?: string;
+  /**
+   * Limits of a session that hold beside those of session contracts, the lower of both. Default: only session contracts
+   * limit. Keys of `maxCallsPerTool` are names or globs of tools.
+   */
+  readonly limits?: SessionLimits;
 }
 
 export function engineOptions(language: Language): EngineOptions {
@@ -46,6 +52,7 @@ export function engineOptions(language: Language): EngineOptions {
     rulesetKinds,
     toolArguments,
     cwd,
+    limits,
   } = language;
   return {
     maxContracts,
@@ -54,6 +61,7 @@ export function engineOptions(language: Language): EngineOptions {
     files: agentFiles(cwd),
     windows: platform === 'win32',
     ...(toolArguments ? { toolArguments } : {}),
+    ...(limits ? { limits } : {}),
     ...(operators ? { operators } : {}),
     ...(selectors ? { selectors } : {}),
     ...(apiVersions ? { apiVersions } : {}),

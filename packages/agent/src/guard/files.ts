@@ -2,17 +2,22 @@
 import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { cwd as processCwd } from 'node:process';
+import { platform, cwd as processCwd } from 'node:process';
 import { type FileName, type Files, lexicalPath } from '../rules/sandbox/path.ts';
 
 /** As many links as the kernel follows. */
 const maxLinks = 40;
 
-/** @param cwd where relative paths start; default: this process's folder, at the time of each call */
-export const agentFiles = (cwd?: string): Files => ({
+/**
+ * @param cwd where relative paths start; default: this process's folder, at the time of each call
+ * @param roots where relative boundaries of sandboxes start; default: `cwd`
+ */
+export const agentFiles = (cwd?: string, roots?: readonly string[]): Files => ({
   get cwd() {
     return cwd ?? processCwd();
   },
+  ...(roots ? { roots } : {}),
+  ignoresCase: platform === 'darwin' || platform === 'win32',
   canonical: canonicalPath,
   exists: (path) => isThere(path),
   list,

@@ -64,7 +64,7 @@ const warn: OnFindings = (findings, { bundleName }) => {
   if (told.length === 0) return;
   const lines = told.slice(0, maxWarned).map(textOf);
   const more = told.length > lines.length ? [`and ${told.length - lines.length} more`] : [];
-  emitWarning([`in the contracts ${bundleName}:`, ...lines, ...more].join('\n  '), {
+  emitWarning([`problems in the contracts ${bundleName}:`, ...lines, ...more].join('\n  '), {
     type: 'ReeveWarning',
     code: 'REEVE_DEAD_CONTRACT',
   });
@@ -84,6 +84,6 @@ export function tellFindings(
   try {
     (to.onFindings ?? warn)(findings, { bundleName: name, policyVersion: version });
   } catch (failure) {
-    to.onError?.(failure, 'telling of findings');
+    to.onError?.(failure, 'calling onFindings');
   }
 }

@@ -18,16 +18,13 @@ import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '..
 import { judgedArguments, judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { checkConnectOptions, checkEvaluateOptions, checkGuardOptions, checkRunOptions } from './checks.ts';
+import { closeServerSink } from './closing.ts';
 import { connectGuard } from './connect.ts';
 import { tellFindings } from './findings.ts';
 import { compilePolicy, type YamlSource } from './language.ts';
 import type { ConnectOptions, EvaluateOptions, GuardOptions } from './options.ts';
 import type { DryRun, Policy } from './policy.ts';
 import { GovernedCall } from './run.ts';
-
-/** Where a guard says what its owner should know, unless the owner wants to hear it elsewhere. */
-const notice = (message: string): void =>
-  process.emitWarning(message, { type: 'ReeveWarning', code: 'REEVE_BUILT_IN_LIMIT' });
 
 /** Records a guard keeps in memory, unless it is told how many. */
 const maxEvents = 1000;
@@ -191,7 +188,6 @@ export class Guard implements Governs {
       telemetry: await this.#telemetry,
       clock: own.clock ?? systemClock,
       onError: this.#onError,
-      onNotice: own.onNotice ?? notice,
       strict: own.strictAudit ?? false,
     };
     return new GovernedCall<A, R>(parts, place, { tool, args, judged }, options).run(fn);
@@ -231,13 +227,30 @@ export class Guard implements Governs {
     });
   }
 
-  /** Ends the connection to the hub, delivers what sinks hold and closes them. @throws AggregateError of what failed */
+  /**
+   * Paths of arguments that are looked at by their names in calls of a tool, as lists of steps: those of contracts in
+   * force and of the option `toolArguments`. Nothing is said of contracts as code. @throws TypeError for a name that no
+   * tool can have
+   */
+  argumentPaths(tool: string): readonly (readonly string[])[] {
+    checkTool(tool);
+    const declared = Object.entries(this.#options.toolArguments ?? {}).flatMap(([pattern, kinds]) =>
+      globMatch(pattern, tool) ? Object.keys(kinds).map((path) => path.split('.')) : [],
+    );
+    return [...this.#policy.argumentPaths(tool), ...declared];
+  }
+
+  /**
+   * Ends the connection to the hub, delivers what sinks hold and closes them. With the hub away a warning of the Node
+   * process says how many events wait in which file.
+   * @throws AggregateError of what else failed
+   */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (const close of [...this.#closers.splice(0), async () => this.#sink.close?.()]) {
       await close().catch((failure: unknown) => failures.push(failure));
     }
-    if (failures.length > 0) throw new AggregateError(failures, 'closing the guard left something undone');
+    if (failures.length > 0) throw new AggregateError(failures, 'closing the guard failed in part');
   }
 
   get #environment(): string {
@@ -257,18 +270,20 @@ export class Guard implements Governs {
     const sinks: Sink[] = [];
     const { hub } = options;
     if (hub) {
-      sinks.push(
-        new ServerSink({
-          post: hub.postEvents,
-          agentId: hub.agentId,
-          bundleName: () => this.#policy.name,
-          // The hub knows the contracts it deployed itself.
-          manifest: () => (remote ? null : this.#policy.manifest(hub.agentId)),
-          clock: options.clock ?? hub.http.clock,
-          onError: this.#onError,
-          ...(options.spoolFile === undefined ? {} : { spoolFile: options.spoolFile }),
-        }),
-      );
+      const server = new ServerSink({
+        post: hub.postEvents,
+        agentId: hub.agentId,
+        bundleName: () => this.#policy.name,
+        // The hub knows the contracts it deployed itself.
+        manifest: () => (remote ? null : this.#policy.manifest(hub.agentId)),
+        clock: options.clock ?? hub.http.clock,
+        onError: this.#onError,
+        ...(options.spoolFile === undefined ? {} : { spoolFile: options.spoolFile }),
+      });
+      sinks.push({
+        emit: (record) => server.emit(record),
+        close: () => closeServerSink(server, options.spoolFile, this.#onError),
+      });
     }
     // Only contracts of the agent's own may name a file on its disk.
     const { file, stdout } = this.#policy.observability;

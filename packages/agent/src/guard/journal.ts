@@ -8,9 +8,11 @@ import {
   type Principal,
   type RuleEvaluated,
 } from '../record.ts';
+import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
 import type { Redaction } from '../rules/redact.ts';
 import type { Sink } from '../sinks/sink.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { recordedConditions } from './conditions.ts';
 
 export interface JournalPorts {
   readonly sink: Sink;
@@ -36,6 +38,11 @@ export type CallFacts = Pick<
   | 'mode'
 > & { readonly tool_args: object; readonly principal: Principal | null };
 
+/** What one record says besides; its conditions not redacted yet. */
+export type RecordDetails = Partial<Omit<AuditRecord, 'conditions'>> & {
+  readonly conditions?: readonly EvaluatedCondition[];
+};
+
 /** A principal as records and the hub's approvals show it. */
 export const redactedPrincipal = (
   redaction: JournalPorts['redaction'],
@@ -60,7 +67,7 @@ export class Journal {
   }
 
   /** Emits one record and gives it. Rejects only in strict mode. */
-  async emit(action: AuditAction, more: Partial<AuditRecord>): Promise<AuditRecord> {
+  async emit(action: AuditAction, { conditions = [], ...more }: RecordDetails): Promise<AuditRecord> {
     const { sink, clock, telemetry, redaction, onError, strict } = this.#ports;
     const { tool_args, ...facts } = this.#facts;
     const record = auditRecord({
@@ -76,6 +83,7 @@ export class Journal {
         hook.reason === null ? hook : { ...hook, reason: redaction.redactText(hook.reason) },
       ),
       ...(typeof more.error === 'string' ? { error: redaction.redactResult(more.error) } : {}),
+      ...(conditions.length > 0 ? { conditions: recordedConditions(conditions, redaction) } : {}),
     });
     telemetry.evaluated(record);
     try {

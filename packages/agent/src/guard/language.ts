@@ -6,6 +6,7 @@ import { maxBundle } from '../hub.ts';
 import { readBundle } from '../rules/bundle/document.ts';
 import type { RuleDocument } from '../rules/bundle/rule.ts';
 import { compileBundle } from '../rules/evaluate/compile.ts';
+import { createExplainer } from '../rules/evaluate/explain.ts';
 import { engineOptions, type Language, maxContracts } from './engine.ts';
 import { findingsOf } from './findings.ts';
 import { Policy } from './policy.ts';
@@ -29,7 +30,7 @@ export function compilePolicy(
 ): Policy {
   const sources = (Array.isArray(yaml) ? yaml : [yaml]).map(bytesOf);
   if (sources.length === 0 || sources.length > maxLayers) {
-    throw new ConfigurationError(`contracts come in 1 to ${maxLayers} documents`);
+    throw new ConfigurationError(`a guard takes 1 to ${maxLayers} documents`);
   }
   const options = engineOptions(language);
   const documents: RuleDocument[] = [];
@@ -53,7 +54,7 @@ export function compilePolicy(
   const [first = '', ...others] = sources.map(sha256);
   const version = others.length === 0 ? first : sha256(Buffer.from([first, ...others].join(':')));
   const findings = lint ? findingsOf(texts, documents, language) : [];
-  return new Policy(compiled.bundle, version, compiled.bundle.name, findings);
+  return new Policy(compiled.bundle, version, compiled.bundle.name, findings, createExplainer(options));
 }
 
 /** @throws TypeError for what is no YAML, such as the path of a file */
@@ -68,7 +69,7 @@ function bytesOf(source: unknown): Uint8Array {
 
 function textOf(bytes: Uint8Array): string {
   if (bytes.byteLength > maxBundle) {
-    throw new ConfigurationError(`contracts above ${maxBundle} bytes are not read`);
+    throw new ConfigurationError(`the contracts are larger than ${maxBundle} bytes`);
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -48,8 +48,6 @@ export interface GuardOptions extends Language {
   readonly openTelemetry?: OpenTelemetryApi | null;
   /** Time, timers and jitter; default: the system's. For tests. */
   readonly clock?: Clock;
-  /** Told once per session when half of a built-in limit is used up. Default: a warning of the Node process. */
-  readonly onNotice?: (message: string) => void;
   /**
    * Told of what the linter finds in contracts as they are put in use. Default: a warning of the Node process that
    * names what can never match. Null: nobody, and the linter does not run.

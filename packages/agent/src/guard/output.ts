@@ -21,7 +21,7 @@ export class ResultReplacedError extends Error {
   readonly text: string;
 
   constructor(text: string) {
-    super(`contracts replaced the tool's result by text: ${text}`);
+    super(`contracts replaced the tool's result with text: ${text}`);
     this.name = 'ResultReplacedError';
     this.text = text;
   }

@@ -18,8 +18,6 @@ export interface RunParts extends JournalPorts {
   readonly matches: (pattern: string, tool: string) => boolean;
   readonly sessions: SessionStore;
   readonly approvals: ApprovalBackend | null;
-  /** Told once per session when half of a built-in limit is used up. */
-  readonly onNotice: (message: string) => void;
   /** Runs the tool so that governed calls inside it know their parent. */
   readonly within: <T>(callId: string, task: () => T) => T;
 }

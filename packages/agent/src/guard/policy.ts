@@ -1,9 +1,10 @@
 // What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
 // The rules themselves are in rules/evaluate.
 import type { SideEffect } from '../record.ts';
-import type { Condition } from '../rules/bundle/rule.ts';
+import type { Condition, Rule } from '../rules/bundle/rule.ts';
 import { type ToolCall, textOf } from '../rules/evaluate/call.ts';
 import type { CompiledBundle } from '../rules/evaluate/compile.ts';
+import { createExplainer, type EvaluatedCondition, type Explainer } from '../rules/evaluate/explain.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import { attemptDecision, type Decision, evaluateCall } from '../rules/evaluate/live.ts';
 import { dryRun, type DryRun as EngineDryRun, type EvaluatedContract } from '../rules/evaluate/playground.ts';
@@ -61,22 +62,28 @@ export class Policy {
   readonly name: string;
   /** What the linter found in the documents, where it was asked. */
   readonly findings: readonly ContractFinding[];
+  readonly #explain: Explainer;
+  readonly #rules: ReadonlyMap<string, Rule>;
 
+  /** @param explain made with the options that the bundle was compiled with */
   constructor(
     bundle: CompiledBundle,
     version: string,
     name = bundle.name,
     findings: readonly ContractFinding[] = [],
+    explain: Explainer = createExplainer(),
   ) {
     this.bundle = bundle;
     this.version = version;
     this.name = name;
     this.findings = findings;
+    this.#explain = explain;
+    this.#rules = new Map(bundle.document.rules.map((rule) => [rule.id, rule]));
   }
 
   /** The same contracts under another name. */
   named(name: string): Policy {
-    return new Policy(this.bundle, this.version, name, this.findings);
+    return new Policy(this.bundle, this.version, name, this.findings, this.#explain);
   }
 
   sideEffect(call: ToolCall): SideEffect {
@@ -93,6 +100,15 @@ export class Policy {
     return evaluateCall(this.bundle, call, { counters, attemptsChecked: true, approved });
   }
 
+  /**
+   * The conditions of one contract of the document as they come out for a call, values as they are; none where the
+   * document has no contract with that id.
+   */
+  conditionsOf(id: string | null, call: ToolCall, counters: Counters): readonly EvaluatedCondition[] {
+    const rule = id === null ? undefined : this.#rules.get(id);
+    return rule ? this.#explain(rule, viewOf(this.bundle, call, undefined), counters) : [];
+  }
+
   /** Whether a contract that looks at no argument refuses every call of the tool. */
   refusesAlways(call: ToolCall): boolean {
     const view = viewOf(this.bundle, call, undefined);
@@ -106,6 +122,18 @@ export class Policy {
           selectorsOf(compiled.rule.when).every((one) => knownBefore.test(one)) &&
           !recordOf(compiled, view).passed,
       );
+  }
+
+  /** Paths of arguments that conditions of the contracts for a tool name, as lists of steps. */
+  argumentPaths(tool: string): readonly (readonly string[])[] {
+    const { before, post, shadow } = this.bundle.rulesFor(tool);
+    return [...before, ...post, ...shadow].flatMap(({ rule }) =>
+      rule.type === 'sandbox'
+        ? []
+        : selectorsOf(rule.when).flatMap((selector) =>
+            selector.startsWith('args.') ? [selector.split('.').slice(1)] : [],
+          ),
+    );
   }
 
   /** @param redactText for redact rules that name no pattern */

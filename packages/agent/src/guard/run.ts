@@ -3,12 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type ApprovalOutcome, type ApprovalRequest, HandedOverError } from '../approvals.ts';
 import type { AuditAction, AuditRecord, RuleEvaluated } from '../record.ts';
 import { textOf } from '../rules/evaluate/call.ts';
-import {
-  type Counters,
-  type Limit,
-  operationLimitReason,
-  perToolLimitReason,
-} from '../rules/evaluate/limits.ts';
+import { type Counters, perToolRefusal, toolCallRefusal } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { CallSpan } from '../telemetry.ts';
 import { type Judged, sayTheSame, shownToPeople } from './arguments.ts';
@@ -18,14 +13,16 @@ import { RunCounters } from './counters.ts';
 import {
   argumentsChanged,
   argumentsInDoubt,
-  askingContracts,
   type Denial,
   denialOf,
+  detailsOf,
+  observedDetails,
+  questionOf,
   refusedByPeople,
-  shadowSources,
+  shadowDetails,
 } from './denial.ts';
 import { askHooks, type HookCall } from './hook.ts';
-import { Journal, redactedPrincipal } from './journal.ts';
+import { Journal, type RecordDetails, redactedPrincipal } from './journal.ts';
 import { looksSuccessful, replaceText } from './output.ts';
 import type { CallPlace, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
@@ -37,6 +34,14 @@ interface Asked<A> {
   /** What is judged: a copy of the arguments, which nobody can change while the call waits. */
   readonly judged: Judged;
 }
+
+/** The records that a run counts a call by. */
+const decisions: ReadonlySet<AuditAction> = new Set([
+  'call_allowed',
+  'call_denied',
+  'call_would_deny',
+  'call_approval_requested',
+]);
 
 /**
  * Everything one call needs while it runs. It is judged by the policy it began with; after an approval by the one in
@@ -59,6 +64,7 @@ export class GovernedCall<A extends object, R> {
   #hooks: AuditRecord['hooks_evaluated'] = [];
   #rules: readonly RuleEvaluated[] = [];
   #policyError = false;
+  #isDecided = false;
   #policy: Policy;
 
   constructor(parts: RunParts, place: CallPlace, { tool, args, judged }: Asked<A>, options: RunOptions<R>) {
@@ -101,10 +107,11 @@ export class GovernedCall<A extends object, R> {
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
   async run(fn: (args: A) => R | PromiseLike<R>): Promise<R> {
     const { within } = this.#parts;
-    const { running } = await this.#decided(() => ({
+    const { running, startedAt } = await this.#decided(() => ({
+      startedAt: this.#parts.clock.monotonic(),
       running: this.#span.within(() => within(this.#callId, async () => fn(this.#args))),
     }));
-    return this.#finished(running);
+    return this.#finished(running, startedAt);
   }
 
   /**
@@ -136,10 +143,8 @@ export class GovernedCall<A extends object, R> {
   async #decide(): Promise<void> {
     const { hooks, matches } = this.#parts;
     this.#counts = await this.#counters.attempt();
-    const { attempts } = this.#policy.bundle.limits;
-    this.#tellOfHalf(attempts, this.#counts.attempts, 'attempted calls');
     const early = this.#policy.tooManyAttempts(this.#input, this.#counts);
-    if (early) return this.#deny(denialOf(early));
+    if (early) return this.#deny(this.#denialOf(early));
     if (this.#judged.doubt !== null) return this.#deny(argumentsInDoubt(this.#judged.doubt));
     const asked = await askHooks(hooks, this.#input, matches);
     this.#hooks = asked.evaluated;
@@ -150,8 +155,8 @@ export class GovernedCall<A extends object, R> {
     const decision = this.#policy.before(this.#input, this.#counts);
     this.#rules = [...this.#rules, ...decision.records];
     this.#policyError ||= decision.policyError;
-    await this.#tellObserved(decision.records);
-    if (decision.verdict === 'deny') return this.#deny(denialOf(decision));
+    await this.#tellObserved(decision.records, true);
+    if (decision.verdict === 'deny') return this.#deny(this.#denialOf(decision));
     const spent = await this.#askOwn('session');
     if (spent) return this.#deny(spent);
     // A person is asked last: what anything refuses, nobody is asked about.
@@ -187,7 +192,7 @@ export class GovernedCall<A extends object, R> {
   /** Enforced: throws. Observed: tells, and the tool runs. */
   async #deny(denial: Denial, action: AuditAction = 'call_denied'): Promise<void> {
     if (denial.policyError) this.#policyError = true;
-    const decision = { decision_source: denial.source, decision_name: denial.name, reason: denial.reason };
+    const decision = detailsOf(denial);
     if (this.#parts.mode === 'observe' && action === 'call_denied') {
       await this.#record('call_would_deny', decision);
       this.#span.set({ 'governance.action': 'would_deny', 'governance.would_deny_reason': denial.reason });
@@ -202,33 +207,22 @@ export class GovernedCall<A extends object, R> {
 
   async #askApproval(decision: Decision): Promise<void> {
     const { approvals } = this.#parts;
-    const asked = denialOf(decision);
+    const asked = this.#denialOf(decision);
     const terms = decision.approval ?? { timeout: 300, timeoutEffect: 'deny' };
-    const refuse = (why: string): Promise<void> => this.#deny({ ...asked, reason: why, policyError: true });
+    const refuse = (reason: string): Promise<void> => this.#deny({ ...asked, reason, policyError: true });
     if (!approvals) return refuse(`Approval required but no approval backend configured: ${asked.reason}`);
-    const told = { decision_source: asked.source, decision_name: asked.name, reason: asked.reason };
+    const { conditions: _, ...told } = detailsOf(asked);
     let outcome: ApprovalOutcome;
     try {
-      const pending = await approvals.request(
-        {
-          tool: this.#input.tool,
-          args: this.#shown,
-          message: asked.reason,
-          timeout: terms.timeout,
-          timeoutEffect: terms.timeoutEffect,
-          decisionSource: asked.source,
-          contractName: asked.name,
-          contracts: askingContracts(decision),
-          ...this.#context,
-        },
-        this.#options.signal,
-      );
-      await this.#record('call_approval_requested', told);
+      const question = { ...questionOf(asked, decision), ...terms, ...this.#context };
+      const call = { tool: this.#input.tool, args: this.#shown };
+      const pending = await approvals.request({ ...call, ...question }, this.#options.signal);
+      await this.#record('call_approval_requested', detailsOf(asked));
       outcome = await pending.outcome(this.#options.signal);
     } catch (failure) {
       if (failure instanceof HandedOverError) throw failure;
       return refuse(
-        `Approval could not be had: ${failure instanceof Error ? failure.message : String(failure)}`,
+        `The approval request failed: ${failure instanceof Error ? failure.message : String(failure)}`,
       );
     }
     if (!outcome.proceed) {
@@ -258,19 +252,11 @@ export class GovernedCall<A extends object, R> {
     const decision = this.#policy.before(this.#input, this.#counts, { approved: true });
     this.#rules = [...this.#rules, ...decision.records];
     this.#policyError ||= decision.policyError;
-    if (decision.verdict === 'deny') return denialOf(decision);
+    if (decision.verdict === 'deny') return this.#denialOf(decision);
     const spent = await this.#askOwn('session');
     if (spent) return spent;
     this.#rules = first;
     return null;
-  }
-
-  /** Says once per session, at half of a limit that nobody set, that the session will end. */
-  #tellOfHalf({ max, builtIn }: Limit, count: number, what: string): void {
-    if (!builtIn || count !== Math.ceil(max / 2)) return;
-    this.#parts.onNotice(
-      `${count} of ${max} ${what} of this session are used up; after that every call is denied. This is the built-in limit: a session contract sets another.`,
-    );
   }
 
   /**
@@ -278,23 +264,17 @@ export class GovernedCall<A extends object, R> {
    * only.
    */
   async #reserve(): Promise<boolean> {
-    const { toolCalls, perTool: perToolOf } = this.#policy.bundle.limits;
+    const { toolCalls, ofTool } = this.#policy.bundle.limits;
     const { tool } = this.#input;
+    const toolLimit = ofTool(tool);
     await this.#countExecution();
     const { executions, toolExecutions } = this.#counts;
-    const perTool = perToolOf(tool) ?? Number.POSITIVE_INFINITY;
-    if (executions <= toolCalls.max && toolExecutions <= perTool) {
-      this.#tellOfHalf(toolCalls, executions, 'tool calls');
-      return true;
-    }
+    if (executions <= toolCalls.max && toolExecutions <= toolLimit.max) return true;
     await this.#counters.withdraw();
-    const source = 'operation_limit';
-    if (executions > toolCalls.max) {
-      await this.#deny({ source, name: 'max_tool_calls', reason: operationLimitReason(toolCalls) });
-    } else {
-      const reason = perToolLimitReason(tool, perTool, perTool);
-      await this.#deny({ source, name: `max_calls_per_tool:${tool}`, reason });
-    }
+    const isSessionOver = executions > toolCalls.max;
+    const refusal = isSessionOver ? toolCallRefusal(toolCalls) : perToolRefusal(toolLimit, tool);
+    const source = isSessionOver && toolCalls.rule ? 'yaml_session' : 'operation_limit';
+    await this.#deny({ ...refusal, source, conditions: this.#conditionsOf(refusal.name) });
     return false;
   }
 
@@ -302,18 +282,20 @@ export class GovernedCall<A extends object, R> {
     this.#counts = { ...this.#counts, ...(await this.#counters.execution()) };
   }
 
-  async #finished(running: Promise<R>): Promise<R> {
+  async #finished(running: Promise<R>, startedAt: number): Promise<R> {
+    const duration = (): number => Math.max(0, Math.round(this.#parts.clock.monotonic() - startedAt));
     let result: R;
     try {
       result = await running;
     } catch (failure) {
       const message = failure instanceof Error ? failure.message : String(failure);
-      const text = await this.#finish(false, message, message);
+      const text = await this.#finish(false, message, message, duration());
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);
     }
+    const duration_ms = duration();
     const { success, output } = this.#judge(result);
-    const text = await this.#finish(success, output, null);
+    const text = await this.#finish(success, output, null, duration_ms);
     return text === null ? result : (this.#options.replaceText ?? replaceText)(result, text);
   }
 
@@ -330,7 +312,12 @@ export class GovernedCall<A extends object, R> {
   }
 
   /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
-  async #finish(success: boolean, output: string | null, error: string | null): Promise<string | null> {
+  async #finish(
+    success: boolean,
+    output: string | null,
+    error: string | null,
+    duration_ms: number,
+  ): Promise<string | null> {
     const { redaction } = this.#parts;
     const { post, warnings: told, text } = this.#policy.after(this.#input, output, redaction.redactText);
     const own = await askAfter(this.#own('post'), this.#input, output);
@@ -346,6 +333,7 @@ export class GovernedCall<A extends object, R> {
     await this.#record(success ? 'call_executed' : 'call_failed', {
       tool_success: success,
       postconditions_passed: post.postconditionsPassed && own.passed,
+      duration_ms,
       error,
     }).catch((failure: unknown) => this.#parts.onError(failure, 'writing an audit record'));
     this.#span.set({
@@ -356,13 +344,17 @@ export class GovernedCall<A extends object, R> {
     try {
       if (warnings.length > 0) this.#options.onWarning?.(warnings);
     } catch (failure) {
-      this.#parts.onError(failure, 'telling of a warning');
+      this.#parts.onError(failure, 'calling onWarning');
     }
     return text;
   }
 
-  #record(action: AuditAction, more: Partial<AuditRecord>): Promise<AuditRecord> {
+  #record(action: AuditAction, more: RecordDetails): Promise<AuditRecord> {
+    const isDecision = decisions.has(action);
+    const isLater = isDecision && this.#isDecided;
+    this.#isDecided ||= isDecision;
     return this.#journal.emit(action, {
+      ...(isLater ? { follows_decision: true as const } : {}),
       hooks_evaluated: this.#hooks,
       rules_evaluated: this.#rules,
       session_attempt_count: this.#counts.attempts,
@@ -373,28 +365,26 @@ export class GovernedCall<A extends object, R> {
     });
   }
 
-  /** One record per contract in observe mode that failed, before the decision's own. */
-  async #tellObserved(rules: readonly RuleEvaluated[]): Promise<void> {
+  readonly #conditionsOf = (id: string | null) => this.#policy.conditionsOf(id, this.#input, this.#counts);
+  readonly #denialOf = (decision: Decision) => denialOf(decision, this.#conditionsOf(decision.name));
+
+  /**
+   * One record per contract in observe mode that failed, before the decision's own.
+   * @param ofDocument they are contracts of the document, whose conditions are known
+   */
+  async #tellObserved(rules: readonly RuleEvaluated[], ofDocument = false): Promise<void> {
     for (const rule of rules) {
       if (!rule.observed) continue;
-      await this.#journal.emit('call_would_deny', {
-        mode: 'observe',
-        decision_source: 'precondition',
-        decision_name: rule.name,
-        reason: rule.message,
-        policy_error: rule.metadata?.policy_error === true,
-      });
+      const conditions = ofDocument ? this.#conditionsOf(rule.name) : [];
+      await this.#journal.emit('call_would_deny', observedDetails(rule, conditions));
     }
   }
 
   async #tellShadows(shadows: readonly RuleEvaluated[]): Promise<void> {
     for (const shadow of shadows) {
-      await this.#journal.emit(shadow.passed ? 'call_allowed' : 'call_would_deny', {
-        mode: 'observe',
-        decision_source: shadowSources[shadow.type] ?? 'yaml_precondition',
-        decision_name: shadow.name,
-        reason: shadow.message,
-      });
+      const conditions = shadow.passed ? [] : this.#conditionsOf(shadow.name);
+      const action = shadow.passed ? 'call_allowed' : 'call_would_deny';
+      await this.#journal.emit(action, shadowDetails(shadow, conditions));
     }
   }
 }

@@ -60,7 +60,7 @@ export function shapeOf(value: object): Seen {
   if (Array.isArray(value)) {
     return kind === Array.prototype || isBuiltIn(kind, 'Array')
       ? list
-      : { ...list, doubt: 'is of a class derived from a list' };
+      : { ...list, doubt: 'has a class derived from a list' };
   }
   return builtInShape(value, kind as object) ?? classShape(kind as object);
 }
@@ -84,18 +84,18 @@ function builtInShape(value: object, kind: object): Seen | null {
 /** A built-in with nothing added to it. */
 function plainest(shape: Shape, value: object, builtIn: boolean, ownNames = 0): Seen {
   if (!builtIn)
-    return { shape, doubt: `is of a class derived from ${shape === 'text' ? 'a built-in' : shape}` };
-  return { shape, doubt: Reflect.ownKeys(value).length > ownNames ? 'has fields beside its content' : null };
+    return { shape, doubt: `has a class derived from ${shape === 'text' ? 'a built-in' : shape}` };
+  return { shape, doubt: Reflect.ownKeys(value).length > ownNames ? 'has fields besides its content' : null };
 }
 
 function bytesShape(value: object, kind: object): Seen {
   const { buffer } = ArrayBuffer.isView(value) ? placeOf(value) : { buffer: value };
-  if (types.isSharedArrayBuffer(buffer)) return closed('is memory that other threads may change');
+  if (types.isSharedArrayBuffer(buffer)) return closed('is memory that other threads can change');
   if (value === buffer) return plainest('bytes', value, isBuiltIn(kind, 'ArrayBuffer'));
   const known = kind === Buffer.prototype || isBuiltIn(kind, '\\w+Array|DataView');
   // Names of bytes are too many to list: only symbols are looked for here, and named fields by the copier.
   const added = Object.getOwnPropertySymbols(value).length > 0;
-  return { shape: 'bytes', doubt: known && !added ? null : 'is no plain array of bytes' };
+  return { shape: 'bytes', doubt: known && !added ? null : 'is not a plain byte array' };
 }
 
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
@@ -132,7 +132,7 @@ function derivedDoubt(kind: object): string | null {
     for (const name of Reflect.ownKeys(at)) {
       const { value, get, set } = Object.getOwnPropertyDescriptor(at, name) ?? {};
       const said = typeof name === 'symbol' ? (name.description ?? 'a symbol') : name;
-      if (turnsInto(name, value)) return `turns into something else by its ${said}()`;
+      if (turnsInto(name, value)) return `becomes another value through ${said}()`;
       if (name === Symbol.toStringTag || name === 'constructor') continue;
       if (get ?? set) return `computes ${said}`;
       if (typeof value !== 'function') return `inherits ${said}`;

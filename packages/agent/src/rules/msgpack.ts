@@ -121,7 +121,7 @@ class Reader {
     try {
       return utf8.decode(this.#bytes.subarray(at, at + length));
     } catch {
-      throw new RangeError('a text is not UTF-8');
+      throw new RangeError('a string is not UTF-8');
     }
   }
 
@@ -137,7 +137,7 @@ class Reader {
     const entries: [string, unknown][] = [];
     for (let i = 0; i < length; i++) {
       const key = this.value(depth + 1);
-      if (typeof key !== 'string') throw new RangeError('a key is not a text');
+      if (typeof key !== 'string') throw new RangeError('a key is not a string');
       entries.push([key, this.value(depth + 1)]);
     }
     return Object.fromEntries(entries);
@@ -146,7 +146,8 @@ class Reader {
   /** Before a list or map is made. @param bytes it takes at least */
   #enter(items: number, bytes: number, depth: number): void {
     this.#values += items;
-    if (this.#values > this.#maxValues) throw new RangeError(`it holds more than ${this.#maxValues} values`);
+    if (this.#values > this.#maxValues)
+      throw new RangeError(`it contains more than ${this.#maxValues} values`);
     if (bytes > this.#bytes.length - this.#at) throw tooShort();
     if (depth >= maxDepth) throw new RangeError(`it is nested deeper than ${maxDepth} levels`);
   }
@@ -160,4 +161,4 @@ class Reader {
 }
 
 const tooShort = (): RangeError => new RangeError('it is cut short');
-const unknownType = (): RangeError => new RangeError('it holds a binary, an extension or an unknown type');
+const unknownType = (): RangeError => new RangeError('it contains a binary, an extension or an unknown type');

@@ -138,7 +138,8 @@ function checkText(text: string, maxBytes: number, lines: LineIndex): void {
   if (text.startsWith('\ufeff')) {
     throw lines.problem('starts with a byte order mark; save the file as UTF-8 without one', 0);
   }
-  if (!isWellFormed(text)) throw lines.problem('holds an unpaired surrogate', text.search(/\p{Surrogate}/u));
+  if (!isWellFormed(text))
+    throw lines.problem('contains half of a surrogate pair', text.search(/\p{Surrogate}/u));
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (
@@ -146,7 +147,7 @@ function checkText(text: string, maxBytes: number, lines: LineIndex): void {
       (c > 0x7e && c < 0xa0 && c !== 0x85) ||
       c >= 0xfffe
     ) {
-      throw lines.problem(`holds the control character ${c}; the text must be UTF-8`, i);
+      throw lines.problem(`contains the control character ${c}; the text must be UTF-8`, i);
     }
   }
 }
@@ -249,9 +250,10 @@ class Converter {
 
   #checkPlain(node: ParsedNode, offset: number): void {
     const { anchor, tag } = node as { readonly anchor?: string; readonly tag?: string };
-    if (isAlias(node)) throw this.#lines.problem('no alias is taken here; write the value out', offset);
-    if (anchor !== undefined) throw this.#lines.problem('no anchor is taken here; take the & away', offset);
-    if (tag !== undefined) throw this.#lines.problem('no tag is taken here; take the ! away', offset);
+    if (isAlias(node)) throw this.#lines.problem('an alias is not allowed here; write the value out', offset);
+    if (anchor !== undefined)
+      throw this.#lines.problem('an anchor is not allowed here; remove the &', offset);
+    if (tag !== undefined) throw this.#lines.problem('a tag is not allowed here; remove the !', offset);
   }
 
   #scalar(value: unknown, offset: number): Json {
@@ -259,7 +261,7 @@ class Converter {
     if (typeof value === 'string') {
       // The text is well formed, but an escape may make half of a pair.
       if (isWellFormed(value)) return value;
-      throw this.#lines.problem('an escape makes half of a surrogate pair', offset);
+      throw this.#lines.problem('an escape creates half of a surrogate pair', offset);
     }
     if (typeof value === 'number' && Number.isFinite(value)) return value;
     throw this.#lines.problem('a number must be finite', offset);
@@ -304,7 +306,8 @@ class Converter {
     if (key !== null && this.#plain) this.#checkPlain(key, offset);
     const value =
       key === null ? null : isAlias(key) ? this.#anchored(key.source, offset) : this.#convert(key, 0);
-    if (value === null || typeof value === 'object') throw this.#lines.problem('a key must be text', offset);
+    if (value === null || typeof value === 'object')
+      throw this.#lines.problem('a key must be a string', offset);
     if (typeof value === 'string') return value;
     return isScalar(key) && typeof key.source === 'string' ? key.source : String(value);
   }

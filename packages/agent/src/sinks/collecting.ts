@@ -5,7 +5,7 @@ import type { Sink } from './sink.ts';
 /** Records since a mark were evicted or cleared: the caller cannot know what it missed. */
 export class MarkEvictedError extends Error {
   constructor(mark: number, oldest: number) {
-    super(`records since mark ${mark} are gone; the oldest kept record has number ${oldest}`);
+    super(`records since mark ${mark} are no longer kept; the oldest record has number ${oldest}`);
     this.name = 'MarkEvictedError';
   }
 }
@@ -59,7 +59,7 @@ export class CollectingSink implements Sink {
   /** The newest record. @throws RangeError when there is none */
   last(): AuditRecord {
     const record = this.#ring[(this.#start + this.#ring.length - 1) % this.#ring.length];
-    if (!record) throw new RangeError('no record was collected');
+    if (!record) throw new RangeError('the sink has collected no record');
     return record;
   }
 

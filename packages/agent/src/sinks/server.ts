@@ -3,7 +3,6 @@
 import { type Clock, systemClock, type Timer } from '../clock.ts';
 import { HubResponseError, type OnError } from '../failure.ts';
 import { type AuditRecord, toWire, type WireEvent } from '../record.ts';
-import { capPayload } from '../rules/redact.ts';
 import type { Sink } from './sink.ts';
 import { Spool } from './spool.ts';
 
@@ -95,7 +94,7 @@ export class ServerSink implements Sink {
       this.dropped += 1;
       return;
     }
-    const event = toWire(capPayload(record) as AuditRecord, agentId, bundleName?.() ?? null);
+    const event = toWire(record, agentId, bundleName?.() ?? null);
     this.#arriving += 1;
     let spooled = false;
     try {
@@ -187,7 +186,7 @@ export class ServerSink implements Sink {
           if (batch.length > 1) continue;
           size = this.#batchSize;
           this.refused += 1;
-          this.#options.onError?.(failure, 'an audit event was refused');
+          this.#options.onError?.(failure, 'the hub refused an audit event');
         }
         this.#held.splice(0, batch.length);
         await this.#spool?.acknowledge(batch.filter((item) => item.spooled).length);

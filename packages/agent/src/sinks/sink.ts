@@ -36,7 +36,7 @@ export class CompositeSink implements Sink {
   emit(record: AuditRecord): Promise<void> {
     return tryAll(
       this.sinks.map((sink) => () => sink.emit(record)),
-      'one or more sinks failed to take an audit record',
+      'one or more sinks failed to accept an audit record',
     );
   }
 

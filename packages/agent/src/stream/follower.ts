@@ -73,7 +73,7 @@ export class StreamFollower {
     const watch = (): void => {
       const limit = openedAt === null ? connectTimeout : idleTimeout;
       const left = lastByte + limit - clock.monotonic();
-      if (left <= 0) dead.abort(new Error(`nothing came for ${limit} ms`));
+      if (left <= 0) dead.abort(new Error(`no data for ${limit} ms`));
       else timer = clock.after(left, watch);
     };
     watch();

@@ -112,7 +112,7 @@ function converse(WebSocket: SocketClass, request: StreamRequest, subprotocol: s
       .on('error', reject)
       .on('close', (code) => {
         signal.removeEventListener('abort', abort);
-        if (code === abnormalClosure) reject(new Error('the connection was cut'));
+        if (code === abnormalClosure) reject(new Error('the connection broke'));
         else resolve();
       });
   });

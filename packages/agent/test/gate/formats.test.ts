@@ -1,4 +1,5 @@
 // Hook formats of coding assistants: what each sends, and how each reads a verdict.
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { formats, type HookFormat, readInput } from '../../src/cli/gate/formats.ts';
 
@@ -111,11 +112,21 @@ describe('calls', () => {
     ['generic', '', 'not JSON'],
     ['generic', '[]', 'not an object'],
     ['generic', '{}', 'names no tool'],
-    ['generic', '{"tool":"a","args":[1]}', 'no object'],
-    ['copilot', '{"toolName":"a","toolArgs":"{"}', 'arguments of the tool are not JSON'],
+    ['generic', '{"tool":"a","args":[1]}', 'not an object'],
+    ['copilot', '{"toolName":"a","toolArgs":"{"}', 'arguments of the tool are not valid JSON'],
     ['claude-code', '{"tool_name":7}', 'names no tool'],
   ])('%s with %s cannot be understood', (name, text, why) => {
     expect(() => readInput(format(name), text)).toThrow(why);
+  });
+});
+
+describe('tables', () => {
+  it('are of products, versions and pages that the guide names', async () => {
+    const page = await readFile(new URL('../../../../docs/integrations.md', import.meta.url), 'utf8');
+    for (const [name, { table }] of Object.entries(formats)) {
+      expect(page).toContain(`| \`${name}\` | ${table.product} |`);
+      for (const address of table.source.match(/https:\/\/[^\s,]+/g) ?? []) expect(page).toContain(address);
+    }
   });
 });
 
@@ -152,6 +163,20 @@ describe('verdicts', () => {
     const said = format(name).write(deny);
     expect([said.code, said.stdout]).toEqual([code, stdout]);
     if (code === 2) expect(said.stderr).toBe('not here');
+  });
+
+  it('that ask are denials at events of which an assistant does not ask', () => {
+    const { write } = format('cursor');
+    expect(write(ask, { asks: false })).toMatchObject({ code: 2, stdout: { permission: 'deny' } });
+    expect(write({ ...ask, verdict: 'allow' }, { needsAnswer: true })).toEqual({
+      code: 0,
+      stdout: { permission: 'allow' },
+      stderr: '',
+    });
+    for (const event of ['preToolUse', 'beforeReadFile']) {
+      const input = { ...cursor, hook_event_name: event, tool_name: 'Read', tool_input: {}, file_path: 'a' };
+      expect(read('cursor', input)?.asks).toBe(false);
+    }
   });
 
   it('that ask are told to those who can ask, and block all others', () => {

@@ -88,7 +88,7 @@ describe('with contracts from a file', () => {
     await writeFile(file, rules(noRm, askPush()));
     expect(await gate(call, args)).toMatchObject({
       code: 2,
-      err: expect.stringContaining('there is no hub to ask'),
+      err: expect.stringContaining('no hub is configured that could ask a person'),
     });
   });
 
@@ -126,6 +126,61 @@ describe('with contracts from a file', () => {
     expect(await gate(bash('ls', 's2'), args)).toMatchObject({ code: 0 });
   });
 
+  it('takes the project from the option, the payload or the environment, never from the call’s folder', async () => {
+    const inside = '{ id: inside, type: sandbox, tools: [Bash, Read], within: ["."], message: "outside" }';
+    const args = ['--format', 'claude-code', '--contracts', await contractsFile(inside)];
+    const call = { ...bash('cat /etc/passwd'), cwd: '/' };
+    expect(await gate(call, args, { CLAUDE_PROJECT_DIR: folder })).toMatchObject({
+      code: 2,
+      err: 'outside\n',
+    });
+    expect(await gate(call, [...args, '--project', folder])).toMatchObject({ code: 2, err: 'outside\n' });
+    expect(await gate(call, args)).toMatchObject({ code: 2 });
+    const inProject = { ...bash(`cat ${folder}/x`), cwd: folder };
+    expect(await gate(inProject, [...args, '--project', folder])).toMatchObject({ code: 0 });
+    expect(await gate(inProject, args, { CLAUDE_PROJECT_DIR: folder })).toMatchObject({ code: 0 });
+    expect(await gate(inProject, args)).toMatchObject({ code: 2 });
+  });
+
+  it('refuses tools that it does not know where it is told to, and warns of them else', async () => {
+    const args = ['--format', 'claude-code', '--contracts', await contractsFile(noRm)];
+    const call = { ...bash('ls'), tool_name: 'Teleport' };
+    expect(await gate(call, args)).toMatchObject({
+      code: 0,
+      out: '',
+      err: expect.stringContaining('the tool Teleport is unknown to this format'),
+    });
+    expect(await gate(call, [...args, '--unknown', 'deny'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--unknown deny refuses unknown tools'),
+    });
+  });
+
+  it('answers an assistant that needs to be told', async () => {
+    const args = ['--format', 'cursor', '--contracts', await contractsFile(noRm)];
+    const call = (command: string) => ({
+      hook_event_name: 'preToolUse',
+      conversation_id: 's1',
+      workspace_roots: [folder],
+      tool_name: 'Shell',
+      tool_input: { command },
+    });
+    expect(await gate(call('ls'), args)).toEqual({ code: 0, out: '{"permission":"allow"}\n', err: '' });
+    expect(await gate(call('rm -rf /'), args)).toMatchObject({ code: 2, err: 'not here\n' });
+  });
+
+  it.each([
+    ['a doubled member', '{"tool":"a","args":{"command":"ls","command":"rm -rf /"}}'],
+    ['a number that would change', '{"tool":"a","args":{"n":1e400}}'],
+    ['half a character', '{"tool":"a","args":{"n":"\\ud800"}}'],
+  ])('denies an input with %s', async (_name, call) => {
+    const args = ['--contracts', await contractsFile(noRm)];
+    expect(await gate(call, args)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('not valid JSON'),
+    });
+  });
+
   it.each([
     ['input that is not JSON', '{', []],
     ['arguments that are no object', '{"tool":"a","args":[]}', []],
@@ -148,9 +203,11 @@ describe('with contracts from a file', () => {
   });
 
   it.each([
-    [['--format', 'nobody'], '--format takes'],
-    [['--max-age', 'x'], '--max-age takes'],
-    [['--on-error', 'x'], '--on-error takes'],
+    [['--format', 'nobody'], '--format must be'],
+    [['--max-age', 'x'], '--max-age must be'],
+    [['--on-error', 'x'], '--on-error must be'],
+    [['--unknown', 'x'], '--unknown must be'],
+    [['--project', ''], '--project must be'],
     [[], 'name a hub'],
   ])('says what is wrong with %j, and denies', async (args, why) => {
     expect(await gate('{}', args)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
@@ -249,7 +306,7 @@ describe('with a hub', () => {
     hub.on('POST /approvals', { status: 403, body: { detail: 'no' } });
     expect(await gate(bash('git push'), args(), key)).toMatchObject({
       code: 2,
-      err: expect.stringContaining('Approval could not be had'),
+      err: expect.stringContaining('The approval request failed'),
     });
   });
 

@@ -1,7 +1,14 @@
 // Messages that two parsers would read differently: what is judged is what is sent, or nothing is.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MessageError, type Request, readMessages, textOf, toolCallOf } from '../../src/cli/mcp/message.ts';
+import {
+  MessageError,
+  type Request,
+  readMessages,
+  readServerMessages,
+  textOf,
+  toolCallOf,
+} from '../../src/cli/mcp/message.ts';
 
 const sent = (text: string): unknown[] => readMessages(text).map((message) => JSON.parse(textOf(message)));
 const callOf = (params: object) => {
@@ -11,11 +18,9 @@ const callOf = (params: object) => {
 
 describe('messages', () => {
   it('leave with the members that were read, and no others', () => {
-    expect(
-      sent(
-        '{"jsonrpc":"2.0","id":1,"method":"tools/call","Method":"x","Params":{"name":"rm"},"method":"ping"}',
-      ),
-    ).toEqual([{ jsonrpc: '2.0', id: 1, method: 'ping' }]);
+    expect(sent('{"jsonrpc":"2.0","id":1,"Method":"x","Params":{"name":"rm"},"method":"ping"}')).toEqual([
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+    ]);
     expect(sent('{"method":"a","params":{"x":[1,{"y":null}]},"id":"s","extra":1}')).toEqual([
       { jsonrpc: '2.0', id: 's', method: 'a', params: { x: [1, { y: null }] } },
     ]);
@@ -31,6 +36,48 @@ describe('messages', () => {
   it('hand on an answer as the text it came as', () => {
     const text = '{"jsonrpc":"2.0","id":1,"result":{"row":12345678901234567890}}';
     expect(readMessages(text).map(textOf)).toEqual([text]);
+  });
+
+  it.each([
+    ['a doubled member', '{"id":1,"method":"tools/call","method":"ping"}', -32600],
+    ['doubled arguments', '{"id":1,"method":"x","params":{"a":1,"\\u0061":2}}', -32600],
+    ['an infinite number', '{"id":1,"method":"x","params":{"a":1e400}}', -32602],
+    ['a number that would change', '{"id":1,"method":"x","params":{"a":9007199254740993}}', -32602],
+    ['half a character', '{"id":1,"method":"x","params":{"a":"\\ud800"}}', -32600],
+    ['a method in other case', '{"id":1,"method":"Tool\u017f/call"}', -32600],
+  ])('with %s are refused, and say to whom', (_name, text, code) => {
+    expect(() => readMessages(text)).toThrow(expect.objectContaining({ code, id: 1 }));
+  });
+
+  it('of a server that can be read in two ways are answered by an error in their place', () => {
+    const doubled = '{"jsonrpc":"2.0","id":7,"result":{"content":[]},"result":{"content":["x"]}}';
+    for (const text of [doubled, `[${doubled}]`, '{"jsonrpc":"2.0","id":7,"Result":{"content":["x"]}}']) {
+      const answers = readServerMessages(text);
+      expect(answers).toMatchObject([{ kind: 'response', id: 7, error: { code: -32000 } }]);
+      expect(answers[0] && textOf(answers[0])).not.toContain('"x"');
+    }
+    expect(() => readServerMessages('{"method":"a","method":"b"}')).toThrow(MessageError);
+  });
+
+  it.each([
+    ['members beside it', '{"jsonrpc":"2.0","id":1,"result":{"row":12345678901234567890},"note":"x"}'],
+    [
+      'an error that is none beside it',
+      '{"jsonrpc":"2.0","id":1,"result":{"row":12345678901234567890},"error":"x"}',
+    ],
+    ['another version', '{"jsonrpc":"x","id":1,"result":{"row":12345678901234567890}}'],
+  ])('hand on an answer with %s without that', (_name, text) => {
+    expect(readMessages(text).map(textOf)).toEqual([
+      '{"jsonrpc":"2.0","id":1,"result":{"row":12345678901234567890}}',
+    ]);
+  });
+
+  it('hand on an error with what an error has, and no result beside it', () => {
+    const text =
+      '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no","data":2,"more":"x"},"result":{"y":1}}';
+    expect(readMessages(text).map(textOf)).toEqual([
+      '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no","data":2}}',
+    ]);
   });
 
   it.each([
@@ -77,18 +124,23 @@ describe('calls', () => {
       progressToken: 7,
       request: { params: { name: 'read', arguments: { path: 'a' }, _meta: { progressToken: 7 } } },
     });
+    expect(callOf({ name: 'read', extra: 1, _meta: { progressToken: 'p', more: 2 } }).request.params).toEqual(
+      { name: 'read', arguments: {}, _meta: { progressToken: 'p' } },
+    );
     expect(callOf({ name: 'read' }).request.params).toEqual({ name: 'read', arguments: {} });
   });
 
   it.each([
-    [{}, 'the name of its tool'],
-    [{ name: 7 }, 'the name of its tool'],
+    [{}, 'a call must name its tool'],
+    [{ name: 7 }, 'a call must name its tool'],
     [{ name: 'a', arguments: [1] }, 'must be an object'],
     [{ name: 'a', arguments: null }, 'must be an object'],
-    [{ name: 'a', Name: 'b' }, 'no member Name'],
-    [{ name: 'a', Arguments: { path: '/' } }, 'no member Arguments'],
+    [{ name: 'a', Name: 'b' }, 'cannot have a member Name'],
+    [{ name: 'a', Arguments: { path: '/' } }, 'cannot have a member Arguments'],
+    [{ name: 'a', argument\u017f: { path: '/' } }, 'cannot have a member argument\u017f'],
+    [{ name: 'a', ta\u017f\u212a: {} }, 'cannot have a member ta'],
     [{ name: 'a', task: { ttl: 1 } }, 'as tasks'],
-    [{ name: 'a', arguments: { deep: [{ n: 2 ** 53 }] } }, 'too large to be judged exactly'],
+    [{ name: 'a', arguments: { deep: [{ n: 2 ** 53 }] } }, 'too large for exact comparison'],
   ])('are refused: %j', (params, why) => {
     expect(() => callOf(params)).toThrow(why);
   });

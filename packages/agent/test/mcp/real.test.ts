@@ -332,7 +332,7 @@ describe('with a hub', () => {
       },
     });
     expect(await answer).toMatchObject(text('Echo: please'));
-    expect(told).toEqual(['Waiting for approval: echo please?']);
+    expect(told).toEqual(['Approval pending: echo please?']);
     expect(await call(client, 'get-sum', { a: 11, b: 2 })).toMatchObject(text('Denied: too much'));
     await client.close();
     await until(() => hub.seen('POST /events').length > 0, 'the events', 10_000);
@@ -384,7 +384,7 @@ describe('the command', () => {
       "--header must be 'NAME: VALUE'",
     ],
     [['--contracts', 'x', '--listen', '0.0.0.0:1', '--', 'server'], 'set REEVE_MCP_TOKEN'],
-    [['--contracts', 'x', '--listen', 'x', '--', 'server'], '--listen takes'],
+    [['--contracts', 'x', '--listen', 'x', '--', 'server'], '--listen must be'],
     [['--nope'], 'Unknown option'],
   ])('says what is wrong with %j', async (args, why) => {
     const { code, err } = await run(args);

@@ -32,6 +32,16 @@ describe('calls', () => {
     ]);
   });
 
+  it('are never refused in a session of 1,000 calls that no contract limits', async () => {
+    const proxy = new Setting(rules(noEnv), ok);
+    for (let id = 0; id < 1_000; id++) proxy.call(id, 'read', { path: 'a.txt' });
+    await until(() => proxy.got.length === 1_000);
+    expect(
+      proxy.got.filter(({ result }) => (result as { isError?: boolean })?.isError !== undefined),
+    ).toEqual([]);
+    expect(proxy.atServer).toHaveLength(1_000);
+  }, 60_000);
+
   it('run side by side, and are answered as the server answers', async () => {
     const proxy = new Setting(rules(noEnv), () => undefined);
     for (let id = 0; id < 50; id++) proxy.call(id, 'read', { path: String(id) });
@@ -252,7 +262,7 @@ describe('an approval', () => {
     expect(first.params).toEqual({
       progressToken: 'p',
       progress: expect.any(Number),
-      message: 'Waiting for approval: pay 9?',
+      message: 'Approval pending: pay 9?',
     });
     proxy.clock.advance(10_000);
     proxy.clock.advance(10_000);
@@ -355,7 +365,9 @@ describe('an approval', () => {
   it('is refused where nobody can be asked', async () => {
     const proxy = new Setting(rules(ask()), ok);
     proxy.call(1, 'pay', { amount: 9 });
-    expect(JSON.stringify(await proxy.answered(1))).toContain('there is no hub to ask');
+    expect(JSON.stringify(await proxy.answered(1))).toContain(
+      'no hub is configured, and the client does not support elicitation',
+    );
   });
 });
 
@@ -407,7 +419,7 @@ describe('a server that ends', () => {
     await proxy.clock.asked(15_000);
     proxy.clock.advance(15_000);
     expect(await proxy.answered(1)).toMatchObject({
-      error: { message: 'the MCP server is away; try again later' },
+      error: { message: 'the MCP server is not running; try again later' },
     });
     expect(proxy.starts).toBe(4);
   });

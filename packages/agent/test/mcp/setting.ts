@@ -3,9 +3,11 @@
 import { McpServer } from '../../src/cli/mcp/connection.ts';
 import {
   type Message,
+  MessageError,
   type Request,
   type Response,
   readMessages,
+  readServerMessages,
   textOf,
 } from '../../src/cli/mcp/message.ts';
 import { McpSession } from '../../src/cli/mcp/session.ts';
@@ -24,7 +26,13 @@ export class Setting {
   /** As JSON texts. */
   readonly got: Json[] = [];
   readonly atServer: Json[] = [];
+  /** The same messages, as the server read them. */
+  readonly textsAtServer: string[] = [];
   readonly told: string[] = [];
+  /** What the server lists when the proxy asks for itself; undefined: an error. */
+  tools: readonly object[] | undefined = [];
+  /** How often the proxy has asked. */
+  listings = 0;
   /** How often the server was started. */
   starts = 0;
   /** Ends the running server. */
@@ -32,19 +40,23 @@ export class Setting {
   /** What the server answers; undefined: nothing, for now. */
   answer: (request: Request) => Partial<Response> | undefined;
   #say: (message: Message) => void = () => {};
+  /** The server never lists its tools. */
+  readonly #silentTools: boolean;
 
   constructor(
     yaml: string,
     answer: (request: Request) => Partial<Response> | undefined,
-    options: GuardOptions & { readonly hide?: boolean } = {},
+    options: GuardOptions & { readonly hide?: boolean; readonly silentTools?: boolean } = {},
   ) {
-    const { hide = false, ...own } = options;
+    const { hide = false, silentTools = false, ...own } = options;
+    this.#silentTools = silentTools;
     this.answer = answer;
     this.guard = Guard.fromYaml(yaml, { openTelemetry: null, ...own });
     this.session = new McpSession({
       guard: this.guard,
       clock: this.clock,
       hide,
+      told: (text) => this.told.push(text),
       toClient: (message) => this.got.push(JSON.parse(textOf(message))),
     });
     this.server = new McpServer(
@@ -54,6 +66,10 @@ export class Setting {
         this.#say = events.message;
         return {
           send: (message) => {
+            if (message.kind === 'request' && String(message.id).startsWith('reeve:tools:')) {
+              return this.#list(message, events.message);
+            }
+            this.textsAtServer.push(textOf(message));
             this.atServer.push(JSON.parse(textOf(message)));
             const [read] = readMessages(textOf(message));
             if (read?.kind !== 'request') return;
@@ -75,15 +91,38 @@ export class Setting {
     this.session.attach(this.server);
   }
 
+  #list({ id }: Request, answer: (message: Message) => void): void {
+    this.listings += 1;
+    if (this.#silentTools) return;
+    const { tools } = this;
+    const error = { code: -32_601, message: 'no such method' };
+    queueMicrotask(() => answer({ kind: 'response', id, ...(tools ? { result: { tools } } : { error }) }));
+  }
+
   /** The client says something. */
   say(message: object): void {
     for (const one of readMessages(JSON.stringify({ jsonrpc: '2.0', ...message })))
       this.session.fromClient(one);
   }
 
+  /** The client writes a text; an error is its answer. */
+  sayText(text: string): void {
+    try {
+      for (const one of readMessages(text)) this.session.fromClient(one);
+    } catch (failure) {
+      if (!(failure instanceof MessageError)) throw failure;
+      this.got.push({ id: failure.id, error: { code: failure.code, message: failure.message } });
+    }
+  }
+
   /** The server says something by itself. */
   serve(message: object): void {
     for (const one of readMessages(JSON.stringify({ jsonrpc: '2.0', ...message }))) this.#say(one);
+  }
+
+  /** The server writes a text. */
+  write(text: string): void {
+    for (const one of readServerMessages(text)) this.#say(one);
   }
 
   /** The answer to a request of the client, once it is there. */

@@ -1,4 +1,5 @@
 // Guarded tools of the real LangChain.js: every way that its API runs a tool.
+import { ToolMessage } from '@langchain/core/messages';
 import { DynamicStructuredTool, DynamicTool, StructuredTool, tool } from '@langchain/core/tools';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -113,15 +114,41 @@ describe('tools of LangChain', () => {
     expect(await find.invoke(callOf('.env'))).toMatchObject({ content: 'Denied: secrets', artifact: null });
   });
 
+  it.each(Object.entries(kinds))(
+    '%s: a denied call is a message with the status error',
+    async (_kind, make) => {
+      const [one] = guardLangChainTools(guardOf(), [make()] as const);
+      const answer = (path: string) =>
+        (one as OwnTool).invoke({
+          type: 'tool_call',
+          id: 'c1',
+          name: one.name,
+          args: (one instanceof DynamicTool ? { input: path } : { path }) as { path: string },
+        }) as Promise<unknown>;
+      expect(await answer('notes.txt')).toMatchObject({
+        status: 'success',
+        content: 'contents of notes.txt',
+      });
+      const denied = await answer('.env');
+      expect(ToolMessage.isInstance(denied)).toBe(true);
+      expect(denied).toMatchObject({
+        status: 'error',
+        content: 'Denied: secrets',
+        name: one.name,
+        tool_call_id: 'c1',
+      });
+    },
+  );
+
   it('throw a denial when they are told to, and belong to one guard', async () => {
     const guard = guardOf();
     const tools = [kinds['tool()']()] as const;
     guardLangChainTools(guard, tools, { onDeny: 'throw' });
     await expect(tools[0].invoke({ path: '.env' })).rejects.toThrow(DeniedError);
     expect(guardLangChainTools(guard, tools)).toBe(tools);
-    expect(() => guardLangChainTools(guardOf(), tools)).toThrow('under another guard');
+    expect(() => guardLangChainTools(guardOf(), tools)).toThrow('already has another guard');
     expect(() => guardLangChainTools(guard, [{ name: 'x', invoke: () => {} }])).toThrow(
-      'no tool of LangChain',
+      'not a LangChain tool',
     );
   });
 });

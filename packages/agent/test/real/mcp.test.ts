@@ -242,7 +242,7 @@ describe('every way in', () => {
     await connect();
     const asTask = { name: 'query', arguments: { sql: 'select' }, task: { ttl: 1000 } };
     await expect(client.request({ method: 'tools/call', params: asTask }, z.looseObject({}))).rejects.toThrow(
-      'do not run as tasks',
+      'does not run tools as tasks',
     );
     expect(ran).toEqual([]);
   });
@@ -351,10 +351,10 @@ describe('guarding a server', () => {
   it('refuses a server that it could not govern whole', () => {
     const late = new McpServer({ name: 'late', version: '1.0.0' });
     late.registerTool('query', { inputSchema: shape }, query);
-    expect(() => guardServer(guard, late)).toThrow('before its first tool is registered');
+    expect(() => guardServer(guard, late)).toThrow('before you register its first tool');
     const early = new McpServer({ name: 'x', version: '1' }, { capabilities: { tools: {} } });
-    expect(() => guardServer(guard, early)).toThrow('leave `tools` out of the capabilities');
-    expect(() => guardServer(guard, server)).toThrow('under a guard already');
+    expect(() => guardServer(guard, early)).toThrow('omit `tools` from its capabilities');
+    expect(() => guardServer(guard, server)).toThrow('already has a guard');
     expect(() => guardServer(guard, { registerTool: () => {} })).toThrow('needs an McpServer');
   });
 

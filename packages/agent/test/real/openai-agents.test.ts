@@ -191,11 +191,13 @@ describe('tools of the OpenAI Agents SDK in its own runner', () => {
   it('are refused when they run outside a guard; hosted ones run at the provider', () => {
     const guard = guardOf();
     const shell = shellTool({ shell: { run: async () => ({ output: [] }) } as never });
-    expect(() => guardOpenAiTools(guard, [shell])).toThrow('a tool of type shell runs outside a guard');
+    expect(() => guardOpenAiTools(guard, [shell])).toThrow(
+      'a tool with the type shell runs outside the guard',
+    );
     expect(() => guardOpenAiTools(guard, [computerTool({ computer: {} as never })])).toThrow('type computer');
     expect(guardOpenAiTools(guard, [webSearchTool()])).toHaveLength(1);
     const tools = guardOpenAiTools(guard, ownTools());
-    expect(() => guardOpenAiTools(guardOf(), tools)).toThrow('the tool read_file is under another guard');
+    expect(() => guardOpenAiTools(guardOf(), tools)).toThrow('the tool read_file already has another guard');
     expect(guardOpenAiTools(guard, tools)).toBe(tools);
   });
 });

@@ -160,17 +160,19 @@ export function decide(bundle: Mapping, call: ReferenceCall, counters: Reference
   /** The smallest that a session contract declares; Infinity when none does. */
   const declared = (key: string) =>
     Math.min(Infinity, ...limits.map((one) => (one[key] as number | undefined) ?? Infinity));
-  const declaredAttempts = declared('max_attempts');
-  const declaredCalls = declared('max_tool_calls');
-  const maxCalls = Number.isFinite(declaredCalls) ? declaredCalls : 200;
-  const ample = Number.isFinite(declaredCalls) ? Math.max(500, 2 * declaredCalls) : 500;
-  const maxAttempts = Number.isFinite(declaredAttempts) ? declaredAttempts : ample;
+  const maxAttempts = declared('max_attempts');
+  /** The first contract whose own limit is the smallest. */
+  const setter = (least: number, limitOf: (one: Mapping) => number) =>
+    sessions.find((one) => limitOf(one.limits as Mapping) === least);
   const records: ReferenceRecord[] = [];
   const end = (verdict: string, source: string | null, name: string | null, reason: string | null) => {
     met(`decision ${verdict}:${source ?? 'none'}`);
     return { verdict, source, name, reason, records };
   };
-  if (counters.attempts >= maxAttempts) return end('deny', 'attempt_limit', 'max_attempts', null);
+  if (counters.attempts >= maxAttempts) {
+    const by = setter(maxAttempts, (one) => (one.max_attempts as number | undefined) ?? Infinity);
+    return end('deny', 'attempt_limit', by?.id as string, ((by?.then ?? {}) as Mapping).message as string);
+  }
   const asks: { source: string; id: string; message: string }[] = [];
   for (const [type, source] of [
     ['pre', 'yaml_precondition'],
@@ -183,9 +185,22 @@ export function decide(bundle: Mapping, call: ReferenceCall, counters: Reference
       asks.push({ source, id: record.id, message: record.message ?? '' });
     }
   }
+  const ofTool = (one: Mapping): number =>
+    Math.min(
+      Infinity,
+      ...Object.entries((one.max_calls_per_tool as Mapping | undefined) ?? {}).flatMap(([key, limit]) =>
+        key === call.tool || fnmatch(key, call.tool) ? [limit as number] : [],
+      ),
+    );
+  const leastPerTool = Math.min(Infinity, ...limits.map(ofTool));
+  const spender = Number.isFinite(leastPerTool) ? setter(leastPerTool, ofTool) : undefined;
   for (const session of sessions) {
     const said = (session.then as Mapping).message as string;
-    const fired = counters.executions >= declaredCalls || counters.attempts >= declaredAttempts;
+    const own = session.limits as { max_tool_calls?: number; max_attempts?: number };
+    const isOver =
+      counters.executions >= (own.max_tool_calls ?? Infinity) ||
+      counters.attempts >= (own.max_attempts ?? Infinity);
+    const fired = isOver || (session === spender && counters.toolExecutions >= leastPerTool);
     records.push({
       id: session.id as string,
       type: 'session_contract',
@@ -194,16 +209,15 @@ export function decide(bundle: Mapping, call: ReferenceCall, counters: Reference
       observed: false,
       message: fired ? said : null,
     });
-    if (fired) return end('deny', 'yaml_session', session.id as string, said);
+    if (isOver) return end('deny', 'yaml_session', session.id as string, said);
   }
-  if (counters.executions >= maxCalls) return end('deny', 'operation_limit', 'max_tool_calls', null);
-  const perTool = limits.flatMap((one) =>
-    Object.entries((one.max_calls_per_tool as Mapping | undefined) ?? {}).flatMap(([key, limit]) =>
-      key === call.tool || fnmatch(key, call.tool) ? [limit] : [],
-    ),
-  );
-  if (perTool.some((limit) => counters.toolExecutions >= (limit as number)))
-    return end('deny', 'operation_limit', `max_calls_per_tool:${call.tool}`, null);
+  if (counters.toolExecutions >= leastPerTool)
+    return end(
+      'deny',
+      'operation_limit',
+      spender?.id as string,
+      ((spender?.then ?? {}) as Mapping).message as string,
+    );
   const [first] = asks;
   if (first) {
     const lines = asks.map(({ message }) => message).join('\n');

@@ -73,7 +73,7 @@ function number(field: Value): number {
 
 function found(pattern: string, field: Value): boolean {
   const flags = pattern.startsWith('(?i)') ? 'i' : '';
-  return new RegExp(pattern.replace(/^\(\?i\)/, ''), flags).test(text(field).slice(0, 10_000));
+  return new RegExp(pattern.replace(/^\(\?i\)/, ''), flags).test(text(field));
 }
 
 export function operate(operator: string, field: Value, operand: Value): boolean {

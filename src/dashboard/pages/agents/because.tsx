@@ -13,13 +13,13 @@ export interface BecauseProps {
 export function Because({ source, pattern }: BecauseProps): JSX.Element {
   return (
     <>
-      {source === 'explicit' && 'because a person assigned it.'}
+      {source === 'explicit' && '(assigned to this agent directly)'}
       {source === 'rule' && (
         <>
-          by the rule <Data text={pattern ?? ''} max={120} />.
+          (assigned by the rule <Data text={pattern ?? ''} max={120} />)
         </>
       )}
-      {source === 'agent_provided' && 'because it says so itself.'}
+      {source === 'agent_provided' && '(chosen by the agent itself)'}
     </>
   );
 }

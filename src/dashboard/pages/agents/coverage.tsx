@@ -2,11 +2,11 @@
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
-import { counted } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
+import { counted, milliseconds } from '../../lib/text.ts';
 import { countColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Data, Name } from '../../ui/parts.tsx';
 import { PeriodSelect } from '../../ui/period.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import './coverage.css';
 
@@ -18,7 +18,7 @@ export interface Covered {
 }
 
 export const coverageWords = ({ total_tools: total, enforced, observed, ungoverned }: Covered): string =>
-  `${enforced} of ${counted(total, 'tool')} enforced, ${observed} observed, ${ungoverned} ungoverned`;
+  `${enforced} of ${counted(total, 'tool')} enforced, ${observed} observed only, ${ungoverned} ungoverned`;
 
 /** Enforced, observed and ungoverned tools side by side; the words are there for who does not see it. */
 export function CoverageBar({ of }: { readonly of: Covered | undefined }): JSX.Element {
@@ -45,22 +45,31 @@ const periods = ['1h', '24h', '7d', '30d'] as const;
 
 type Tool = Reply<'agentCoverage'>['tools'][number];
 
+/** The median; the rest on hover. */
+function Durations({ of }: { readonly of: NonNullable<Tool['durations']> | null }): JSX.Element {
+  if (of === null) return <span className="muted">–</span>;
+  const title =
+    `95 % within ${milliseconds(of.p95_ms)}, at most ${milliseconds(of.max_ms)}; ` +
+    `${counted(of.runs, 'measured run')} among the newest 1,000 calls`;
+  return <span title={title}>{milliseconds(of.p50_ms)}</span>;
+}
+
 export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
   const [since, setSince] = useState<(typeof periods)[number]>('24h');
-  const found = useCall('agentCoverage', {
+  const agentCoverageQuery = useCall('agentCoverage', {
     params: { agent_id: id },
-    query: { since, include_verdicts: 'true' },
+    query: { since, include_verdicts: 'true', include_durations: 'true' },
   } as Input<'agentCoverage'>);
   return (
     <section className="form" aria-label="Coverage">
       <div className="card-head">
-        <h3>What governs its tools</h3>
-        <PeriodSelect label="Calls of the last" value={since} periods={periods} onValue={setSince} />
+        <h3>Tool coverage</h3>
+        <PeriodSelect label="Period" value={since} periods={periods} onValue={setSince} />
       </div>
-      <Answer of={found} rows={3}>
+      <QueryResult query={agentCoverageQuery} rows={3}>
         {({ tools, summary, deployed_bundle: bundle }) =>
           tools.length === 0 ? (
-            <p className="muted">It called no tool in this time.</p>
+            <p className="muted">No tool calls in this period. Choose a longer one.</p>
           ) : (
             <>
               <p>
@@ -79,7 +88,12 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
                 keyOf={(tool) => tool.tool_name}
                 columns={[
                   nameColumn('tool', 'Tool', (tool) => tool.tool_name, 1.6),
-                  verdictColumn('status', 'Status', (tool) => tool.status, 1.7),
+                  verdictColumn(
+                    'status',
+                    'Status',
+                    (tool) => (tool.status === 'observed' ? 'observed only' : tool.status),
+                    1.7,
+                  ),
                   {
                     key: 'contract',
                     label: 'Contract',
@@ -89,13 +103,21 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
                   },
                   countColumn('calls', 'Calls', (tool) => tool.event_count, 0.8),
                   countColumn('denied', 'Denied', (tool) => tool.deny_count ?? 0, 0.9),
+                  {
+                    key: 'median',
+                    label: 'Median time',
+                    width: 1,
+                    number: true,
+                    sort: (tool) => tool.durations?.p50_ms ?? -1,
+                    cell: ({ durations }) => <Durations of={durations ?? null} />,
+                  },
                   timeColumn('used', 'Last used', (tool) => tool.last_used, 1.2),
                 ]}
               />
             </>
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

@@ -4,10 +4,10 @@ import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { Answer, FormFailed, Lacking } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Env, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { FormFailed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Because } from './because.tsx';
 import { AgentCoverage } from './coverage.tsx';
 import { useFleetChanges } from './fleet.ts';
@@ -18,16 +18,16 @@ import { tagsOf, tagsProblem, tagsText } from './tags.ts';
 type Registration = Reply<'getRegistration'>;
 
 export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
-  const found = useCall('getRegistration', { params: { agent_id: id } });
+  const registrationQuery = useCall('getRegistration', { params: { agent_id: id } });
   return (
-    <Answer of={found} rows={8}>
+    <QueryResult query={registrationQuery} rows={8}>
       {(agent) => (
         <>
           <h3 className="panel-name">
             <Data text={agent.agent_id} />
           </h3>
           <p className="muted">
-            Known since <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
+            First seen <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
           </p>
           <Standing id={id} />
           <AgentStreams id={id} />
@@ -39,31 +39,32 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
           <Calls id={id} />
         </>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 
 function Standing({ id }: { readonly id: string }): JSX.Element {
-  const found = useCall('listAgents', { query: { search: id, limit: 50 } });
-  const isOld = useFleetChanges(found.data);
-  const { refetch } = found;
+  const agentsQuery = useCall('listAgents', { query: { search: id, limit: 50 } });
+  const isOld = useFleetChanges(agentsQuery.data);
+  const { refetch } = agentsQuery;
   useEffect(() => {
     if (isOld) void refetch();
   }, [isOld, refetch]);
   return (
     <section className="form">
-      <h3>What it runs</h3>
-      <Answer of={found} rows={1}>
+      <h3>Running version</h3>
+      <QueryResult query={agentsQuery} rows={1}>
         {(list) => {
           const own = list.filter((one) => one.agent_id === id);
-          if (own.length === 0) return <p className="muted">It is not in the list of the fleet.</p>;
+          if (own.length === 0)
+            return <p className="muted">No running version is recorded for this agent.</p>;
           return (
             <ul className="feed">
               {own.map((one) => (
                 <li key={one.env} className="feed-row">
                   <span>
                     <Verdict of={one.status} /> {one.env && <Env of={one.env} />}{' '}
-                    {one.version === null ? 'no version known' : `runs v${one.version}`}
+                    {one.version === null ? 'version unknown' : `runs v${one.version}`}
                     {one.followed_bundle && (
                       <>
                         {' '}
@@ -86,7 +87,7 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
             </ul>
           );
         }}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -95,28 +96,28 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
 const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string => {
   const why =
     api === 'hosted'
-      ? '/v1, whose agents load rulesets, and this is a bundle of contracts'
-      : '/api/v1, whose agents load contracts, and this is a ruleset';
-  return `It cannot load what it is given: it was last seen on ${why}. It keeps the document in use.`;
+      ? '/v1, where agents load rulesets, but its document is a contract bundle'
+      : '/api/v1, where agents load contracts, but its document is a ruleset';
+  return `The agent cannot load its document. It last connected through ${why}. It keeps its current document.`;
 };
 
 function Why({ id }: { readonly id: string }): JSX.Element {
-  const found = useCall('resolveRule', { params: { agent_id: id } });
+  const resolveRuleQuery = useCall('resolveRule', { params: { agent_id: id } });
   return (
     <section className="form">
-      <h3>What it should run, and why</h3>
-      <Answer of={found} rows={1}>
+      <h3>Assigned document</h3>
+      <QueryResult query={resolveRuleQuery} rows={1}>
         {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
           <p>
             {bundle === null ? (
-              'Nothing is assigned to it: it gets what its environment deploys.'
+              'No assignment. The agent gets the deployment of its environment.'
             ) : (
               <Data text={bundle} max={120} />
             )}{' '}
             <Because source={source} pattern={pattern} />
           </p>
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -137,9 +138,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
     };
     save.mutate({ params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>, {
       onSuccess: ({ warnings: [warning] = [] }) =>
-        warning === undefined
-          ? say('The agent is changed.', 'allow')
-          : say(`The agent is changed. ${warning}`, 'deny'),
+        warning === undefined ? say('Agent saved.', 'allow') : say(`Agent saved. ${warning}`, 'deny'),
     });
   };
   const options = [
@@ -150,7 +149,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
   ];
   return (
     <Form onSubmit={submit}>
-      <h3>Change it</h3>
+      <h3>Edit agent</h3>
       <Field
         label="Display name"
         value={form.name}
@@ -162,16 +161,16 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
         label="Tags"
         value={form.tags}
         onValue={(tags) => setForm({ ...form, tags })}
-        help="name=value, separated by commas."
+        help="Enter name=value pairs, separated by commas."
         error={tagsProblem(form.tags) ?? save.error?.fields.tags}
       />
       <Select
         label="Assigned bundle"
         value={form.bundle}
-        options={[['', 'Leave it to the rules'], ...options.map((one) => [one, one] as const)]}
+        options={[['', 'Use assignment rules'], ...options.map((one) => [one, one] as const)]}
         onValue={(bundle) => setForm({ ...form, bundle })}
       />
-      <Lacking of={bundles} />
+      <QueryProblem query={bundles} />
       <FormFailed error={save.error} />
       <div>
         <Button kind="primary" submit busy={save.isPending} disabled={tagsProblem(form.tags) !== null}>
@@ -183,14 +182,14 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
 }
 
 function Calls({ id }: { readonly id: string }): JSX.Element {
-  const found = useCall('searchEvents', { query: { agent_id: id, limit: 10 } });
+  const eventsQuery = useCall('searchEvents', { query: { agent_id: id, limit: 10 } });
   return (
     <section className="form">
-      <h3>What it did last</h3>
-      <Answer of={found} rows={3}>
+      <h3>Recent calls</h3>
+      <QueryResult query={eventsQuery} rows={3}>
         {(list) =>
           list.length === 0 ? (
-            <p className="muted">It has reported no call.</p>
+            <p className="muted">No calls reported yet. Calls appear here when the agent reports them.</p>
           ) : (
             <>
               <ul>
@@ -203,12 +202,12 @@ function Calls({ id }: { readonly id: string }): JSX.Element {
                 ))}
               </ul>
               <Link to="/events" search={{ agent_id: id } as never}>
-                All its events
+                View all events
               </Link>
             </>
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

@@ -1,23 +1,23 @@
-// What happened to one agent over time, and the runs that it has: deployments, drift, and sessions with where they
-// stand.
+// What happened to one agent over time, and the runs that it has: deployments, times out of date, and sessions
+// with their status.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted, duration, visible } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Button, Env, Name } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import type { Run } from '../runs/run.ts';
 import { SessionValues } from '../runs/values.tsx';
 
 const words = {
   deployment: 'Deployed',
-  drift_detected: 'Drift began',
-  drift_resolved: 'Drift ended',
-  first_seen: 'Seen for the first time',
+  drift_detected: 'Became out of date',
+  drift_resolved: 'Became up to date',
+  first_seen: 'First seen',
 } as const;
 
 type Change = Reply<'agentHistory'>['events'][number];
@@ -28,7 +28,7 @@ const bundleOf = ({ bundle_name: name, bundle_version: version }: Change): strin
 const changeColumns: readonly Column<Change>[] = [
   {
     key: 'what',
-    label: 'What',
+    label: 'Change',
     width: 1.8,
     sort: (event) => words[event.type],
     cell: (event) => words[event.type],
@@ -49,32 +49,32 @@ const changeColumns: readonly Column<Change>[] = [
   },
   {
     key: 'by',
-    label: 'By',
+    label: 'Deployed by',
     width: 1.5,
     sort: (event) => event.deployed_by ?? '',
     cell: (event) => <Name mono={false} text={event.deployed_by ?? '–'} />,
   },
   {
     key: 'drift',
-    label: 'Drift lasted',
+    label: 'Out of date for',
     width: 1.3,
     number: true,
     sort: (event) => event.drift_duration_seconds ?? -1,
     cell: (event) =>
       event.drift_duration_seconds === null ? '–' : duration(event.drift_duration_seconds * 1000),
   },
-  timeColumn('when', 'When', (event) => event.timestamp, 1.2),
+  timeColumn('when', 'Time', (event) => event.timestamp, 1.2),
 ];
 
 export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
-  const found = useCall('agentHistory', { params: { agent_id: id }, query: { limit: 20 } });
+  const agentHistoryQuery = useCall('agentHistory', { params: { agent_id: id }, query: { limit: 20 } });
   return (
     <section className="form" aria-label="History">
-      <h3>What changed for it</h3>
-      <Answer of={found} rows={3}>
+      <h3>Deployment history</h3>
+      <QueryResult query={agentHistoryQuery} rows={3}>
         {({ events }) =>
           events.length === 0 ? (
-            <p className="muted">Nothing was deployed for it yet.</p>
+            <p className="muted">No deployments yet. Deployments for this agent appear here.</p>
           ) : (
             <Table
               name="changes of an agent"
@@ -86,12 +86,12 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
             />
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
 
-const shown = 10;
+const maxRuns = 10;
 
 function AgentRun({ run: { agent_id: agent, session_id: session } }: { readonly run: Run }): JSX.Element {
   return (
@@ -102,7 +102,7 @@ function AgentRun({ run: { agent_id: agent, session_id: session } }: { readonly 
 }
 
 export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
-  const found = useHosted('hostedListRuns', { query: { agent_id: id, limit: shown } });
+  const runsQuery = useHosted('hostedListRuns', { query: { agent_id: id, limit: maxRuns } });
   const [valued, setValued] = useState<string | null>(null);
   const columns = useMemo(
     (): readonly Column<Run>[] => [
@@ -115,7 +115,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
       },
       verdictColumn('status', 'Status', (run) => run.status, 1.5),
       countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
-      countColumn('blocked', 'Blocked', (run) => run.counts.blocked, 0.9),
+      countColumn('blocked', 'Denied', (run) => run.counts.blocked, 0.9),
       timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.3),
       {
         key: 'values',
@@ -138,11 +138,11 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
   );
   return (
     <section className="form" aria-label="Runs">
-      <h3>Its sessions and runs</h3>
-      <Answer of={found} rows={2}>
+      <h3>Sessions and runs</h3>
+      <QueryResult query={runsQuery} rows={2}>
         {({ runs, total }) =>
           runs.length === 0 ? (
-            <p className="muted">It reported no call with a session.</p>
+            <p className="muted">No sessions yet. Calls with a session ID appear here.</p>
           ) : (
             <>
               <Table
@@ -153,9 +153,9 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
                 keyOf={(run) => run.session_id}
                 chosen={valued ?? undefined}
                 bar={
-                  total > shown ? (
+                  total > maxRuns ? (
                     <Link to="/runs" search={{ agent_id: id } as never}>
-                      All its {count(total)} runs
+                      View all {count(total)} runs
                     </Link>
                   ) : (
                     <span className="muted">{counted(total, 'session')}</span>
@@ -166,7 +166,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
             </>
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

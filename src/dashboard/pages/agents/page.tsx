@@ -1,16 +1,17 @@
-// Agents: who runs what? The fleet with status and drift, one agent in a panel, assignment of many at once, and the
+// Agents: who runs what? The fleet with their status, one agent in a panel, assignment of many at once, and the
 // rules that assign.
 import { type JSX, useEffect, useMemo, useState } from 'react';
+import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { readOn, useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Failed, Lacking } from '../../ui/answer.tsx';
 import { nameColumn, verdictColumn } from '../../ui/columns.tsx';
 import { ListWithPanel, SearchInput, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Empty, Env, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Failed, QueryProblem } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CoverageBar, coverageWords } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
@@ -34,7 +35,7 @@ const tagsText = ({ tags }: Agent): string =>
 
 const columns: readonly Column<Agent>[] = [
   nameColumn('agent', 'Agent', (row) => row.agent_id, 2),
-  verdictColumn('status', 'Status', (row) => row.status, 1.4),
+  verdictColumn('status', 'Status', (row) => row.status, 1.6),
   {
     key: 'connected',
     label: 'Connected',
@@ -127,12 +128,15 @@ function Fleet(): JSX.Element {
     ...(status ? { status } : {}),
     ...(connected ? { connected } : {}),
   };
-  const found = usePages('listAgents', { query } as Input<'listAgents'> & { query: object });
-  const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ reply }) => [...reply]), [found.data]);
-  const isOld = useFleetChanges(found.data);
+  const agentsQuery = usePages('listAgents', { query } as Input<'listAgents'> & { query: object });
+  const rows = useMemo(
+    () => (agentsQuery.data?.pages ?? []).flatMap(({ reply }) => [...reply]),
+    [agentsQuery.data],
+  );
+  const isOld = useFleetChanges(agentsQuery.data);
   // A short list is read again by itself, unless somebody chooses in it; a long one when its reader asks.
-  const isSmall = (found.data?.pages.length ?? 0) <= 1 && selected.size === 0;
-  const { refetch, isFetching } = found;
+  const isSmall = (agentsQuery.data?.pages.length ?? 0) <= 1 && selected.size === 0;
+  const { refetch, isFetching } = agentsQuery;
   useEffect(() => {
     if (!isOld || !isSmall || isFetching) return;
     const timer = after(rereadMs, () => void refetch());
@@ -148,8 +152,8 @@ function Fleet(): JSX.Element {
           value={status}
           options={[
             ['', 'Any status'],
-            ['current', 'current'],
-            ['drift', 'drift'],
+            ['current', displayWord('current')],
+            ['drift', displayWord('drift')],
             ['unknown', 'unknown'],
           ]}
           onValue={(next) => change({ status: next })}
@@ -159,7 +163,7 @@ function Fleet(): JSX.Element {
           label="Connection"
           value={connected}
           options={[
-            ['', 'Connected or not'],
+            ['', 'Any connection'],
             ['true', 'Connected'],
             ['false', 'Not connected'],
           ]}
@@ -169,27 +173,31 @@ function Fleet(): JSX.Element {
       {selected.size > 0 && <BulkAssign ids={[...selected]} onLeft={(left) => setSelected(new Set(left))} />}
       {isOld && !isSmall && (
         <button type="button" className="pill" onClick={() => void refetch()}>
-          The fleet changed. Show how it stands
+          Agents changed. Show current agents
         </button>
       )}
       <ListWithPanel
-        of={found}
+        of={agentsQuery}
         name="agents"
         rows={rows}
         columns={columns}
         keyOf={(row) => row.agent_id}
         selected={selected}
         onSelect={setSelected}
-        onEnd={() => readOn(found)}
+        onEnd={() => readOn(agentsQuery)}
         bar={
           <span className="muted">
             {count(rows.length)}
-            {found.hasNextPage ? '+ agents; scroll for more' : ` ${rows.length === 1 ? 'agent' : 'agents'}`}
+            {agentsQuery.hasNextPage
+              ? '+ agents loaded; scroll for more'
+              : ` ${rows.length === 1 ? 'agent' : 'agents'}`}
           </span>
         }
         empty={
-          <Empty title={search || status || connected || env ? 'No agent fits' : 'No agent was seen yet'}>
-            <p>An agent is listed once it connects or reports a call with an API key.</p>
+          <Empty
+            title={search || status || connected || env ? 'No agents match these filters' : 'No agents yet'}
+          >
+            <p>Agents appear here when they connect or report a call with an API key.</p>
           </Empty>
         }
         title={() => 'Agent'}
@@ -215,7 +223,7 @@ function BulkAssign({
   const run = async (): Promise<void> => {
     let updated = 0;
     let at = 0;
-    const words = bundle === '' ? 'left to the rules' : `assigned to ${bundle}`;
+    const words = bundle === '' ? 'set to use assignment rules' : `assigned to ${bundle}`;
     try {
       for (; at < ids.length; at += maxBulk) {
         setDone(at);
@@ -228,7 +236,7 @@ function BulkAssign({
       say(`${counted(updated, 'agent')} ${words}.`, 'allow');
     } catch {
       // Why is said beside the button.
-      if (at > 0) say(`${counted(updated, 'agent')} ${words}; the rest stays selected.`, 'deny');
+      if (at > 0) say(`${counted(updated, 'agent')} ${words}; the others are still selected.`, 'deny');
     }
     setDone(null);
     onLeft(ids.slice(at));
@@ -241,7 +249,7 @@ function BulkAssign({
         label="Bundle for the selected agents"
         value={bundle}
         options={[
-          ['', 'Leave it to the rules'],
+          ['', 'Use assignment rules'],
           ...(bundles.data ?? []).map((one) => [one.name, one.name] as const),
         ]}
         onValue={setBundle}
@@ -250,9 +258,9 @@ function BulkAssign({
         {done === null ? `Assign ${count(ids.length)}` : `Assigned ${count(done)} of ${count(ids.length)}`}
       </Button>
       <Button kind="quiet" disabled={done !== null} onClick={() => onLeft([])}>
-        Clear
+        Clear selection
       </Button>
-      <Lacking of={bundles} />
+      <QueryProblem query={bundles} />
       {assign.error && <Failed error={assign.error} />}
     </section>
   );

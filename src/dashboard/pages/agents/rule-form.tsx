@@ -5,10 +5,10 @@ import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { FormFailed, Lacking } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Field, Select } from '../../ui/parts.tsx';
+import { FormFailed, QueryProblem } from '../../ui/query-result.tsx';
 import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 export type Rule = Reply<'listRules'>[number];
@@ -32,11 +32,7 @@ interface Props {
 }
 
 export const RuleForm = ({ of, taken, onClose }: Props): JSX.Element => (
-  <Dialog
-    title={of === 'new' || of === null ? 'New rule' : 'Change rule'}
-    open={of !== null}
-    onClose={onClose}
-  >
+  <Dialog title={of === 'new' || of === null ? 'New rule' : 'Edit rule'} open={of !== null} onClose={onClose}>
     {of !== null && <RuleFields of={of === 'new' ? null : of} taken={taken} onClose={onClose} />}
   </Dialog>
 );
@@ -93,14 +89,14 @@ function RuleFields({
         maxLength={200}
         value={form.pattern}
         onValue={(pattern) => setForm({ ...form, pattern })}
-        help="A pattern such as shop-*."
+        help="An agent ID pattern, such as shop-*."
         error={fields.pattern}
       />
       <Field
-        label="Tags that they must have"
+        label="Required tags"
         value={form.tags}
         onValue={(next) => setForm({ ...form, tags: next })}
-        help="name=value, separated by commas. Empty: any."
+        help="Enter name=value pairs, separated by commas. Leave empty to match all tags."
         error={wrongTags ?? fields.tag_match}
       />
       <Field
@@ -110,7 +106,7 @@ function RuleFields({
         value={form.priority}
         placeholder={free}
         onValue={(priority) => setForm({ ...form, priority })}
-        help="The lowest number that fits decides; each is used once."
+        help="The matching rule with the lowest number applies. Each number must be unique."
         error={fields.priority}
       />
       <Select
@@ -119,9 +115,9 @@ function RuleFields({
         options={[...names].map((one) => [one, one] as const)}
         onValue={(next) => setForm({ ...form, bundle: next })}
       />
-      <Lacking of={bundles} />
+      <QueryProblem query={bundles} />
       <Select
-        label="Environment of the rule"
+        label="Rule environment"
         value={form.env}
         options={envs.map((one) => [one, one] as const)}
         onValue={(env) => setForm({ ...form, env: env as Environment })}
@@ -150,19 +146,19 @@ function Reach({
   readonly tags: Tags;
   readonly env: Environment;
 }): JSX.Element {
-  const found = useCall('listAgents', { query: { env, limit: maxReached } });
-  const list = found.data ?? [];
+  const agentsQuery = useCall('listAgents', { query: { env, limit: maxReached } });
+  const list = agentsQuery.data ?? [];
   const fit = list.filter((agent) => reaches(pattern, tags, agent));
   const byPerson = fit.filter((agent) => agent.assignment_source === 'explicit').length;
   return (
     <p className="muted numbers" role="status">
-      {found.data === undefined ? (
-        'Which agents fit is looked up…'
+      {agentsQuery.data === undefined ? (
+        'Finding matching agents…'
       ) : (
         <>
           {counted(fit.length, 'agent')} of{' '}
           {list.length === maxReached ? `the first ${maxReached}` : list.length} in {env}{' '}
-          {fit.length === 1 ? 'fits' : 'fit'}
+          {fit.length === 1 ? 'matches' : 'match'}
           {fit.length > 0 && (
             <>
               :{' '}
@@ -177,7 +173,7 @@ function Reach({
             </>
           )}
           {byPerson > 0 &&
-            `; ${byPerson} of them ${byPerson === 1 ? 'keeps' : 'keep'} what a person assigned`}
+            `; ${byPerson} of them ${byPerson === 1 ? 'keeps its' : 'keep their'} direct assignment`}
           .
         </>
       )}

@@ -5,39 +5,40 @@ import type { Input } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted, visible } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { envColumn, nameColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Button, Data, Empty, Name } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { maxReached, type Rule, RuleForm, reaches } from './rule-form.tsx';
 import { type Tags, tagsText } from './tags.ts';
 import { Tester } from './tester.tsx';
 
 const tagWords = ({ tag_match: tags }: Rule): string =>
-  tags === null ? 'any' : '_truncated' in tags ? 'too many to list' : tagsText(tags as Tags);
+  tags === null ? 'any' : '_truncated' in tags ? 'too many to show' : tagsText(tags as Tags);
 
 export function Rules(): JSX.Element {
   const env = useEnv();
-  const found = useCall('listRules', { query: { limit: 200 } });
+  const rulesQuery = useCall('listRules', { query: { limit: 200 } });
   /** The rule that is changed, or that one is made; null: the form is closed. */
   const [form, setForm] = useState<Rule | 'new' | null>(null);
   const [removing, setRemoving] = useState<Rule | null>(null);
-  const rows = (found.data ?? []).filter((rule) => !env || rule.env === env);
+  const rows = (rulesQuery.data ?? []).filter((rule) => !env || rule.env === env);
   return (
     <>
-      <Tester rules={found.data ?? []} />
+      <Tester rules={rulesQuery.data ?? []} />
       <div className="decide-buttons">
         <Button kind="primary" icon="plus" onClick={() => setForm('new')}>
           New rule
         </Button>
       </div>
-      <Answer of={found}>
+      <QueryResult query={rulesQuery}>
         {() =>
           rows.length === 0 ? (
-            <Empty title="There is no rule">
+            <Empty title="No assignment rules">
               <p>
-                Without rules agents get what their environment deploys, or what a person assigned to them.
+                Rules assign a bundle to matching agents. Until you add one, agents get their direct
+                assignment or the deployment of their environment.
               </p>
             </Empty>
           ) : (
@@ -72,15 +73,15 @@ export function Rules(): JSX.Element {
                     <span className="decide-buttons">
                       <Button
                         kind="quiet"
-                        aria-label={`Change the rule of ${visible(rule.pattern).slice(0, 80)}`}
+                        aria-label={`Edit the rule for ${visible(rule.pattern).slice(0, 80)}`}
                         onClick={() => setForm(rule)}
                       >
-                        Change
+                        Edit
                       </Button>
                       <Button
                         kind="quiet"
                         icon="trash"
-                        aria-label={`Delete the rule of ${visible(rule.pattern).slice(0, 80)}`}
+                        aria-label={`Delete the rule for ${visible(rule.pattern).slice(0, 80)}`}
                         onClick={() => setRemoving(rule)}
                       >
                         Delete
@@ -92,10 +93,10 @@ export function Rules(): JSX.Element {
             />
           )
         }
-      </Answer>
+      </QueryResult>
       <RuleForm
         of={form}
-        taken={(found.data ?? []).map(({ priority }) => priority)}
+        taken={(rulesQuery.data ?? []).map(({ priority }) => priority)}
         onClose={() => setForm(null)}
       />
       <Remove of={removing} onClose={() => setRemoving(null)} />
@@ -106,11 +107,11 @@ export function Rules(): JSX.Element {
 function Remove({ of, onClose }: { readonly of: Rule | null; readonly onClose: () => void }): JSX.Element {
   const remove = useAction('deleteRule', ['listRules', 'resolveRule', 'listAgents']);
   const query = { bundle: of?.bundle_name, env: of?.env, limit: maxReached };
-  const found = useCall('listAgents', { query } as Input<'listAgents'>, { enabled: of !== null });
-  const assigned = (found.data ?? []).filter(
+  const agentsQuery = useCall('listAgents', { query } as Input<'listAgents'>, { enabled: of !== null });
+  const assigned = (agentsQuery.data ?? []).filter(
     (agent) => agent.assignment_source === 'rule' && of !== null && reaches(of.pattern, {}, agent),
   ).length;
-  const many = `${counted(assigned, 'agent')}${found.data?.length === maxReached ? ' or more' : ''}`;
+  const many = `${counted(assigned, 'agent')}${agentsQuery.data?.length === maxReached ? ' or more' : ''}`;
   return (
     <Confirm
       title="Delete rule"
@@ -121,10 +122,10 @@ function Remove({ of, onClose }: { readonly of: Rule | null; readonly onClose: (
       onAct={() => of && remove.mutate({ params: { rule_id: of.id } }, { onSuccess: onClose })}
     >
       <p>
-        The rule <Data text={of?.pattern ?? ''} max={120} /> gives{' '}
+        The rule <Data text={of?.pattern ?? ''} max={120} /> assigns{' '}
         <Data text={of?.bundle_name ?? ''} max={120} />{' '}
-        {found.data === undefined ? 'to agents' : `to ${many}`} in {of?.env}. Without it they get what the
-        next rule that fits says, or what their environment deploys.
+        {agentsQuery.data === undefined ? 'to agents' : `to ${many}`} in {of?.env}. After you delete it, they
+        get the next matching rule, or the deployment of their environment.
       </p>
     </Confirm>
   );

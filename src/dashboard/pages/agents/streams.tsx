@@ -4,9 +4,9 @@ import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { envColumn, timeColumn } from '../../ui/columns.tsx';
 import { Name } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 type Stream = Reply<'listAgentStreams'>['streams'][number];
@@ -22,11 +22,11 @@ const apis = { console: '/api/v1', hosted: '/v1' } as const;
 const cameBy = ({ transport, api }: Stream): string =>
   transport === null || api === null ? 'unknown' : `${transports[transport]}, ${apis[api]}`;
 const followsOf = ({ bundle_name: name, pinned }: Stream): string =>
-  name === null ? 'everything' : `${name}${pinned ? ' (asked for)' : ''}`;
+  name === null ? 'everything' : `${name}${pinned ? ' (requested)' : ''}`;
 
 export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
   const me = useSignedIn();
-  const found = useCall(
+  const agentStreamsQuery = useCall(
     'listAgentStreams',
     { params: { agent_id: id }, query: { limit } },
     { refetchMs: lookMs },
@@ -39,7 +39,7 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
     };
     return [
       timeColumn('since', 'Since', (stream) => stream.connected_at, 1),
-      { key: 'over', label: 'Over', width: 1.9, sort: cameBy, cell: cameBy },
+      { key: 'over', label: 'Transport', width: 1.9, sort: cameBy, cell: cameBy },
       envColumn('env', 'Environment', (stream) => stream.env, 1.4),
       {
         key: 'follows',
@@ -70,11 +70,11 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
   }, [keys.data, me.is_admin]);
   return (
     <section className="form" aria-label="Open streams">
-      <h3>Its open streams</h3>
-      <Answer of={found} rows={2}>
+      <h3>Open streams</h3>
+      <QueryResult query={agentStreamsQuery} rows={2}>
         {({ streams, total }) =>
           streams.length === 0 ? (
-            <p className="muted">None is open.</p>
+            <p className="muted">No open streams. Streams appear here when the agent connects.</p>
           ) : (
             <Table
               name="streams of an agent"
@@ -85,14 +85,14 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
               bar={
                 <span className="muted">
                   {total > streams.length
-                    ? `the newest ${count(streams.length)} of ${counted(total, 'stream')}`
+                    ? `Newest ${count(streams.length)} of ${counted(total, 'stream')}`
                     : counted(total, 'stream')}
                 </span>
               }
             />
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

@@ -18,7 +18,7 @@ export const tagsOf = (text: string): Tags =>
 /** What of a text is no tag; null when all of it is. */
 export const tagsProblem = (text: string): string | null => {
   const wrong = text.split(',').find((one) => one.trim() !== '' && !pair.test(one));
-  return wrong === undefined ? null : `${wrong.trim().slice(0, 60)} is no tag: write name=value.`;
+  return wrong === undefined ? null : `${wrong.trim().slice(0, 60)} is not a valid tag. Enter name=value.`;
 };
 
 export const tagsText = (tags: Tags): string =>

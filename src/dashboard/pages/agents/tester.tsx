@@ -4,10 +4,10 @@ import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data, Env, Field } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { Because } from './because.tsx';
 import { missingTag } from './tags.ts';
 
@@ -18,13 +18,17 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
   const env = useEnv();
   const [{ agent: asked = '' }, change] = useFilters();
   const [text, setText] = useState(asked);
-  const found = useCall(
+  const resolveRuleQuery = useCall(
     'resolveRule',
     { params: { agent_id: asked }, query: env ? { env } : {} },
     { enabled: asked !== '' },
   );
   // Tags belong to agents that were seen; of others nothing is known, which the hub says with 404.
-  const known = useCall('getRegistration', { params: { agent_id: asked } }, { enabled: asked !== '' });
+  const registrationQuery = useCall(
+    'getRegistration',
+    { params: { agent_id: asked } },
+    { enabled: asked !== '' },
+  );
   return (
     <Form
       className="card"
@@ -34,28 +38,28 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
     >
       <div className="filter-bar">
         <Field
-          label="Which bundle would this agent get?"
+          label="Agent ID"
           value={text}
           maxLength={255}
           onValue={setText}
-          placeholder="agent id"
+          placeholder="For example, shop-1"
         />
-        <Button submit>Find out</Button>
+        <Button submit>Check assignment</Button>
       </div>
       {asked !== '' && (
-        <Answer of={found} rows={1}>
+        <QueryResult query={resolveRuleQuery} rows={1}>
           {(resolved) => (
             <>
               <Why agent={asked} of={resolved} env={env} />
               <Considered
                 rules={rules.filter((rule) => !env || rule.env === env)}
                 agent={asked}
-                tags={known.data?.tags ?? {}}
+                tags={registrationQuery.data?.tags ?? {}}
                 of={resolved}
               />
             </>
           )}
-        </Answer>
+        </QueryResult>
       )}
     </Form>
   );
@@ -75,7 +79,7 @@ function Why({
       {env ? `In ${env} ` : ''}
       <Data text={agent} max={120} /> gets{' '}
       {bundle === null ? (
-        'what its environment deploys: nothing assigns it.'
+        'the deployment of its environment (no assignment)'
       ) : (
         <Data text={bundle} max={120} />
       )}{' '}
@@ -86,9 +90,9 @@ function Why({
 
 /** Why a rule does not decide; null for one that fits. */
 function misfit(rule: Rule, agent: string, tags: { readonly [name: string]: string }): string | null {
-  if (!globMatch(rule.pattern, agent)) return 'its pattern does not fit the id';
+  if (!globMatch(rule.pattern, agent)) return 'its pattern does not match the agent ID';
   if (rule.tag_match === null) return null;
-  if ('_truncated' in rule.tag_match) return 'its tags are too long to list';
+  if ('_truncated' in rule.tag_match) return 'its tags are too long to show';
   const missing = missingTag(rule.tag_match, tags);
   return missing === null
     ? null
@@ -107,14 +111,14 @@ function Considered({
   readonly of: Resolved;
 }): JSX.Element | null {
   if (of.source === 'explicit') {
-    return <p className="muted">No rule was looked at: what a person assigned comes first.</p>;
+    return <p className="muted">Rules do not apply. The direct assignment takes precedence.</p>;
   }
   const ordered = [...rules].sort((a, b) => a.priority - b.priority);
   const end = ordered.findIndex(({ id }) => id === of.rule_id);
   const looked = end < 0 ? ordered : ordered.slice(0, end + 1);
   if (looked.length === 0) return null;
   return (
-    <ol className="feed" aria-label="Rules that were looked at">
+    <ol className="feed" aria-label="Checked rules">
       {looked.map((rule) => {
         const decides = rule.id === of.rule_id;
         return (
@@ -128,11 +132,11 @@ function Considered({
             <span className="muted">
               {decides ? (
                 <>
-                  decides: <Data text={rule.bundle_name} max={60} />
+                  applies: <Data text={rule.bundle_name} max={60} />
                 </>
               ) : (
                 <Data
-                  text={misfit(rule, agent, tags) ?? 'fits, and another one decides'}
+                  text={misfit(rule, agent, tags) ?? 'matches, but another rule applies'}
                   mono={false}
                   max={160}
                 />

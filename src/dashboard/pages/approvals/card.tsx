@@ -1,17 +1,19 @@
 // One approval, as the person needs it who decides: who asks, what for, why, how long still, what happens without an
 // answer.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useEffect, useId, useRef } from 'react';
-import { useCannotAct } from '../../frame/connection.tsx';
+import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { duration, plainJson, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
 import { CallArguments } from '../../ui/arguments.tsx';
-import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
-import { type Approval, deadlineOf, decide, decisions, isOfSample, outcomeOf } from './model.ts';
+import { usePhone } from '../../ui/narrow.ts';
+import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { ReadToEnd } from '../../ui/read-to-end.tsx';
+import { Decide, type DecideProps, Outcome } from './decide.tsx';
+import { type Approval, deadlineOf, decisions, isOfSample, markRead } from './model.ts';
 
 const urgentMs = 60_000;
 const around = 2 * Math.PI * 15;
@@ -32,22 +34,24 @@ export function Countdown({ approval }: { readonly approval: Approval }): JSX.El
           strokeDasharray={`${part * around} ${around}`}
         />
       </svg>
-      {left === 0 ? 'time is up' : `${duration(left)} left`}
+      {left === 0 ? 'expired' : `${duration(left)} left`}
     </span>
   );
 }
 
-export interface CardProps {
-  readonly approval: Approval;
-  /** On Home: without what the agent did before. */
-  readonly brief?: boolean;
-  readonly reason: string;
-  readonly onReason: (reason: string) => void;
-}
+/** Pixels at the bottom of a phone's screen where the buttons and the navigation lie over the card. */
+const decideBarPx = 180;
 
-export function ApprovalCard({ approval: listed, brief, reason, onReason }: CardProps): JSX.Element {
+export function ApprovalCard({
+  approval: listed,
+  brief,
+  isArriving,
+  reason,
+  onReason,
+}: DecideProps): JSX.Element {
   const decision = useStore(decisions)[listed.id];
   const approval = useWhole(listed, !brief);
+  const isPhone = usePhone();
   const known = decision?.state === 'decided' ? decision.approval : approval;
   return (
     <article className="approval card" aria-label={`Approval of ${visible(approval.tool_name).slice(0, 80)}`}>
@@ -57,7 +61,7 @@ export function ApprovalCard({ approval: listed, brief, reason, onReason }: Card
             <Data text={approval.tool_name} max={120} />
           </h2>
           <p className="muted">
-            <Data text={approval.agent_id} max={120} /> asks <Time at={approval.created_at} /> in{' '}
+            <Data text={approval.agent_id} max={120} /> asked <Time at={approval.created_at} /> in{' '}
             <Env of={approval.env} />
             <Principal of={approval.principal} />
             {isOfSample(approval) && (
@@ -74,22 +78,30 @@ export function ApprovalCard({ approval: listed, brief, reason, onReason }: Card
         {typeof approval.message === 'string' ? (
           <Data text={approval.message} mono={false} max={600} />
         ) : (
-          'The message is long: open the approval to read it.'
+          'The message is too long to show here. Open the approval to read it.'
         )}
       </p>
       <Asking approval={approval} />
-      <CallArguments of={approval.tool_args} />
+      <ReadToEnd coveredPx={isPhone ? decideBarPx : 0} onRead={() => markRead(approval.id)}>
+        <CallArguments of={approval.tool_args} />
+      </ReadToEnd>
       <p className="approval-links">
         {brief ? (
-          <Link to="/approvals" search={{ id: approval.id } as never}>
-            Open this approval
+          <Link to="/approvals/$id" params={{ id: approval.id } as never}>
+            Open approval
           </Link>
         ) : (
           <Related approval={approval} />
         )}
       </p>
       {known.status === 'pending' ? (
-        <Decide approval={approval} brief={brief} reason={reason} onReason={onReason} />
+        <Decide
+          approval={approval}
+          brief={brief}
+          isArriving={isArriving}
+          reason={reason}
+          onReason={onReason}
+        />
       ) : (
         <Outcome
           approval={known}
@@ -129,7 +141,7 @@ function Principal({ of }: { readonly of: Approval['principal'] }): JSX.Element 
   return (
     <>
       {' '}
-      on behalf of {name === null ? 'somebody' : <Data text={name} max={120} />}
+      on behalf of {name === null ? 'an unnamed user' : <Data text={name} max={120} />}
       {as !== null && (
         <>
           {' '}
@@ -152,7 +164,7 @@ function Asking({ approval }: { readonly approval: Approval }): JSX.Element | nu
   if (Array.isArray(contracts) && contracts.length > 1) {
     return (
       <section className="asking">
-        <h3>Contracts that ask</h3>
+        <h3>Contracts that require approval</h3>
         <ul>
           {contracts.map((one, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: two may have one name
@@ -167,7 +179,7 @@ function Asking({ approval }: { readonly approval: Approval }): JSX.Element | nu
   if (!name) return null;
   return (
     <p className="muted">
-      Asked by the contract <Contract id={name} />
+      Required by the contract <Contract id={name} />
     </p>
   );
 }
@@ -182,135 +194,43 @@ const Contract = ({ id }: { readonly id: string }): JSX.Element => (
 const Related = ({ approval }: { readonly approval: Approval }): JSX.Element => (
   <>
     <Link to="/agents" search={{ id: approval.agent_id } as never}>
-      The agent
+      {' '}
+      View agent{' '}
     </Link>
     {approval.session_id !== null && (
       <Link to="/runs" search={{ agent: approval.agent_id, session: approval.session_id } as never}>
-        Its run
+        View run
       </Link>
     )}
     {approval.call_id !== null && (
       <Link to="/events" search={{ call_id: approval.call_id, range: '30d' } as never}>
-        Events of this call
+        View events for this call
       </Link>
     )}
   </>
 );
 
-function Decide({ approval, brief, reason, onReason }: CardProps): JSX.Element {
-  const id = useId();
-  const decision = useStore(decisions)[approval.id];
-  const cannot = useCannotAct();
-  const isLate = deadlineOf(approval) <= useNow(1_000);
-  const sending = decision?.state === 'sending' ? decision.approved : null;
-  const why = cannot ?? (isLate ? 'Its time is up: the hub is closing it.' : null);
-  const press = (approved: boolean) => (): void => void decide(approval.id, approved, reason);
-  return (
-    <div className="decide">
-      <p className="muted">
-        Without an answer the call is{' '}
-        <strong>{approval.timeout_effect === 'allow' ? 'allowed' : 'denied'}</strong>.
-      </p>
-      <div className="field">
-        <label htmlFor={id}>Reason</label>
-        <input
-          id={id}
-          className="reason"
-          value={reason}
-          maxLength={2000}
-          placeholder="Optional; the agent and the audit log get it"
-          onChange={(event) => onReason(event.target.value)}
-        />
-      </div>
-      <div className="decide-buttons">
-        <Button
-          kind="primary"
-          icon="check"
-          hint={brief ? undefined : 'a'}
-          busy={sending === true}
-          disabled={why !== null || sending !== null}
-          onClick={press(true)}
-        >
-          Approve
-        </Button>
-        <Button
-          kind="danger"
-          icon="slash"
-          hint={brief ? undefined : 'd'}
-          busy={sending === false}
-          disabled={why !== null || sending !== null}
-          onClick={press(false)}
-        >
-          Deny
-        </Button>
-      </div>
-      {why && <p className="field-error">{why}</p>}
-      {decision?.state === 'failed' && <Failed error={decision.error} />}
-    </div>
-  );
-}
-
-function Outcome({
-  approval,
-  lost,
-  mine,
-}: {
-  readonly approval: Approval;
-  readonly lost: boolean;
-  readonly mine: boolean;
-}): JSX.Element {
-  const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    // The button that was pressed is gone: the focus goes on with what came of it, which is heard so.
-    const isLost = document.activeElement === null || document.activeElement === document.body;
-    if (mine && isLost) place.current?.focus({ preventScroll: true });
-  }, [mine]);
-  const tone = approval.status === 'approved' ? 'allow' : approval.status === 'denied' ? 'deny' : 'ask';
-  return (
-    <div ref={place} tabIndex={-1} className={`notice notice-${tone}`} role={lost ? 'alert' : undefined}>
-      <div>
-        <p>
-          {lost && <strong>Somebody was faster. </strong>}
-          <Data text={outcomeOf(approval)} mono={false} />
-          {approval.decided_at && (
-            <>
-              {' '}
-              <Time at={approval.decided_at} />
-            </>
-          )}
-          {approval.decided_by && approval.decided_via && <> through {visible(approval.decided_via)}</>}.
-        </p>
-        {typeof approval.decision_reason === 'string' && (
-          <p>
-            <Data text={approval.decision_reason} mono={false} />
-          </p>
-        )}
-      </div>
-    </div>
-  );
-}
-
-const shownBefore = 5;
+const maxEarlierCalls = 5;
 
 /** The calls of the same agent before it asked; what it did since would mislead. */
 function Before({ approval }: { readonly approval: Approval }): JSX.Element {
-  const found = useCall('searchEvents', {
+  const eventsQuery = useCall('searchEvents', {
     query: {
       agent_id: approval.agent_id,
       env: approval.env,
       until: approval.created_at,
-      limit: shownBefore + 1,
+      limit: maxEarlierCalls + 1,
     },
   });
   return (
     <section className="before">
-      <h3>What this agent did just before</h3>
-      <Answer of={found} rows={shownBefore}>
+      <h3>Earlier calls from this agent</h3>
+      <QueryResult query={eventsQuery} rows={maxEarlierCalls}>
         {(list) => {
           const calls = list
             .filter((event) => event.call_id === null || event.call_id !== approval.call_id)
-            .slice(0, shownBefore);
-          if (calls.length === 0) return <p className="muted">Nothing that the hub was told of.</p>;
+            .slice(0, maxEarlierCalls);
+          if (calls.length === 0) return <p className="muted">The agent reported no earlier calls.</p>;
           return (
             <ul>
               {calls.map((event) => (
@@ -325,7 +245,7 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
             </ul>
           );
         }}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

@@ -1,59 +1,64 @@
 // Decided approvals: who, when, through which channel, why.
 import { type JSX, useEffect, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { argumentLine } from '../../lib/argument-line.ts';
 import { readOn, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { count, visible } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
+import { count, counted } from '../../lib/text.ts';
 import { envColumn, nameColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Data, Empty, Name, Select, Skeleton, Time } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { channelWord } from './model.ts';
 
 const pageSize = 100;
 const states = [
   ['', 'Any outcome'],
   ['approved', 'Approved'],
   ['denied', 'Denied'],
-  ['timeout', 'Timed out'],
+  ['timeout', 'Expired'],
 ] as const;
 
 type Decided = Reply<'listApprovals'>[number];
 
 const reasonOf = ({ decision_reason: reason }: Decided): string => (typeof reason === 'string' ? reason : '');
+const contractOf = ({ contract_name: name }: Decided): string => name ?? '';
 const decidedAt = (one: Decided): string => one.decided_at ?? one.created_at;
 const none = <span className="muted">–</span>;
 
 const columns: readonly Column<Decided>[] = [
-  nameColumn('tool', 'Tool', (one) => one.tool_name, 1.6),
-  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.6),
-  nameColumn('agent', 'Agent', (one) => one.agent_id, 1.6),
-  envColumn('env', 'Environment', (one) => one.env, 1.5),
+  nameColumn('tool', 'Tool', (one) => one.tool_name, 1.4),
+  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.4),
+  nameColumn('arguments', 'Arguments', (one) => argumentLine(one.tool_args), 2),
+  nameColumn('contract', 'Contract', contractOf, 1.3),
+  nameColumn('agent', 'Agent', (one) => one.agent_id, 1.4),
+  envColumn('env', 'Environment', (one) => one.env, 1.4),
   {
     key: 'by',
-    label: 'By',
-    width: 2,
+    label: 'Decided by',
+    width: 1.8,
     sort: (one) => one.decided_by ?? '',
     cell: (one) =>
       one.decided_by ? <Name mono={false} text={one.decided_by} /> : <span className="muted">nobody</span>,
   },
   {
     key: 'through',
-    label: 'Through',
+    label: 'Channel',
     width: 1.1,
     sort: (one) => one.decided_via ?? '',
-    cell: (one) => (one.decided_via ? visible(one.decided_via) : none),
+    cell: (one) => (one.decided_via ? channelWord(one.decided_via) : none),
   },
   {
     key: 'reason',
     label: 'Reason',
-    width: 2,
+    width: 1.7,
     sort: reasonOf,
     cell: (one) => (reasonOf(one) === '' ? none : <Data text={reasonOf(one)} max={80} mono={false} />),
   },
   {
     key: 'when',
-    label: 'When',
-    width: 1.3,
+    label: 'Time',
+    width: 1.2,
     sort: (one) => Date.parse(decidedAt(one)),
     text: decidedAt,
     cell: (one) => <Time at={decidedAt(one)} />,
@@ -74,12 +79,15 @@ export function History(): JSX.Element {
     ...(env ? { env } : {}),
     ...(search ? { search } : {}),
   };
-  const found = usePages('listApprovals', { query });
+  const approvalsQuery = usePages('listApprovals', { query });
   const rows = useMemo(
-    () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).filter((one) => one.status !== 'pending'),
-    [found.data],
+    () =>
+      (approvalsQuery.data?.pages ?? [])
+        .flatMap(({ reply }) => reply)
+        .filter((one) => one.status !== 'pending'),
+    [approvalsQuery.data],
   );
-  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = found;
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = approvalsQuery;
   // One that was refused is asked for again by a press.
   const isMoreWanted = rows.length === 0 && hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
   useEffect(() => {
@@ -97,16 +105,16 @@ export function History(): JSX.Element {
           onValue={(next) => change({ status: next })}
         />
       </div>
-      <Answer of={found}>
+      <QueryResult query={approvalsQuery}>
         {() =>
           rows.length === 0 && hasNextPage ? (
             <Skeleton />
           ) : rows.length === 0 ? (
-            <Empty title={search || wanted ? 'No decision fits' : 'Nothing was decided yet'}>
+            <Empty title={search || wanted ? 'No decisions match these filters' : 'No decisions yet'}>
               <p>
                 {search || wanted
-                  ? 'Change the words, or look at every outcome.'
-                  : 'What people decide is kept here, with who, when, through which channel and why.'}
+                  ? 'Change the search text, or select all outcomes.'
+                  : 'Approved and denied calls appear here with the decider, time, channel and reason.'}
               </p>
             </Empty>
           ) : (
@@ -116,16 +124,18 @@ export function History(): JSX.Element {
               columns={columns}
               keyOf={(one) => one.id}
               onOpen={(one) => change({ view: undefined, id: one.id })}
-              onEnd={() => readOn(found)}
+              onEnd={() => readOn(approvalsQuery)}
               bar={
                 <span className="muted numbers">
-                  {count(rows.length)} {hasNextPage ? 'newest; scroll for more' : 'decided'}
+                  {hasNextPage
+                    ? `${count(rows.length)} newest decisions loaded; scroll for more`
+                    : counted(rows.length, 'decision')}
                 </span>
               }
             />
           )
         }
-      </Answer>
+      </QueryResult>
     </div>
   );
 }

@@ -1,8 +1,11 @@
 // What the queue knows of an approval: how long it has still, who decided, and a decision on its way.
 import { sample } from '../../../domain/sample-run.ts';
 import { ApiError, call, type Reply } from '../../lib/api.ts';
+import { now } from '../../lib/browser.ts';
+import { signedInEmail } from '../../lib/me.ts';
 import { refresh } from '../../lib/query.ts';
 import { createStore } from '../../lib/store.ts';
+import { visible } from '../../lib/text.ts';
 
 export type Approval = Reply<'listApprovals'>[number];
 
@@ -14,11 +17,38 @@ export const isOfSample = ({ agent_id: agent, session_id: session }: Approval): 
 export const deadlineOf = ({ created_at, timeout_seconds }: Approval): number =>
   Date.parse(created_at) + timeout_seconds * 1000;
 
+/** The status that a decision in this tab gives, or else the list's. */
+export const statusOf = (
+  { id, status }: Approval,
+  known: { readonly [id: string]: Decision },
+): Approval['status'] => {
+  const decision = known[id];
+  return decision?.state === 'decided' ? decision.approval.status : status;
+};
+
+/** Approvals whose arguments were in view to their end in this tab: only these can be approved. */
+export const readApprovals = createStore<ReadonlySet<string>>(new Set());
+
+export function markRead(id: string): void {
+  if (!readApprovals.get().has(id)) readApprovals.set((before) => new Set(before).add(id));
+}
+
+export const unreadReason = 'To approve, first read the arguments to the end.';
+
+/** The most urgent first. */
+export const byDeadline = (a: Approval, b: Approval): number => deadlineOf(a) - deadlineOf(b);
+
 /** What this tab knows of a decision before, or better than, the list does. */
 export type Decision =
-  | { readonly state: 'sending'; readonly approved: boolean }
+  /** `sentAt`: epoch milliseconds of this machine. */
+  | { readonly state: 'sending'; readonly approved: boolean; readonly sentAt: number }
   | { readonly state: 'decided'; readonly approval: Approval; readonly mine: boolean }
-  | { readonly state: 'failed'; readonly approved: boolean; readonly error: ApiError };
+  | {
+      readonly state: 'failed';
+      readonly approved: boolean;
+      readonly reason: string;
+      readonly error: ApiError;
+    };
 
 export const decisions = createStore<{ readonly [id: string]: Decision }>({});
 
@@ -30,9 +60,9 @@ const know = (id: string, decision: Decision): void =>
  * who.
  */
 export async function decide(id: string, approved: boolean, reason: string): Promise<Decision> {
-  const now = decisions.get()[id];
-  if (now && now.state !== 'failed') return now;
-  know(id, { state: 'sending', approved });
+  const before = decisions.get()[id];
+  if (before && before.state !== 'failed') return before;
+  know(id, { state: 'sending', approved, sentAt: now() });
   let decision: Decision;
   try {
     const body = { approved, decided_via: 'dashboard', ...(reason === '' ? {} : { reason }) };
@@ -43,16 +73,25 @@ export async function decide(id: string, approved: boolean, reason: string): Pro
     };
   } catch (failure) {
     const error = failure instanceof ApiError ? failure : new ApiError(0, 'unknown', String(failure), null);
-    decision = { state: 'failed', approved, error };
+    decision = { state: 'failed', approved, reason, error };
     if (error.status === 409) {
       const approval = await call('getApproval', { params: { approval_id: id } }).catch(() => null);
-      if (approval) decision = { state: 'decided', approval, mine: false };
+      if (approval) decision = { state: 'decided', approval, mine: isOwn(approval, approved, before) };
     }
   }
   know(id, decision);
   refresh(['listApprovals', 'statsOverview']);
   return decision;
 }
+
+/** Whether a decision before this one, which got no answer, was made all the same: nobody else was faster then. */
+const isOwn = (approval: Approval, approved: boolean, before: Decision | undefined): boolean =>
+  before?.state === 'failed' &&
+  before.error.status === 0 &&
+  before.approved === approved &&
+  approval.status === (approved ? 'approved' : 'denied') &&
+  (approval.decision_reason ?? '') === before.reason &&
+  approval.decided_by === signedInEmail();
 
 /** So many decisions are on their way at a time. */
 const atOnce = 8;
@@ -76,7 +115,11 @@ export async function decideAll(
 /** How a decided approval reads: `Denied by ann@example.com`. */
 export function outcomeOf({ status, decided_by, timeout_effect }: Approval): string {
   if (status === 'timeout')
-    return timeout_effect === 'allow' ? 'Timed out: the call was allowed' : 'Timed out: the call was denied';
+    return timeout_effect === 'allow' ? 'Expired: the call was allowed' : 'Expired: the call was denied';
   const word = status === 'approved' ? 'Approved' : 'Denied';
   return decided_by === null ? word : `${word} by ${decided_by}`;
 }
+
+/** Where an approval was decided, for people. */
+export const channelWord = (decidedVia: string): string =>
+  decidedVia === 'dashboard' ? 'console' : visible(decidedVia);

@@ -12,10 +12,11 @@ export function NotifySwitch(): JSX.Element {
   const turnOn = async (): Promise<void> => {
     const answer = await Notification.requestPermission();
     if (answer === 'granted') changePrefs({ notify: true });
-    else setRefused('The browser refused. Allow notifications for this address in its settings.');
+    else
+      setRefused('The browser blocked notifications. Allow them for this address in the browser settings.');
   };
   if (!can) {
-    return <p className="muted">Notifications need https or this machine's own address.</p>;
+    return <p className="muted">Notifications are available only over HTTPS or on localhost.</p>;
   }
   return (
     <>
@@ -25,7 +26,7 @@ export function NotifySwitch(): JSX.Element {
         aria-pressed={notify}
         onClick={() => (notify ? changePrefs({ notify: false }) : void turnOn())}
       >
-        {notify ? 'Notifications are on' : 'Notify me'}
+        {notify ? 'Turn off notifications' : 'Turn on notifications'}
       </Button>
     </>
   );

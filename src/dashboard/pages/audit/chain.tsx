@@ -1,16 +1,16 @@
-// The audit chain itself: downloaded as one file for `reeve-agent verify`, or verified here by the keys that the reader
-// pinned. A file that was kept is verified in the same way.
+// The audit chain: one file for `reeve-agent verify`, or verified here with the reader's pinned keys. A stored file is
+// verified in the same way.
 import { type JSX, useEffect, useState } from 'react';
 import { ApiError } from '../../lib/api.ts';
 import { type ChainVerdict, verifyChain } from '../../lib/evidence.ts';
 import { callHostedPage } from '../../lib/hosted.ts';
 import { count } from '../../lib/text.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
 import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 
 type Part = Awaited<ReturnType<typeof callHostedPage<'hostedExportAudit'>>>;
 
@@ -32,7 +32,7 @@ const maxFile = 256 * 1024 * 1024;
 
 export function Chain(): JSX.Element {
   const [keys, keep] = usePinnedKeys();
-  /** What goes on, in words; null: nothing. */
+  /** The step in progress; null: none. */
   const [busy, setBusy] = useState<string | null>(null);
   const [failed, setFailed] = useState<ApiError | string | null>(null);
   const [text, setText] = useState<string | null>(null);
@@ -43,11 +43,11 @@ export function Chain(): JSX.Element {
     setVerdict(null);
     const lines = text.trimEnd().split('\n');
     const onLine = (checked: number): void => {
-      if (!isOver) setBusy(`Checking line ${count(checked)} of ${count(lines.length)}`);
+      if (!isOver) setBusy(`Verifying line ${count(checked)} of ${count(lines.length)}`);
     };
-    void verifyChain(lines, keys, onLine).then((found) => {
+    void verifyChain(lines, keys, onLine).then((chainVerdict) => {
       if (isOver) return;
-      setVerdict(found);
+      setVerdict(chainVerdict);
       setBusy(null);
     });
     return () => {
@@ -64,13 +64,13 @@ export function Chain(): JSX.Element {
     setBusy(null);
   };
   return (
-    <section className="form" aria-label="Chain">
+    <section className="form" aria-label="Audit chain">
       <div className="decide-buttons starters">
         <Button icon="check" disabled={busy !== null} onClick={() => void read(setText)}>
-          Verify the chain
+          Verify chain
         </Button>
         <FileButton
-          label="Verify a file of it"
+          label="Verify file"
           accept=".ndjson,.jsonl,.json"
           maxBytes={maxFile}
           onText={(whole) => {
@@ -84,7 +84,7 @@ export function Chain(): JSX.Element {
           disabled={busy !== null}
           onClick={() => void read((whole) => download('audit-chain.ndjson', 'application/x-ndjson', whole))}
         >
-          Download the chain
+          Download chain
         </Button>
         {busy !== null && (
           <span className="muted numbers" role="status">
@@ -99,31 +99,31 @@ export function Chain(): JSX.Element {
       ) : (
         failed && <Failed error={failed} />
       )}
-      {verdict && <Found of={verdict} />}
+      {verdict && <ChainResult of={verdict} />}
       {(verdict !== null || keys.length > 0) && <PinnedKeys keys={keys} onKeys={keep} />}
     </section>
   );
 }
 
-function Found({ of: { wrong, summary, keyId, by } }: { readonly of: ChainVerdict }): JSX.Element {
+function ChainResult({ of: { wrong, summary, keyId, by } }: { readonly of: ChainVerdict }): JSX.Element {
   const tone = wrong !== null ? 'deny' : keyId === null ? 'ask' : 'allow';
   return (
-    <div className={`notice notice-${tone}`} role="status" aria-label="What the check found">
+    <div className={`notice notice-${tone}`} role="status" aria-label="Verification result">
       <Icon name={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'} />
       <div>
         {wrong !== null ? (
           <p>
-            <strong>Do not rely on it:</strong> <Data text={wrong} mono={false} max={400} />.
+            <strong>Verification failed:</strong> <Data text={wrong} mono={false} max={400} />.
           </p>
         ) : (
           <p>
-            <strong>{keyId === null ? 'Whole, but by whom?' : 'Verified.'}</strong>{' '}
+            <strong>{keyId === null ? 'Intact, signer unknown.' : 'Verified.'}</strong>{' '}
             <Data text={summary} mono={false} max={400} />
             {keyId === null ? (
-              '. You have pinned no key, so that the signature proves nothing yet.'
+              '. To verify the signature, pin a key that you trust.'
             ) : (
               <>
-                , <Data text={keyId} />, checked by {by}.
+                , <Data text={keyId} />, verified with {by}.
               </>
             )}
           </p>

@@ -1,6 +1,6 @@
-// Audit: who did what? The feed of the audit chain, filtered in the address, and the chain itself as a file that can be
-// checked offline.
+// Audit: the feed of the audit chain, filtered in the address, and the chain as a file that can be verified offline.
 import { type JSX, useEffect, useMemo, useState } from 'react';
+import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
 import { auditSubjects } from '../../../domain/audit.ts';
 import { dayMs } from '../../../domain/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
@@ -10,103 +10,145 @@ import { readOn } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
-import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
+import { Views } from '../../ui/list.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Chain } from './chain.tsx';
 
 type Entry = HostedReply<'hostedListAudit'>['entries'][number];
 
+const actorTypes: { readonly [type: string]: string } = {
+  operator: 'user',
+  chat: 'chat user',
+  agent: 'agent',
+  key: 'API key',
+  system: 'hub',
+};
+const actorType = ({ actor: { type } }: Entry): string => actorTypes[type] ?? type;
+
+/** The stored summary; of a denied approval the entry contains the API's own word. */
+const summaryText = ({ action_type: action, actor, subject, summary }: Entry): string =>
+  action === 'approval.rejected'
+    ? `${actor.display} denied a call of ${subject.name ?? subject.id}.`
+    : summary;
+
 const columns: readonly Column<Entry>[] = [
-  timeColumn('when', 'When', (entry) => entry.occurred_at, 1.1),
-  proseColumn('who', 'Who', (entry) => entry.actor.display, 1.6),
+  timeColumn('when', 'Time', (entry) => entry.occurred_at, 1.1),
+  proseColumn('who', 'Actor', (entry) => entry.actor.display, 1.6),
   {
     key: 'as',
-    label: 'As',
+    label: 'Actor type',
     width: 1.1,
-    sort: (entry) => entry.actor.type,
-    cell: (entry) => entry.actor.type,
+    sort: actorType,
+    cell: actorType,
   },
-  nameColumn('action', 'Action', (entry) => entry.action_type, 1.6),
-  proseColumn('summary', 'What', (entry) => entry.summary, 3.4),
+  proseColumn('action', 'Action', (entry) => auditActionText(entry.action_type), 1.6),
+  proseColumn('summary', 'Summary', summaryText, 3.4),
 ];
 
 const spans = [
   ['', 'Last 30 days'],
-  ['1', 'Last day'],
+  ['1', 'Last 24 hours'],
   ['7', 'Last 7 days'],
   ['90', 'Last 90 days'],
-  ['3650', 'From the beginning'],
+  ['3650', 'All time'],
 ] as const;
-/** No frame tells of people, channels, settings and tools that change. */
+/** Actor types by view; people come first. */
+const actors: { readonly [view: string]: readonly string[] } = {
+  people: ['operator', 'chat'],
+  machines: ['agent', 'key'],
+  hub: ['system'],
+};
+/** No frame announces changed users, channels, settings and tools. */
 const lookMs = 15_000;
 
 export default function Audit(): JSX.Element {
   const me = useSignedIn();
-  const [{ subject = '', actor = '', days = '', id }, change] = useFilters();
+  const [{ subject = '', actor = '', days = '', view = 'people', id }, change] = useFilters();
   const [text, setText] = useState(actor);
-  // The start stays where it was when the page was opened: a moving one would be another list each time.
+  // A moving start would be another list each time.
   const [openedAt] = useState(() => serverNow());
   const filter = {
     actor,
+    ...(actors[view] ? { actor_type: actors[view] } : {}),
     ...(subject === '' ? { scope: 'all' } : { subject_type: [subject] }),
     ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
   };
-  const found = useHostedPages(
+  const auditQuery = useHostedPages(
     'hostedListAudit',
     { query: { limit: 100, ...filter } },
     ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
     { own: true },
   );
-  const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ entries }) => entries), [found.data]);
+  const rows = useMemo(
+    () => (auditQuery.data?.pages ?? []).flatMap(({ entries }) => entries),
+    [auditQuery.data],
+  );
   const chosen = rows.find((entry) => entry.id === id);
-  // The stream makes this small list old; what it does not tell of is found by looking.
+  // The stream refreshes this small list; polling covers what the stream does not announce.
   const newest = useHosted('hostedListAudit', { query: { limit: 1, ...filter } }, { refetchMs: lookMs });
   const head = newest.data?.entries[0]?.id;
-  const isOld = found.data !== undefined && head !== undefined && !rows.some((entry) => entry.id === head);
-  const isRead = id !== undefined || (found.data?.pages.length ?? 0) > 1;
-  const { refetch, isFetching } = found;
+  const isOld =
+    auditQuery.data !== undefined && head !== undefined && !rows.some((entry) => entry.id === head);
+  const isRead = id !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
+  const { refetch, isFetching } = auditQuery;
   useEffect(() => {
     if (isOld && !isRead && !isFetching) void refetch();
   }, [isOld, isRead, isFetching, refetch]);
   return (
     <div className="page">
-      <PageHead title="Audit" says="Every entry is a link of a chain whose head the hub signs each hour.">
-        {!me.is_admin && <p className="muted">Only admins read the chain.</p>}
+      <PageHead
+        title="Audit"
+        says="Each entry is a link in a hash chain. The hub signs the end of the chain every hour."
+      >
+        {!me.is_admin && <p className="muted">Only admins can verify and download the chain.</p>}
       </PageHead>
       {me.is_admin && <Chain />}
+      <Views
+        label="Actors"
+        views={[
+          ['people', 'People'],
+          ['machines', 'Agents and keys'],
+          ['hub', 'Hub'],
+          ['everyone', 'All'],
+        ]}
+      />
       <Form
         className="filter-bar"
         onSubmit={() => {
           change({ actor: text.trim() });
         }}
       >
-        <Field label="Who, by id" value={text} maxLength={255} onValue={setText} placeholder="everybody" />
+        <Field label="Actor ID" value={text} maxLength={255} onValue={setText} placeholder="All actors" />
         <Select
-          label="About"
+          label="Subject"
           value={subject}
           options={[
-            ['', 'Everything'],
+            ['', 'All subjects'],
             ...auditSubjects.map((kind) => [kind, kind.replace('_', ' ')] as const),
           ]}
           onValue={(next) => change({ subject: next })}
         />
-        <Select label="Since" value={days} options={spans} onValue={(next) => change({ days: next })} />
-        <Button submit>Find</Button>
+        <Select label="Period" value={days} options={spans} onValue={(next) => change({ days: next })} />
+        <Button submit>Find entries</Button>
       </Form>
       {isOld && isRead && (
         <button type="button" className="pill" onClick={() => void refetch()}>
-          New entries. Show them
+          Show new entries
         </button>
       )}
-      <Answer of={found} rows={10}>
+      <QueryResult query={auditQuery} rows={10}>
         {() =>
           rows.length === 0 ? (
-            <Empty title="No entry fits">
-              <p>Choose another time, person or subject.</p>
+            <Empty title="No entries match these filters">
+              <p>
+                Choose a longer period, another subject or other actors. Entries appear here when somebody
+                changes or decides something.
+              </p>
             </Empty>
           ) : (
             <Table
@@ -117,17 +159,17 @@ export default function Audit(): JSX.Element {
               chosen={id}
               nameOf={(entry) => visible(entry.summary).slice(0, 200)}
               onOpen={(entry) => change({ id: entry.id }, id !== undefined)}
-              onEnd={() => readOn(found)}
+              onEnd={() => readOn(auditQuery)}
               bar={
                 <span className="muted">
                   {count(rows.length)}
-                  {found.hasNextPage ? '+ entries; scroll for more' : ' entries'}
+                  {auditQuery.hasNextPage ? '+ entries; scroll for more' : ' entries'}
                 </span>
               }
             />
           )
         }
-      </Answer>
+      </QueryResult>
       <Dialog
         title="Audit entry"
         shape="panel"
@@ -148,18 +190,18 @@ function One({
   readonly onActor: (id: string) => void;
 }): JSX.Element {
   const facts: readonly (readonly [string, string | null])[] = [
-    ['Action', entry.action_type],
-    ['Subject', `${entry.subject.type} ${entry.subject.name ?? entry.subject.id}`],
-    ['Id of the subject', entry.subject.id],
-    ['Who', `${entry.actor.display} (${entry.actor.type})`],
-    ['Id of who', entry.actor.id],
+    ['Action', auditActionText(entry.action_type)],
+    ['Subject', `${entry.subject.type.replaceAll('_', ' ')} ${entry.subject.name ?? entry.subject.id}`],
+    ['Subject ID', entry.subject.id],
+    ['Actor', `${entry.actor.display} (${actorType(entry)})`],
+    ['Actor ID', entry.actor.id],
     ['Agent', entry.agent_id],
     ['Session', entry.session_id],
   ];
   return (
     <>
       <p>
-        <Data text={entry.summary} mono={false} max={1_000} />
+        <Data text={summaryText(entry)} mono={false} max={1_000} />
       </p>
       <p className="muted">
         <Time at={entry.occurred_at} />
@@ -178,7 +220,7 @@ function One({
         )}
       </dl>
       <div>
-        <Button onClick={() => onActor(entry.actor.id)}>What else this one did</Button>
+        <Button onClick={() => onActor(entry.actor.id)}>View all entries by this actor</Button>
       </div>
       {Object.keys(entry.details).length > 0 && (
         <>

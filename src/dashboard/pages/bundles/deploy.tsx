@@ -1,19 +1,20 @@
 // Deploying, from a composition or a version: first the difference to what the environment runs and who is touched,
 // then how many run it.
 import { type JSX, useRef, useState } from 'react';
-import { useCannotAct } from '../../frame/connection.tsx';
+import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Failed, Lacking } from '../../ui/answer.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Button, Data, Field, Name, Select } from '../../ui/parts.tsx';
+import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { ReplayPanel } from './replay.tsx';
 import { type Deployed, RolloutPanel, touched } from './rollout.tsx';
+import { UnchangedGuard } from './unchanged.tsx';
 import './bundles.css';
 
 export interface DeploySource {
@@ -138,7 +139,7 @@ function Plan(props: {
   readonly onClose: () => void;
 }): JSX.Element {
   const { source, env, onDone, onClose } = props;
-  const cannot = useCannotAct();
+  const cannot = useActionBlockReason();
   const next = useNext(source);
   const current = useCall('currentBundle', { params: { name: source.name }, query: { env } });
   // Asking again, and a question that failed, take nothing back of what is known.
@@ -154,7 +155,10 @@ function Plan(props: {
     } as Input<'bundleImpact'>,
     { enabled: next.text !== undefined },
   );
-  const { run, busy, error } = useDeploy(source, env, none ? null : (current.data?.version ?? null), onDone);
+  const runningVersion = none ? null : (current.data?.version ?? null);
+  const isSame = !none && before !== undefined && before === next.text;
+  // There is nothing to go back to after a deploy that changed nothing.
+  const { run, busy, error } = useDeploy(source, env, isSame ? null : runningVersion, onDone);
   // What was read stays when it cannot be read again: the outcome of a press is said under it.
   const isRefused = useRefused(error?.code === 'unprocessable', env);
   // What it is compared with and what would come of it are known together, or not.
@@ -172,19 +176,21 @@ function Plan(props: {
         <section className="form">
           <h3>
             {none
-              ? `The document (nothing runs in ${env} yet)`
-              : `Difference to v${current.data?.version ?? '…'}, which ${env} runs`}
+              ? `Document (no bundle is deployed to ${env})`
+              : `${isSame ? 'Identical to' : 'Changes from'} v${runningVersion ?? '…'}, deployed to ${env}`}
           </h3>
-          <Lacking of={next.of} />
-          {!none && <Lacking of={current} />}
-          {before !== undefined && next.text !== undefined && <Diff before={before} after={next.text} />}
+          <QueryProblem query={next.of} />
+          {!none && <QueryProblem query={current} />}
+          {before !== undefined && next.text !== undefined && !isSame && (
+            <Diff before={before} after={next.text} />
+          )}
         </section>
         <section className="form">
-          <h3>What it changes</h3>
+          <h3>Impact</h3>
           {next.text !== undefined && (
-            <Answer of={impact} rows={4}>
-              {(found) => <Impact of={found} />}
-            </Answer>
+            <QueryResult query={impact} rows={4}>
+              {(impact) => <Impact of={impact} />}
+            </QueryResult>
           )}
           {next.problems.map((problem) => (
             <p key={problem} className="field-error">
@@ -199,21 +205,28 @@ function Plan(props: {
           <Failed error={error} />
           {error.status === 0 && (
             <p className="field-error">
-              Whether it was deployed is unknown: look at what {env} runs before you press again.
+              The deployment may have taken effect. Check the version in {env} before you try again.
             </p>
           )}
         </>
       )}
       {isRefused && <Force env={env} busy={busy} onForce={run} />}
       <div className="decide-buttons">
-        <Button
-          kind="primary"
-          busy={busy}
-          disabled={next.text === undefined || before === undefined || cannot !== null}
-          onClick={() => run(null)}
+        <UnchangedGuard
+          isUnchanged={isSame}
+          says={`${env} already runs this document, as v${runningVersion}.`}
         >
-          {label}
-        </Button>
+          {(guard) => (
+            <Button
+              kind="primary"
+              busy={busy}
+              disabled={next.text === undefined || before === undefined || cannot !== null}
+              onClick={() => guard(() => run(null))}
+            >
+              {label}
+            </Button>
+          )}
+        </UnchangedGuard>
         <Button onClick={onClose}>Cancel</Button>
         {cannot && <span className="field-error">{cannot}</span>}
       </div>
@@ -237,16 +250,21 @@ function Force({
   const me = useSignedIn();
   const [typed, setTyped] = useState('');
   const [reason, setReason] = useState('');
-  if (!me.is_admin) return <p className="muted">Only an admin can deploy a document that has errors.</p>;
+  if (!me.is_admin)
+    return (
+      <p className="muted">
+        Only an admin can deploy a document with errors. Fix the errors, or ask an admin.
+      </p>
+    );
   return (
-    <section className="form" aria-label="Deploy in spite of the errors">
+    <section className="form" aria-label="Deploy despite errors">
       <p>
-        Forced, it is signed and sent all the same. Agents that cannot load it keep the document that they
-        have; new ones get none. The deployment and the audit say that it was forced, and why.
+        A forced deployment is signed and sent despite the errors. Agents that cannot load it keep their
+        current document; new agents get none. The deployment and the audit log record the reason.
       </p>
       <Field label="Reason" value={reason} onValue={setReason} maxLength={500} autoComplete="off" />
       <Field
-        label={`Type ${env} to force it`}
+        label={`Type ${env} to confirm`}
         value={typed}
         onValue={setTyped}
         autoComplete="off"
@@ -259,7 +277,7 @@ function Force({
           disabled={typed !== env || reason.trim() === ''}
           onClick={() => onForce(reason.trim())}
         >
-          Force it into {env}
+          Force deploy to {env}
         </Button>
       </div>
     </section>
@@ -273,11 +291,12 @@ const kinds = [
   ['loosened', 'tone-deny'],
   ['changed', 'tone-ask'],
 ] as const;
-const shownContracts = 100;
+const maxContracts = 100;
 
 /** As the hub judges it: contracts, and the agents that would get the document. */
 function Impact({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
   const { agents, comparable, unchanged } = of;
+  const isSame = of.revision_hash === of.current_revision_hash;
   const rows = kinds.flatMap(([kind, tone]) =>
     of[kind].map((one) => ({
       id: one.contract_id,
@@ -298,10 +317,10 @@ function Impact({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
                 .join(', ')}, ${count(unchanged)} unchanged.`}
         </p>
       ) : (
-        <p>What runs now is no bundle of contracts: they cannot be compared.</p>
+        <p>The current document is not a contract bundle, so no comparison is available.</p>
       )}
       <ul className="feed">
-        {rows.slice(0, shownContracts).map(({ id, kind, tone, fields }) => (
+        {rows.slice(0, maxContracts).map(({ id, kind, tone, fields }) => (
           <li key={`${kind} ${id}`} className="feed-row">
             <span className="impact-what">
               <Name text={id} />
@@ -310,18 +329,21 @@ function Impact({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
             <span className={tone}>{kind}</span>
           </li>
         ))}
-        {rows.length > shownContracts && (
-          <li className="muted">and {count(rows.length - shownContracts)} more</li>
+        {rows.length > maxContracts && (
+          <li className="muted">and {count(rows.length - maxContracts)} more</li>
         )}
       </ul>
       <p className="numbers">
         {agents.connected === 0
-          ? `No connected agent follows it in ${of.env}.`
-          : `${counted(agents.connected, 'connected agent')} ${agents.connected === 1 ? 'gets' : 'get'} it at once${agents.running > 0 ? `; ${count(agents.running)} ${agents.running === 1 ? 'runs' : 'run'} this text already` : ''}.`}
+          ? `No connected agents use this bundle in ${of.env}.`
+          : isSame
+            ? `${count(agents.running)} of ${counted(agents.connected, 'connected agent')} already ${agents.running === 1 ? 'runs' : 'run'} it.`
+            : `${counted(agents.connected, 'connected agent')} ${agents.connected === 1 ? 'gets' : 'get'} it immediately${agents.running > 0 ? `; ${count(agents.running)} already ${agents.running === 1 ? 'runs' : 'run'} it` : ''}.`}
       </p>
       {agents.versions.length > 0 && (
         <p className="muted numbers">
-          Now{' '}
+          {' '}
+          Currently{' '}
           {agents.versions
             .slice(0, 8)
             .map(

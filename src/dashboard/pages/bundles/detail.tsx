@@ -5,7 +5,6 @@ import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
@@ -13,11 +12,13 @@ import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Env, Name, Select, Time } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { DeployDialog, type DeploySource } from './deploy.tsx';
-import { useKeepers } from './keepers.ts';
+import { useRemainingAgentsText } from './remaining-agents.ts';
 import { ReplayPanel } from './replay.tsx';
 import { RolloutLine } from './rollout.tsx';
+import { SameVersions } from './same-versions.tsx';
 
 export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
   const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
@@ -41,20 +42,20 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
     runs &&
       ((env) => {
         const one = env === '' ? back : inEnv(env);
-        if (one?.before === undefined) say(`Nothing ran before it in ${env}.`);
+        if (one?.before === undefined) say(`No earlier version was deployed to ${env}.`);
         else setSource({ kind: 'bundle', name, version: one.before, env: one.env });
       }),
-    { of: name, why: back ? null : 'no environment ran another version before' },
+    { of: name, why: back ? null : 'no earlier version was deployed' },
   );
   useCommand('undeploy', runs && ((env) => setRemoving(inEnv(env) ?? null)), {
     of: name,
-    why: runs?.length === 0 ? 'no environment has it' : null,
+    why: runs?.length === 0 ? 'not deployed to any environment' : null,
   });
   return (
     <>
       <section className="form">
-        <h3>What runs where</h3>
-        <Answer of={history} rows={3}>
+        <h3>Deployments</h3>
+        <QueryResult query={history} rows={3}>
           {(list) => (
             <ul className="feed">
               {envs.map((env) => {
@@ -68,7 +69,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                       <Env of={env} />{' '}
                       {now ? (
                         <>
-                          runs v{now.bundle_version}, since <Time at={now.created_at} /> by{' '}
+                          runs v{now.bundle_version}, deployed <Time at={now.created_at} /> by{' '}
                           <Data text={now.deployed_by} mono={false} max={60} />
                           {now.forced && <span className="tone-deny">, forced</span>}
                           {now.reason && (
@@ -80,7 +81,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                           <RolloutLine id={now.id} version={now.bundle_version} />
                         </>
                       ) : (
-                        <span className="muted">does not have it</span>
+                        <span className="muted">not deployed</span>
                       )}
                     </span>
                     {now && (
@@ -108,9 +109,9 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
               })}
             </ul>
           )}
-        </Answer>
+        </QueryResult>
       </section>
-      <Answer of={versions} rows={4}>
+      <QueryResult query={versions} rows={4}>
         {(list) => (
           <>
             <section className="form">
@@ -119,7 +120,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                 name="versions of a bundle"
                 sortAs="versions_sort"
                 rows={list}
-                columns={versionColumns((version) => setSource({ kind: 'bundle', name, version }))}
+                columns={versionColumns(list, (version) => setSource({ kind: 'bundle', name, version }))}
                 keyOf={(one) => one.id}
                 bar={<span className="muted">{counted(list.length, 'version')}</span>}
               />
@@ -127,7 +128,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
             <Compare name={name} versions={list.map(({ version }) => version)} />
           </>
         )}
-      </Answer>
+      </QueryResult>
       <DeployDialog source={source} onClose={() => setSource(null)} />
       <Undeploy name={name} of={removing} onClose={() => setRemoving(null)} />
     </>
@@ -161,13 +162,20 @@ function runningOf(
   });
 }
 
-const versionColumns = (deploy: (version: number) => void): readonly Column<Version>[] => [
+const versionColumns = (
+  versions: readonly Version[],
+  deploy: (version: number) => void,
+): readonly Column<Version>[] => [
   {
     key: 'version',
     label: 'Version',
-    width: 1,
+    width: 1.3,
     sort: (one) => one.version,
-    cell: (one) => <strong>v{one.version}</strong>,
+    cell: (one) => (
+      <>
+        <strong>v{one.version}</strong> <SameVersions of={one} among={versions} />
+      </>
+    ),
   },
   {
     key: 'actions',
@@ -182,10 +190,10 @@ const versionColumns = (deploy: (version: number) => void): readonly Column<Vers
     sort: (one) => one.deployed_envs.join(', '),
     cell: (one) => one.deployed_envs.map((env) => <Env key={env} of={env} />),
   },
-  timeColumn('made', 'Made', (one) => one.created_at, 1.1),
+  timeColumn('made', 'Uploaded', (one) => one.created_at, 1.1),
   {
     key: 'by',
-    label: 'By',
+    label: 'Uploaded by',
     width: 1.6,
     sort: (one) => one.uploaded_by,
     cell: (one) => <Name mono={false} text={one.uploaded_by} />,
@@ -207,7 +215,7 @@ function Compare({
   const options = versions.map((version) => [String(version), `v${version}`] as const);
   return (
     <section className="form">
-      <h3>What a version changed</h3>
+      <h3>Compare versions</h3>
       <div className="filter-bar">
         <Select label="From" value={left} options={options} onValue={setLeft} />
         <Select label="To" value={right} options={options} onValue={setRight} />
@@ -216,25 +224,25 @@ function Compare({
           disabled={after.data === undefined}
           onClick={() => download(`${name}-v${right}.yaml`, 'application/yaml', after.data ?? '')}
         >
-          YAML of v{right}
+          Download v{right}
         </Button>
       </div>
-      <Answer of={after} rows={4}>
+      <QueryResult query={after} rows={4}>
         {(text) =>
           left === right ? (
             <Editor label={`YAML of version ${right}`} value={text} />
           ) : (
-            <Answer of={before} rows={4}>
+            <QueryResult query={before} rows={4}>
               {(old) => (
                 <>
                   <Diff before={old} after={text} />
                   <ReplayPanel key={`${left} ${right} ${env}`} yaml={text} env={env} base={Number(left)} />
                 </>
               )}
-            </Answer>
+            </QueryResult>
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -249,7 +257,7 @@ function Undeploy({
   readonly onClose: () => void;
 }): JSX.Element {
   const env = of?.env ?? null;
-  const keepers = useKeepers(of?.id ?? null);
+  const remainingAgents = useRemainingAgentsText(of?.id ?? null);
   const remove = useAction('undeployBundle', [
     'listBundles',
     'listBundleVersions',
@@ -257,7 +265,7 @@ function Undeploy({
     'currentBundle',
   ]);
   const done = (): void => {
-    say(`${name} is no longer deployed to ${env}.`, 'allow');
+    say(`${name} undeployed from ${env}.`, 'allow');
     onClose();
   };
   return (
@@ -270,7 +278,8 @@ function Undeploy({
       onAct={() => env && remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
     >
       <p>
-        {env} no longer has <Data text={`${name} v${of?.version}`} max={120} />. {keepers}; new ones get none.
+        Undeploying removes <Data text={`${name} v${of?.version}`} max={120} /> from {env}.{' '}
+        {`${remainingAgents}; new agents get none.`}
       </p>
     </Confirm>
   );

@@ -4,15 +4,16 @@ import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { problemsOf } from '../../lib/engine.ts';
+import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Empty, Env, PageHead, Time } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { starterBundle } from '../contracts/starters.ts';
@@ -43,7 +44,7 @@ const columns: readonly Column<Row>[] = [
     sort: (row) => row.deployed_envs.join(' '),
     cell: (row) =>
       row.deployed_envs.length === 0 ? (
-        <span className="muted">nowhere</span>
+        <span className="muted">not deployed</span>
       ) : (
         row.deployed_envs.map((env) => <Env key={env} of={env} />)
       ),
@@ -63,28 +64,31 @@ export default function Bundles(): JSX.Element {
   const env = useEnv();
   const [uploading, setUploading] = useState(false);
   useCommand('uploadBundle', () => setUploading(true));
-  const found = useCall('listBundles', { query: { limit: 1000 } });
-  const rows = (found.data ?? []).filter((row) => !env || row.deployed_envs.includes(env));
+  const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
+  const rows = (bundlesQuery.data ?? []).filter((row) => !env || row.deployed_envs.includes(env));
   return (
     <div className="page">
       <PageHead
         title="Bundles"
-        says={found.data && `${counted(rows.length, 'bundle')} ${env ? `deployed to ${env}` : 'in the hub'}.`}
+        says={
+          bundlesQuery.data &&
+          `${counted(rows.length, 'bundle')} ${env ? `deployed to ${env}` : 'in the hub'}.`
+        }
       >
         <Button kind="primary" icon="upload" onClick={() => setUploading(true)}>
           Upload bundle
         </Button>
       </PageHead>
       <ListWithPanel
-        of={found}
+        of={bundlesQuery}
         name="bundles"
         row="bundle"
         rows={rows}
         columns={columns}
         keyOf={(row) => row.name}
         empty={
-          <Empty title={env ? `Nothing is deployed to ${env}` : 'There is no bundle yet'}>
-            <p>Deploy a composition, or upload a bundle of your own.</p>
+          <Empty title={env ? `No bundles deployed to ${env}` : 'No bundles yet'}>
+            <p>Bundles appear here when you deploy a composition or upload a bundle.</p>
           </Empty>
         }
         title={(id) => `Bundle ${id}`}
@@ -102,9 +106,10 @@ function Upload({ open, onClose }: { readonly open: boolean; readonly onClose: (
     if (next !== text) setDraft({ text: next });
   };
   const upload = useAction('uploadBundle', ['listBundles', 'listBundleVersions']);
-  const problems = useMemo(() => problemsOf(text), [text]);
+  const words = useOwnWords();
+  const problems = useMemo(() => problemsOf(text, words), [text, words]);
   const done = ({ name, version }: Reply<'uploadBundle'>): void => {
-    say(`${name} v${version} is stored. Deploy it to bring it to agents.`, 'allow');
+    say(`${name} v${version} uploaded. Deploy it to send it to agents.`, 'allow');
     setDraft(null);
     onClose();
   };
@@ -121,8 +126,8 @@ function Upload({ open, onClose }: { readonly open: boolean; readonly onClose: (
         >
           Upload bundle
         </Button>
-        {draft && <Button onClick={() => setDraft(null)}>Begin again</Button>}
-        <Button onClick={onClose}>{draft ? 'Close, and keep what is typed' : 'Cancel'}</Button>
+        {draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
+        <Button onClick={onClose}>{draft ? 'Keep draft and close' : 'Cancel'}</Button>
       </div>
     </Dialog>
   );

@@ -5,8 +5,8 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { Button } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import { ReplayCaveats, ReplayChanges } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 
@@ -14,7 +14,7 @@ type Replay = Reply<'replayBundle'>;
 type Result = Replay['results'][number];
 
 const maxCalls = 10_000;
-const shownResults = 100;
+const maxResults = 100;
 
 /** Give it a key of its document and environment: an answer is of one of each. */
 export function ReplayPanel({
@@ -34,22 +34,23 @@ export function ReplayPanel({
         yaml_content: yaml,
         env,
         calls: maxCalls,
-        limit: shownResults,
+        limit: maxResults,
         ...(base === undefined ? {} : { base_version: base }),
       },
     } as Input<'replayBundle'>);
   return (
-    <section className="form" aria-label="Replay over past calls">
-      <h3>What it would have decided</h3>
+    <section className="form" aria-label="Replay of past calls">
+      <h3>Replay of past calls</h3>
       {!replay.data && (
         <p className="muted">
-          The hub judges the newest {count(maxCalls)} calls of the last 7 days in {env} by this document, and
-          by {base === undefined ? `what ${env} runs` : `version ${base}`}. Nothing is deployed.
+          A replay compares this document with{' '}
+          {base === undefined ? `the one deployed to ${env}` : `version ${base}`} for the newest{' '}
+          {count(maxCalls)} calls in {env} from the last 7 days. A replay deploys nothing.
         </p>
       )}
       <div className="decide-buttons">
         <Button icon="play" busy={replay.isPending} onClick={ask}>
-          Replay over the newest {count(maxCalls)} calls
+          Replay newest {count(maxCalls)} calls
         </Button>
       </div>
       {replay.error && <Failed error={replay.error} />}
@@ -72,18 +73,18 @@ const changes = [
 function Sums({ of }: { readonly of: Replay }): JSX.Element {
   const { totals, calls_seen: seen, calls_in_window: all } = of;
   const skipped = of.skipped_contracts.candidate;
-  if (seen === 0) return <p>No agent reported a call there in the last 7 days.</p>;
+  if (seen === 0) return <p>No agent reported a call in this environment in the last 7 days.</p>;
   return (
     <>
       <p className="numbers">
-        {seen < all ? `The newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
+        {seen < all ? `Newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
         <ReplayChanges changes={changes} totals={totals} />.
       </p>
       <ReplayCaveats uncertain={totals.uncertain} truncated={of.truncated} />
       {skipped > 0 && (
         <p className="muted">
-          {counted(skipped, 'post contract')} {skipped === 1 ? 'looks' : 'look'} at what tools gave, which is
-          not stored: left out.
+          {counted(skipped, 'post contract')} left out: the hub does not store the tool results that post
+          contracts check.
         </p>
       )}
     </>

@@ -1,21 +1,22 @@
 // How far a deployment has come: how many connected agents run it, who does not, and the way back while it goes wrong.
 import { type JSX, useState } from 'react';
-import { useCannotAct } from '../../frame/connection.tsx';
+import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
-import { count, counted, severities } from '../../lib/text.ts';
+import { count, counted } from '../../lib/text.ts';
 import { ofDocument, unableIn } from '../../lib/unable.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
+import { Findings } from '../../ui/findings.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 
 /**
  * The stream tells when the fleet's numbers change, and the answer is read again then. One agent that comes while
  * another goes leaves the numbers as they are: for the names of those that are behind it is read once in a while, too.
  */
 const namesMs = 30_000;
-const shownAgents = 100;
+const maxAgents = 100;
 
 export interface Deployed {
   readonly id: string;
@@ -43,9 +44,9 @@ type Rollout = Reply<'deploymentRollout'>;
 const isDone = ({ connected, running }: Rollout): boolean => connected > 0 && connected === running;
 
 function useRollout(id: string) {
-  const input = { params: { deployment_id: id }, query: { limit: shownAgents } };
-  const known = useCall('deploymentRollout', input);
-  const names = known.data?.current && known.data.agents.length > 0;
+  const input = { params: { deployment_id: id }, query: { limit: maxAgents } };
+  const deploymentRolloutQuery = useCall('deploymentRollout', input);
+  const names = deploymentRolloutQuery.data?.current && deploymentRolloutQuery.data.agents.length > 0;
   return useCall('deploymentRollout', input, names ? { refetchMs: namesMs } : {});
 }
 
@@ -62,9 +63,9 @@ export function RolloutLine({
     query: { limit: 1 },
   });
   const [isOpen, setOpen] = useState(false);
-  if (data === undefined && error) return <span className="muted">which agents run it is not known now</span>;
+  if (data === undefined && error) return <span className="muted">agent versions are not available</span>;
   if (!data?.current) return null;
-  if (data.connected === 0) return <span className="muted numbers">no agent is connected</span>;
+  if (data.connected === 0) return <span className="muted numbers">no connected agents</span>;
   const words = `${count(data.running)} of ${counted(data.connected, 'connected agent')} ${data.connected === 1 ? 'runs' : 'run'} it`;
   if (isDone(data)) return <span className="muted numbers">{words}</span>;
   return (
@@ -77,9 +78,9 @@ export function RolloutLine({
 
 function RolloutNow({ id, version }: { readonly id: string; readonly version: number }): JSX.Element {
   return (
-    <Answer of={useRollout(id)} rows={2}>
+    <QueryResult query={useRollout(id)} rows={2}>
       {(rollout) => <Numbers of={rollout} version={version} />}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -95,8 +96,8 @@ export function RolloutPanel({
 }): JSX.Element {
   const { id, name, version, env, before, forced, reason, warnings } = of;
   const [unable, findings] = [unableIn(warnings), ofDocument(warnings)];
-  const found = useRollout(id);
-  const cannot = useCannotAct();
+  const rolloutQuery = useRollout(id);
+  const cannot = useActionBlockReason();
   const back = useAction('deployBundle', touched);
   return (
     <section className="form" aria-live="polite">
@@ -105,7 +106,7 @@ export function RolloutPanel({
           <Icon name="check" />
         </span>{' '}
         <Data text={`${name} v${version}`} max={160} mono={false} /> is deployed to {env}
-        {forced ? ', forced although the document has errors' : ''}.
+        {forced ? ' despite errors (forced)' : ''}.
         {reason !== null && (
           <>
             {' '}
@@ -123,19 +124,13 @@ export function RolloutPanel({
       )}
       {findings.length > 0 && (
         <details>
-          <summary>{counted(findings.length, 'finding')} in the document</summary>
-          <ul className="problems">
-            {findings.slice(0, 50).map(({ line, column, severity, message }) => (
-              <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
-                {severities[severity].word} in line {line}: <Data text={message} mono={false} max={300} />
-              </li>
-            ))}
-          </ul>
+          <summary>{counted(findings.length, 'problem')} in the document</summary>
+          <Findings of={findings} max={50} />
         </details>
       )}
-      <Answer of={found} rows={3}>
+      <QueryResult query={rolloutQuery} rows={3}>
         {(rollout) => <Numbers of={rollout} version={version} />}
-      </Answer>
+      </QueryResult>
       {back.error && <Failed error={back.error} />}
       <div className="decide-buttons">
         <Button kind="primary" onClick={onClose}>
@@ -164,7 +159,7 @@ export function RolloutPanel({
               )
             }
           >
-            Roll back {env} to v{before} now
+            Roll back {env} to v{before}
           </Button>
         )}
       </div>
@@ -174,11 +169,12 @@ export function RolloutPanel({
 
 function Numbers({ of, version }: { readonly of: Rollout; readonly version: number }): JSX.Element {
   const { connected, running, behind, unknown, current, versions, agents } = of;
-  if (!current) return <p>Something else was deployed since: agents no longer come to this version.</p>;
-  if (connected === 0) return <p className="numbers">No agent is connected: each gets it when it comes.</p>;
+  if (!current) return <p>A newer deployment replaced this version, so agents no longer load it.</p>;
+  if (connected === 0)
+    return <p className="numbers">No connected agents. Each agent gets this version when it connects.</p>;
   const others = versions.filter((one) => one.version !== version);
   const named = (one: (typeof versions)[number]): string =>
-    one.version === null ? 'a document of no recent deployment' : `v${one.version}`;
+    one.version === null ? 'a document without a recent deployment' : `v${one.version}`;
   return (
     <>
       <p className="numbers">
@@ -186,12 +182,12 @@ function Numbers({ of, version }: { readonly of: Rollout; readonly version: numb
         {version}.
         {behind > 0 &&
           ` ${count(behind)} ${behind === 1 ? 'is' : 'are'} behind: ${others.map((one) => `${count(one.agents)} on ${named(one)}`).join(', ')}.`}
-        {unknown > 0 && ` ${count(unknown)} never said what ${unknown === 1 ? 'it runs' : 'they run'}.`}
+        {unknown > 0 && ` ${count(unknown)} did not report ${unknown === 1 ? 'its' : 'their'} version.`}
       </p>
-      <progress max={connected} value={running} aria-label="Agents that run it" />
+      <progress max={connected} value={running} aria-label="Agents on this version" />
       {agents.length > 0 && (
         <details>
-          <summary>{counted(behind + unknown, 'agent')} not yet</summary>
+          <summary>{counted(behind + unknown, 'agent')} not on this version</summary>
           <ul>
             {agents.map((agent) => (
               <li key={`${agent.agent_id}${agent.connected_at}`}>
@@ -200,7 +196,7 @@ function Numbers({ of, version }: { readonly of: Rollout; readonly version: numb
                   {agent.policy_version === null
                     ? 'unknown'
                     : agent.version === null
-                      ? 'runs something else'
+                      ? 'runs another document'
                       : `runs v${agent.version}`}
                 </span>
               </li>

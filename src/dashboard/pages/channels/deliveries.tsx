@@ -1,16 +1,17 @@
-// What was sent to a channel: every delivery with its attempts, and the button that sends one again.
+// Deliveries to a channel: every delivery with its attempts, and the button that sends one again.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';
+import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { after, type Timer } from '../../lib/browser.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
 import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Button, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import type { Channel } from './kinds.ts';
 
@@ -21,16 +22,16 @@ const attemptMs = 2_000;
 const writtenMs = 1_500;
 
 const failures: { readonly [failure: string]: string } = {
-  refused_address: 'the hub may not send to this address',
-  unresolved: 'the name of the host is not known',
+  refused_address: 'address not allowed',
+  unresolved: 'unknown host name',
   connection: 'no connection',
-  timeout: 'no answer in time',
-  too_large: 'the answer was too large',
-  rate_limited: 'asked to wait',
-  status: 'refused',
-  rejected: 'refused by the platform',
-  channel_gone: 'the channel was deleted',
-  channel_disabled: 'the channel is off',
+  timeout: 'no response in time',
+  too_large: 'response too large',
+  rate_limited: 'rate limited by the server',
+  status: 'rejected by the server',
+  rejected: 'rejected by the platform',
+  channel_gone: 'channel deleted',
+  channel_disabled: 'channel turned off',
 };
 
 /** Reads the list once more a moment after an approval changed. */
@@ -61,13 +62,13 @@ export function Deliveries({
     params: { channel_id: channel.id },
     query: { limit: newest, ...(delivery === '' ? {} : { status: delivery }) },
   } as Input<'listDeliveries'>;
-  const known = useCall('listDeliveries', input);
-  const waits = known.data?.some(({ status }) => status === 'waiting') ?? false;
-  const found = useCall('listDeliveries', input, waits ? { refetchMs: attemptMs } : {});
+  const latestDeliveries = useCall('listDeliveries', input);
+  const waits = latestDeliveries.data?.some(({ status }) => status === 'waiting') ?? false;
+  const deliveriesQuery = useCall('listDeliveries', input, waits ? { refetchMs: attemptMs } : {});
   useSentSoon();
   const replay = useAction('replayDelivery', ['listDeliveries']);
   const [open, setOpen] = useState<string | null>(null);
-  const shown = found.data?.find(({ id }) => id === open);
+  const openDelivery = deliveriesQuery.data?.find(({ id }) => id === open);
   const again = (one: Delivery): JSX.Element | null =>
     one.status === 'waiting' ? null : (
       <Button
@@ -76,24 +77,24 @@ export function Deliveries({
         busy={replay.isPending && replay.variables?.params.delivery_id === one.id}
         onClick={() => replay.mutate({ params: { channel_id: channel.id, delivery_id: one.id } })}
       >
-        Send again
+        Resend message
       </Button>
     );
   const columns = columnsOf(({ id }) => setOpen(id), admin ? again : null);
   return (
     <section className="form" aria-label="Deliveries">
       <div className="card-head">
-        <h3>What was sent</h3>
+        <h3>Deliveries</h3>
         <span className="decide-buttons">
           <Select
             compact
-            label="Status of deliveries"
+            label="Delivery status"
             value={delivery}
             options={[
               ['', 'All'],
-              ['waiting', 'waiting'],
+              ['waiting', displayWord('waiting')],
               ['delivered', 'delivered'],
-              ['dead', 'given up'],
+              ['dead', displayWord('dead')],
               ['expired', 'expired'],
             ]}
             onValue={(next) => change({ delivery: next }, true)}
@@ -101,16 +102,20 @@ export function Deliveries({
           <Button
             kind="quiet"
             icon="refresh"
-            aria-label="Read the deliveries again"
-            onClick={() => void found.refetch()}
+            aria-label="Refresh deliveries"
+            onClick={() => void deliveriesQuery.refetch()}
           />
         </span>
       </div>
       {replay.error && <Failed error={replay.error} />}
-      <Answer of={found} rows={3}>
+      <QueryResult query={deliveriesQuery} rows={3}>
         {(list) =>
           list.length === 0 ? (
-            <p className="muted">Nothing {delivery === '' ? 'was sent to it yet' : 'of this status'}.</p>
+            <p className="muted">
+              {delivery === ''
+                ? 'No deliveries yet. Messages appear here when a matching call requires approval.'
+                : 'No deliveries with this status. Select another status.'}
+            </p>
           ) : (
             <Table
               name="deliveries of a channel"
@@ -121,16 +126,16 @@ export function Deliveries({
               bar={
                 <span className="muted">
                   {list.length === newest
-                    ? `the newest ${newest}`
+                    ? `newest ${newest}`
                     : counted(list.length, 'delivery', 'deliveries')}
                 </span>
               }
             />
           )
         }
-      </Answer>
-      <Dialog title="Delivery" open={shown !== undefined} onClose={() => setOpen(null)}>
-        {shown && <Attempts of={shown} />}
+      </QueryResult>
+      <Dialog title="Delivery" open={openDelivery !== undefined} onClose={() => setOpen(null)}>
+        {openDelivery && <Attempts of={openDelivery} />}
       </Dialog>
     </section>
   );
@@ -144,7 +149,7 @@ const outcomeOf = ({ error, status }: Attempt): string =>
 
 const lastOf = ({ log }: Delivery): string => {
   const last = log.at(-1);
-  return last ? outcomeOf(last) : 'not tried yet';
+  return last ? outcomeOf(last) : 'not attempted yet';
 };
 
 const columnsOf = (
@@ -164,9 +169,9 @@ const columnsOf = (
   },
   verdictColumn('status', 'Status', (one) => one.status, 1.5),
   ...(again ? [{ key: 'actions', label: 'Actions', width: 1.9, cell: again }] : []),
-  timeColumn('made', 'Made', (one) => one.created_at, 1.2),
+  timeColumn('made', 'Created', (one) => one.created_at, 1.2),
   countColumn('attempts', 'Attempts', (one) => one.attempts, 1.1),
-  { key: 'last', label: 'Last answer', width: 2, sort: lastOf, cell: lastOf },
+  { key: 'last', label: 'Last result', width: 2, sort: lastOf, cell: lastOf },
   {
     key: 'next',
     label: 'Next attempt',
@@ -182,10 +187,10 @@ function Attempts({ of }: { readonly of: Delivery }): JSX.Element {
   return (
     <>
       <p>
-        <Verdict of={of.status} /> {of.event}, made <Time at={of.created_at} />.
+        <Verdict of={of.status} /> {of.event}, created <Time at={of.created_at} />.
       </p>
       {of.log.length === 0 ? (
-        <p className="muted">It was not tried yet.</p>
+        <p className="muted">Not attempted yet.</p>
       ) : (
         <ol aria-label="Attempts">
           {of.log.map((attempt) => (
@@ -201,8 +206,9 @@ function Attempts({ of }: { readonly of: Delivery }): JSX.Element {
             Next attempt <Time at={of.next_attempt_at} />.{' '}
           </>
         )}
-        <Link to="/approvals" search={{ id: of.approval_id } as never}>
-          The approval
+        <Link to="/approvals/$id" params={{ id: of.approval_id } as never}>
+          {' '}
+          View approval{' '}
         </Link>
       </p>
     </>

@@ -3,9 +3,9 @@ import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import { envs } from '../../lib/search.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Button, Field, Select } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import {
   type Channel,
   type ChannelType,
@@ -70,12 +70,14 @@ export function ChannelForm({
           spellCheck={false}
           inputMode={field.number ? 'numeric' : undefined}
           onValue={(value) => setConfig({ ...config, [field.key]: value })}
-          help={of && field.secret ? 'Shown masked; left as it is, it stays.' : field.help}
+          help={
+            of && field.secret ? 'The stored value is hidden. Leave it unchanged to keep it.' : field.help
+          }
           error={refused === field.key ? error?.message : undefined}
         />
       ))}
       <fieldset className="form">
-        <legend>Which approvals it hears of</legend>
+        <legend>Approvals to send</legend>
         <div className="decide-buttons starters">
           {envs.map((env) => (
             <label key={env} className="checks">
@@ -111,7 +113,9 @@ export function ChannelForm({
             error={error?.fields[`filters.${key}`]}
           />
         ))}
-        <p className="muted">Patterns such as shop-*, separated by commas. What is empty lets all through.</p>
+        <p className="muted">
+          Enter patterns, such as shop-*, separated by commas. Leave a field empty to match all.
+        </p>
       </fieldset>
       {error && refused === undefined && Object.keys(error.fields).length === 0 && <Failed error={error} />}
       <div>

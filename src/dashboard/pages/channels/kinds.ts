@@ -24,8 +24,8 @@ interface Kind {
 
 const users: ConfigField = {
   key: 'allowed_user_ids',
-  label: 'Who may decide',
-  help: 'User ids of the platform, separated by commas. Empty: everybody in the chat.',
+  label: 'Allowed user IDs',
+  help: 'Enter user IDs from the platform, separated by commas. Leave empty to allow everybody in the chat.',
   optional: true,
   list: true,
 };
@@ -33,13 +33,13 @@ const users: ConfigField = {
 export const kinds: { readonly [T in ChannelType]: Kind } = {
   webhook: {
     label: 'Webhook',
-    help: 'A signed HTTPS request to an address of yours.',
+    help: 'Sends a signed HTTPS request to your address.',
     fields: [
       { key: 'url', label: 'Address', help: 'https://…' },
       {
         key: 'secret',
         label: 'Secret',
-        help: 'Signs what is sent, so that your server knows the hub. Without one nothing is signed.',
+        help: 'Signs each request so that your server can verify the hub. Without a secret, requests are not signed.',
         secret: true,
         optional: true,
       },
@@ -47,51 +47,51 @@ export const kinds: { readonly [T in ChannelType]: Kind } = {
   },
   email: {
     label: 'E-mail',
-    help: 'A message through your mail server, with a link to the approval.',
+    help: 'Sends a message with a link to the approval through your mail server.',
     fields: [
       { key: 'smtp_host', label: 'Mail server' },
       { key: 'smtp_port', label: 'Port', number: true },
-      { key: 'smtp_user', label: 'User of the mail server', optional: true },
-      { key: 'smtp_password', label: 'Password of the mail server', secret: true, optional: true },
+      { key: 'smtp_user', label: 'Mail server user', optional: true },
+      { key: 'smtp_password', label: 'Mail server password', secret: true, optional: true },
       { key: 'from_address', label: 'From' },
-      { key: 'to_addresses', label: 'To', help: 'Addresses, separated by commas.', list: true },
+      { key: 'to_addresses', label: 'To', help: 'Enter addresses, separated by commas.', list: true },
     ],
   },
   workspace_chat: {
     label: 'Workspace chat',
-    help: 'A message through an incoming webhook; without buttons.',
+    help: 'Sends a message without buttons through an incoming webhook.',
     fields: [{ key: 'webhook_url', label: 'Webhook address', secret: true }],
   },
   workspace_chat_app: {
     label: 'Workspace chat app',
-    help: 'A message with buttons that decide.',
+    help: 'Sends a message with Approve and Deny buttons.',
     fields: [
       { key: 'bot_token', label: 'Bot token', secret: true },
       { key: 'signing_secret', label: 'Signing secret', secret: true },
-      { key: 'channel', label: 'Channel of the workspace' },
+      { key: 'channel', label: 'Workspace channel' },
       users,
     ],
   },
   community_chat: {
     label: 'Community chat',
-    help: 'A message with buttons that decide.',
+    help: 'Sends a message with Approve and Deny buttons.',
     fields: [
       { key: 'bot_token', label: 'Bot token', secret: true },
-      { key: 'public_key', label: 'Public key of the application', help: '64 hex characters.' },
-      { key: 'channel', label: 'Channel id' },
+      { key: 'public_key', label: 'Application public key', help: 'Enter 64 hexadecimal characters.' },
+      { key: 'channel', label: 'Channel ID' },
       users,
     ],
   },
   chat_bot: {
     label: 'Chat bot',
-    help: 'A message with buttons that decide, in one chat.',
+    help: 'Sends a message with Approve and Deny buttons to one chat.',
     fields: [
       { key: 'bot_token', label: 'Bot token', secret: true },
-      { key: 'chat_id', label: 'Chat id', help: 'A number.' },
+      { key: 'chat_id', label: 'Chat ID', help: 'Enter a number.' },
       {
         key: 'webhook_secret',
-        label: 'Secret of callbacks',
-        help: 'Empty: the hub makes one.',
+        label: 'Callback secret',
+        help: 'Leave empty to let the hub generate one.',
         secret: true,
         optional: true,
       },
@@ -174,5 +174,5 @@ export function filterWords(filters: Channel['filters']): string {
     ...(filters?.contract_names?.length ? [`contracts ${filters.contract_names.join(', ')}`] : []),
     ...(filters?.ruleset_names?.length ? [`rulesets ${filters.ruleset_names.join(', ')}`] : []),
   ];
-  return parts.length === 0 ? 'every approval' : parts.join('; ');
+  return parts.length === 0 ? 'all approvals' : parts.join('; ');
 }

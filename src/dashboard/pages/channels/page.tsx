@@ -6,11 +6,11 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
 import { proseColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Empty, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ChannelForm } from './form.tsx';
@@ -32,7 +32,7 @@ const columns: readonly Column<Channel>[] = [
     sort: (channel) => (channel.enabled ? 'yes' : 'no'),
     cell: (channel) => (channel.enabled ? 'yes' : <span className="muted">no</span>),
   },
-  proseColumn('filters', 'Hears of', (channel) => filterWords(channel.filters), 2),
+  proseColumn('filters', 'Approvals sent', (channel) => filterWords(channel.filters), 2),
   {
     key: 'tested',
     label: 'Last test',
@@ -51,10 +51,10 @@ const columns: readonly Column<Channel>[] = [
 export default function Channels(): JSX.Element {
   const me = useSignedIn();
   const [{ id }, change] = useFilters();
-  const found = useCall('listChannels', { query: { limit: 1000 } });
+  const channelsQuery = useCall('listChannels', { query: { limit: 1000 } });
   const [making, setMaking] = useState(false);
   useCommand('addChannel', me.is_admin ? () => setMaking(true) : null);
-  const rows = found.data ?? [];
+  const rows = channelsQuery.data ?? [];
   const on = rows.filter(({ enabled }) => enabled).length;
   const chosen = rows.find((channel) => channel.id === id);
   return (
@@ -62,10 +62,10 @@ export default function Channels(): JSX.Element {
       <PageHead
         title="Channels"
         says={
-          found.data &&
+          channelsQuery.data &&
           (on === 0
-            ? 'Nobody outside the console is told of approvals.'
-            : `${counted(on, 'channel')} ${on === 1 ? 'tells' : 'tell'} people of approvals.`)
+            ? 'No notification channels. Approvals appear in this console only.'
+            : `${counted(on, 'active channel')}.`)
         }
       >
         {me.is_admin ? (
@@ -73,15 +73,16 @@ export default function Channels(): JSX.Element {
             Add channel
           </Button>
         ) : (
-          <p className="muted">Only admins change channels.</p>
+          <p className="muted">Only admins can change channels.</p>
         )}
       </PageHead>
-      <Answer of={found}>
+      <QueryResult query={channelsQuery}>
         {() =>
           rows.length === 0 ? (
-            <Empty title="There is no channel yet">
+            <Empty title="No channels yet">
               <p>
-                A channel sends approvals to a chat, by e-mail, or to a webhook, so that nobody has to watch.
+                A channel sends approvals to a chat, an e-mail address or a webhook. Channels appear here when
+                an admin adds them.
               </p>
             </Empty>
           ) : (
@@ -96,7 +97,7 @@ export default function Channels(): JSX.Element {
             />
           )
         }
-      </Answer>
+      </QueryResult>
       <Dialog title="Add channel" open={making} onClose={() => setMaking(false)}>
         <ChannelForm
           onDone={(made) => {
@@ -146,20 +147,20 @@ function One({
           <Data text={channel.name} mono={false} max={120} />
         </h3>
         <p className="muted">
-          {kinds[channel.channel_type].label}, hears of{' '}
-          <Data text={filterWords(channel.filters)} mono={false} max={300} />. Made{' '}
+          {kinds[channel.channel_type].label}, sends{' '}
+          <Data text={filterWords(channel.filters)} mono={false} max={300} />. Created{' '}
           <Time at={channel.created_at} />.
         </p>
         {admin && (
           <div className="decide-buttons starters">
             <Button busy={test.isPending} onClick={() => test.mutate({ params })}>
-              Send a test
+              Send test
             </Button>
             <Button
               busy={update.isPending}
               onClick={() => update.mutate({ params, body: { enabled: !channel.enabled } })}
             >
-              {channel.enabled ? 'Switch off' : 'Switch on'}
+              {channel.enabled ? 'Turn off channel' : 'Turn on channel'}
             </Button>
             <Button kind="danger" icon="trash" onClick={() => setRemoving(true)}>
               Delete channel
@@ -169,7 +170,7 @@ function One({
         {test.data && (
           <div className={`notice notice-${test.data.success ? 'allow' : 'deny'}`} role="status">
             <div>
-              <strong>{test.data.success ? 'The test arrived.' : 'The test failed.'}</strong>{' '}
+              <strong>{test.data.success ? 'Test delivered.' : 'Test failed.'}</strong>{' '}
               <Data text={test.data.message} mono={false} max={400} />
             </div>
           </div>
@@ -180,13 +181,13 @@ function One({
       <Deliveries channel={channel} admin={admin} />
       {admin && (
         <section className="form">
-          <h3>Change it</h3>
+          <h3>Edit channel</h3>
           <ChannelForm
             key={formed.updated_at}
             of={formed}
             onDone={(changed) => {
               setFormed(changed);
-              say('The channel is changed.', 'allow');
+              say('Channel saved.', 'allow');
             }}
           />
         </section>
@@ -233,10 +234,10 @@ function Remove({
       }
     >
       <p>
-        <Data text={channel.name} mono={false} max={120} /> is told of nothing any more.{' '}
+        <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
         {waiting.data === undefined
-          ? 'What is on its way to it is dropped.'
-          : `${counted(waiting.data.length, 'message')} on ${waiting.data.length === 1 ? 'its' : 'their'} way to it ${waiting.data.length === 1 ? 'is' : 'are'} dropped.`}
+          ? 'Unsent messages are discarded.'
+          : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
       </p>
     </Confirm>
   );

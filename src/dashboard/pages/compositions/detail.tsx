@@ -6,12 +6,12 @@ import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
-import { Answer, Failed, Lacking } from '../../ui/answer.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Select, Time } from '../../ui/parts.tsx';
+import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { DeployDialog, type DeploySource } from '../bundles/deploy.tsx';
 import { bodyOf, type CompositionDraft, storedOf, textOf } from './draft.ts';
 import { Environments } from './environments.tsx';
@@ -20,11 +20,11 @@ import { Items } from './items.tsx';
 type Whole = Reply<'getComposition'>;
 
 export function CompositionDetail({ name }: { readonly name: string }): JSX.Element {
-  const found = useCall('getComposition', { params: { name } });
+  const compositionQuery = useCall('getComposition', { params: { name } });
   return (
-    <Answer of={found} rows={8}>
+    <QueryResult query={compositionQuery} rows={8}>
       {(composition) => <Edit composition={composition} />}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -43,21 +43,25 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
     'bundleImpact',
     'listContracts',
   ]);
-  const shown = draft ?? stored;
+  const visibleDraft = draft ?? stored;
   const changed = draft !== null && textOf(draft) !== textOf(stored);
   const isOld = changed && draft.base !== stored.base;
   useCommand('deploy', () => setSource({ kind: 'composition', name }), {
     of: name,
-    why: changed ? 'save or undo the changes first' : shown.items.length === 0 ? 'it has no contract' : null,
+    why: changed
+      ? 'save or discard your changes first'
+      : visibleDraft.items.length === 0
+        ? 'the composition has no contracts'
+        : null,
   });
   const newer = composition.contracts.filter((one) => one.has_newer_version);
-  const change = (to: Partial<CompositionDraft>): void => setDraft({ ...shown, ...to });
+  const change = (to: Partial<CompositionDraft>): void => setDraft({ ...visibleDraft, ...to });
   const submit = (): void =>
-    save.mutate(bodyOf(name, shown), {
+    save.mutate(bodyOf(name, visibleDraft), {
       onSuccess: (saved) => {
         queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
         setDraft(null);
-        say(`${name} is saved. Deploy it to bring it to agents.`, 'allow');
+        say(`${name} saved. Deploy it to send it to agents.`, 'allow');
       },
     });
   return (
@@ -69,21 +73,21 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
       )}
       <p className="muted">
         Changed <Time at={composition.updated_at} />.
-        {composition.document_kind === 'ruleset' && ' It becomes a ruleset, for agents that load those.'}
-        {composition.document_kind === 'bundle' && ' It becomes a bundle of contracts.'}
+        {composition.document_kind === 'ruleset' && ' Deploys as a ruleset.'}
+        {composition.document_kind === 'bundle' && ' Deploys as a contract bundle.'}
       </p>
       {newer.length > 0 && (
         <div className="notice notice-ask">
           <Icon name="triangle" />
           <div>
             <p>
-              There are newer versions of {newer.map((one) => one.contract_id).join(', ')}. Saving takes the
-              newest of each.
+              Newer versions are available: {newer.map((one) => one.contract_id).join(', ')}. Saving updates
+              each contract to its latest version.
             </p>
           </div>
           {!changed && (
             <Button busy={save.isPending} onClick={submit}>
-              Take the newest
+              Update contracts
             </Button>
           )}
         </div>
@@ -93,26 +97,26 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
           <Icon name="triangle" />
           <div>
             <p>
-              <strong>Somebody else saved this composition</strong> <Time at={composition.updated_at} />,
-              after you began. What you see is yours, and is not saved.
+              <strong>Another user saved this composition</strong> <Time at={composition.updated_at} />. Your
+              changes below are not saved. Load the saved version, or keep your changes.
             </p>
           </div>
-          <Button onClick={() => setDraft(null)}>Take theirs</Button>
-          <Button onClick={() => change({ base: stored.base })}>Keep mine</Button>
+          <Button onClick={() => setDraft(null)}>Load saved version</Button>
+          <Button onClick={() => change({ base: stored.base })}>Keep my changes</Button>
         </div>
       )}
       <Select
-        label="Mode of contracts that name none"
-        value={shown.mode}
+        label="Default mode"
+        value={visibleDraft.mode}
         options={[
-          ['enforce', 'enforce: they act'],
-          ['observe', 'observe: they only record'],
+          ['enforce', 'enforce: contracts apply'],
+          ['observe', 'observe: contracts only record'],
         ]}
         onValue={(mode) => change({ mode: mode as CompositionDraft['mode'] })}
       />
-      <Lacking of={library} />
+      <QueryProblem query={library} />
       <Items
-        items={shown.items}
+        items={visibleDraft.items}
         pinned={composition.contracts}
         library={library.data ?? []}
         onItems={(items) => change({ items })}
@@ -124,12 +128,12 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
             <Button kind="primary" busy={save.isPending} disabled={isOld} onClick={submit}>
               Save composition
             </Button>
-            <Button onClick={() => setDraft(null)}>Undo changes</Button>
+            <Button onClick={() => setDraft(null)}>Discard changes</Button>
           </>
         ) : (
           <Button
             kind="primary"
-            disabled={shown.items.length === 0}
+            disabled={visibleDraft.items.length === 0}
             onClick={() => setSource({ kind: 'composition', name })}
           >
             Deploy {name}
@@ -144,8 +148,8 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
       </div>
       {changed && (
         <p className="muted">
-          Your changes are not saved. They stay in this tab until you save or undo them; what stands below is
-          the saved composition.
+          Your changes are not saved. They stay in this tab until you save or discard them. The section below
+          shows the saved composition.
         </p>
       )}
       {composition.contracts.length > 0 && (
@@ -159,9 +163,9 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
 }
 
 function Preview({ name }: { readonly name: string }): JSX.Element {
-  const found = useCall('previewComposition', { params: { name } });
+  const previewCompositionQuery = useCall('previewComposition', { params: { name } });
   return (
-    <Answer of={found} rows={6}>
+    <QueryResult query={previewCompositionQuery} rows={6}>
       {({ yaml_content: text, validation_errors: problems }) => (
         <section className="form">
           {problems.map((problem) => (
@@ -169,10 +173,10 @@ function Preview({ name }: { readonly name: string }): JSX.Element {
               <Data text={problem} mono={false} max={400} />
             </p>
           ))}
-          <Editor label="YAML that a deploy would make" value={text} />
+          <Editor label="Deployment YAML" value={text} />
         </section>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -189,9 +193,9 @@ function Delete({
   const [, change] = useFilters();
   const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
   const runs = bundles.data?.find((one) => one.name === name)?.deployed_envs ?? [];
-  const stays = 'Where a bundle that was made from it runs, it stays deployed: agents notice nothing.';
+  const stays = 'Bundles created from it stay deployed, and agents keep them.';
   const done = (): void => {
-    say(`${name} was deleted. Bundles made from it stay.`, 'allow');
+    say(`${name} deleted. Its bundles remain.`, 'allow');
     change({ id: undefined }, true);
   };
   return (
@@ -204,14 +208,13 @@ function Delete({
       onAct={() => remove.mutate({ params: { name } }, { onSuccess: done })}
     >
       <p>
-        <Data text={name} max={120} /> is deleted.{' '}
-        {contracts.length === 1 ? 'Its contract stays' : `Its ${contracts.length} contracts stay`} in the
-        library.{' '}
+        Deleting <Data text={name} max={120} /> leaves{' '}
+        {contracts.length === 1 ? 'its contract' : `its ${contracts.length} contracts`} in the library.{' '}
         {bundles.data === undefined
           ? stays
           : runs.length === 0
-            ? 'No environment runs a bundle that was made from it.'
-            : `What was made from it stays deployed to ${runs.join(', ')}: agents notice nothing.`}
+            ? 'No environment runs a bundle created from it.'
+            : `Its bundle stays deployed to ${runs.join(', ')}, and agents keep it.`}
       </p>
     </Confirm>
   );

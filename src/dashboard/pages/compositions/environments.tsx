@@ -4,8 +4,8 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { Button, Env } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 
 const kinds = ['added', 'removed', 'tightened', 'loosened', 'changed'] as const;
 
@@ -17,8 +17,8 @@ export function Environments({
   readonly onCompare: (env: Environment) => void;
 }): JSX.Element {
   return (
-    <section className="form" aria-label="Against what runs">
-      <h3>Against what each environment runs</h3>
+    <section className="form" aria-label="Deployed versions">
+      <h3>Deployed versions by environment</h3>
       <ul className="feed">
         {envs.map((env) => (
           <Row key={env} name={name} env={env} onCompare={() => onCompare(env)} />
@@ -37,14 +37,16 @@ function Row({
   readonly env: Environment;
   readonly onCompare: () => void;
 }): JSX.Element {
-  const found = useCall('bundleImpact', { body: { composition: name, env } } as Input<'bundleImpact'>);
+  const bundleImpactQuery = useCall('bundleImpact', {
+    body: { composition: name, env },
+  } as Input<'bundleImpact'>);
   return (
     <li className="feed-row">
       <span>
         <Env of={env} />{' '}
-        <Answer of={found} rows={1}>
+        <QueryResult query={bundleImpactQuery} rows={1}>
           {(impact) => <Words of={impact} />}
-        </Answer>
+        </QueryResult>
       </span>
       <Button aria-label={`Compare with ${env}`} onClick={onCompare}>
         Compare
@@ -55,8 +57,8 @@ function Row({
 
 function Words({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
   const { current_version: version, agents } = of;
-  if (version === null) return <span className="muted">runs nothing of it</span>;
-  if (of.revision_hash === of.current_revision_hash) return <>runs this, as v{version}</>;
+  if (version === null) return <span className="muted">not deployed</span>;
+  if (of.revision_hash === of.current_revision_hash) return <>identical to v{version}</>;
   const parts = kinds
     .filter((kind) => of[kind].length > 0)
     .map((kind) => `${count(of[kind].length)} ${kind}`);
@@ -66,10 +68,10 @@ function Words({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
       runs v{version}:{' '}
       <span className={loosens ? 'tone-ask' : undefined}>
         {!of.comparable
-          ? 'it cannot be compared'
+          ? 'comparison not available'
           : parts.length === 0
-            ? 'no contract differs, other lines do'
-            : `${parts.join(', ')} by a deploy`}
+            ? 'no contract changes, other lines change'
+            : `a deployment gives ${parts.join(', ')}`}
       </span>
       , for {counted(agents.connected, 'connected agent')}
     </span>

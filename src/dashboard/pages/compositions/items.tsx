@@ -27,7 +27,7 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
     if (!one || to < 0 || to >= items.length) return;
     const rest = items.filter((_, index) => index !== from);
     onItems([...rest.slice(0, to), one, ...rest.slice(to)]);
-    setSaid(`${one.id} is number ${to + 1} of ${items.length}.`);
+    setSaid(`${one.id} moved to position ${to + 1} of ${items.length}.`);
   };
   const change = (index: number, to: Partial<Item>): void =>
     onItems(items.map((one, at) => (at === index ? { ...one, ...to } : one)));
@@ -39,7 +39,7 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
   };
   return (
     <>
-      <ol aria-label="Contracts in order" aria-describedby="composition-order">
+      <ol aria-label="Contract order" aria-describedby="composition-order">
         {items.map((item, index) => (
           <li
             key={item.id}
@@ -58,7 +58,7 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
           >
             <input
               type="checkbox"
-              aria-label={`${item.id} is enabled`}
+              aria-label={`Enable ${item.id}`}
               checked={item.enabled}
               onChange={() => change(index, { enabled: !item.enabled })}
             />
@@ -69,10 +69,10 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
             />
             <Select
               compact
-              label={`Mode of ${item.id}`}
+              label={`Mode for ${item.id}`}
               value={item.mode}
               options={[
-                ['', 'its own mode'],
+                ['', 'contract mode'],
                 ['enforce', 'enforce'],
                 ['observe', 'observe'],
               ]}
@@ -97,7 +97,7 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
               <Button
                 kind="quiet"
                 icon="x"
-                aria-label={`Take ${item.id} out`}
+                aria-label={`Remove ${item.id}`}
                 onClick={() => onItems(items.filter((_, at) => at !== index))}
               />
             </span>
@@ -106,7 +106,7 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
       </ol>
       {items.length > 1 && (
         <p className="muted" id="composition-order">
-          Drag a contract, or press Alt with an arrow on one, to move it.
+          To move a contract, drag it, or press Alt and an arrow key.
         </p>
       )}
       <p className="heard" role="status">
@@ -140,12 +140,12 @@ function Named({
           {pinned.contract_type} v{pinned.contract_version}
         </span>
       ) : (
-        <span className="muted">{listed ? `${listed.type} v${listed.version}, ` : ''}new here</span>
+        <span className="muted">{listed ? `${listed.type} v${listed.version}, ` : ''}not saved yet</span>
       )}
       {pinned?.has_newer_version && (
         <span className="tone-ask">
           {' '}
-          <Icon name="triangle" /> {listed ? `v${listed.version} exists` : 'a newer one exists'}
+          <Icon name="triangle" /> {listed ? `v${listed.version} available` : 'newer version available'}
         </span>
       )}
     </span>
@@ -162,10 +162,10 @@ function Add({
   if (left.length === 0) return null;
   return (
     <Select
-      label="Add a contract"
+      label="Add contract"
       value=""
       options={[
-        ['', 'Choose a contract'],
+        ['', 'Select contract'],
         ...left.map((one) => [one.contract_id, `${one.contract_id} (${one.type})`] as const),
       ]}
       onValue={(id) => id !== '' && onAdd(id)}

@@ -5,12 +5,12 @@ import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { FormFailed } from '../../ui/answer.tsx';
 import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Empty, Field, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { FormFailed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CompositionDetail } from './detail.tsx';
 
@@ -38,31 +38,37 @@ const columns: readonly Column<Row>[] = [
     sort: (row) => row.defaults_mode,
     cell: (row) => <span className="tag">{row.defaults_mode}</span>,
   },
-  proseColumn('by', 'Made by', (row) => row.created_by, 1.6),
+  proseColumn('by', 'Created by', (row) => row.created_by, 1.6),
   timeColumn('at', 'Changed', (row) => row.updated_at, 1.1),
 ];
 
 export default function Compositions(): JSX.Element {
   const [making, setMaking] = useState(false);
   useCommand('newComposition', () => setMaking(true));
-  const found = useCall('listCompositions', { query: { limit: 1000 } });
+  const compositionsQuery = useCall('listCompositions', { query: { limit: 1000 } });
   return (
     <div className="page">
-      <PageHead title="Compositions" says={found.data && `${counted(found.data.length, 'composition')}.`}>
+      <PageHead
+        title="Compositions"
+        says={compositionsQuery.data && `${counted(compositionsQuery.data.length, 'composition')}.`}
+      >
         <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New composition
         </Button>
       </PageHead>
       <ListWithPanel
-        of={found}
+        of={compositionsQuery}
         name="compositions"
         row="composition"
-        rows={found.data ?? []}
+        rows={compositionsQuery.data ?? []}
         columns={columns}
         keyOf={(row) => row.name}
         empty={
-          <Empty title="There is no composition yet">
-            <p>A composition puts contracts of the library into an order, and is what you deploy.</p>
+          <Empty title="No compositions yet">
+            <p>
+              Compositions appear here when you create them. A composition orders library contracts for
+              deployment.
+            </p>
           </Empty>
         }
         title={(id) => `Composition ${id}`}
@@ -79,7 +85,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
   const [form, setForm] = useState({ name: '', description: '', mode: 'enforce', kind: '' });
   const fields = make.error?.fields ?? {};
   const done = (): void => {
-    say(`${form.name} was made. Add contracts to it.`, 'allow');
+    say(`${form.name} created. Add contracts to it.`, 'allow');
     onClose();
     change({ id: form.name });
   };
@@ -105,7 +111,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
           required
           value={form.name}
           onValue={(name) => setForm({ ...form, name })}
-          help="Becomes the name of the bundle."
+          help="Also the name of the deployed bundle."
           error={fields.name}
         />
         <Field
@@ -115,11 +121,11 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
           error={fields.description}
         />
         <Select
-          label="Mode of contracts that name none"
+          label="Default mode"
           value={form.mode}
           options={[
-            ['enforce', 'enforce: they act'],
-            ['observe', 'observe: they only record'],
+            ['enforce', 'enforce: contracts apply'],
+            ['observe', 'observe: contracts only record'],
           ]}
           onValue={(mode) => setForm({ ...form, mode })}
         />
@@ -127,18 +133,18 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
           label="Document"
           value={form.kind}
           options={[
-            ['', 'what this hub usually writes'],
-            ['bundle', 'bundle of contracts: for agents of /api/v1'],
-            ['ruleset', 'ruleset: for agents of /v1'],
+            ['', 'hub default'],
+            ['bundle', 'contract bundle: for /api/v1 agents'],
+            ['ruleset', 'ruleset: for /v1 agents'],
           ]}
           onValue={(kind) => setForm({ ...form, kind })}
         />
         <p className="muted">
-          Agents built for one of the two cannot load the other; those of this library load both.
+          Some agents load only one kind of document. Agents built with reeve-agent load both.
         </p>
         <FormFailed error={make.error} />
         <Button kind="primary" submit busy={make.isPending}>
-          Make composition
+          Create composition
         </Button>
       </Form>
     </Dialog>

@@ -13,9 +13,9 @@ import {
 import { useAction, useCall } from '../../lib/query.ts';
 import { count } from '../../lib/text.ts';
 import { SseReader } from '../../live/sse.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { Button, Data, Field } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 
 export interface AssistanceProps {
   readonly name: string;
@@ -31,7 +31,7 @@ export function Assistance(props: AssistanceProps): JSX.Element | null {
   if (settings.data.configured) return <Configured {...props} />;
   return (
     <p className="muted">
-      No model is configured: an admin can set one up in Settings, to write descriptions and answer questions.
+      Writing assistance is off because no model is configured. An admin can configure one in Settings.
     </p>
   );
 }
@@ -56,10 +56,10 @@ function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps
             )
           }
         >
-          Generate the description
+          Generate description
         </Button>
         <Button aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? 'Hide the assistant' : 'Ask the assistant'}
+          {open ? 'Hide assistant' : 'Open assistant'}
         </Button>
       </div>
       {describe.error && <Failed error={describe.error} />}
@@ -87,8 +87,8 @@ interface Try {
 type Heard = { readonly text: string } | { readonly try: Try } | { readonly usage: string };
 
 const tries: { readonly [tool: string]: string } = {
-  validate_contract: 'Checked its YAML as the hub would',
-  evaluate_contract: 'Judged a call by its YAML',
+  validate_contract: 'Validated the suggested YAML',
+  evaluate_contract: 'Tested the suggested YAML with a call',
 };
 
 /** The hub takes so many lines. */
@@ -197,7 +197,12 @@ function Conversation({
         setError(
           failure instanceof ApiError
             ? failure
-            : new ApiError(0, 'assistant', 'The answer broke off. Ask again.', null),
+            : new ApiError(
+                0,
+                'assistant',
+                'The connection closed before the answer was complete. Ask again.',
+                null,
+              ),
         );
         if (answer === '') {
           setLines(lines);
@@ -236,16 +241,14 @@ function Conversation({
                   <Data text={usage} mono={false} />
                 </p>
               )}
-              {code !== null && (
-                <Button onClick={() => onYaml(code)}>Put this YAML into the definition</Button>
-              )}
+              {code !== null && <Button onClick={() => onYaml(code)}>Insert YAML</Button>}
             </li>
           );
         })}
       </ol>
       {error && <Failed error={error} />}
       <Field
-        label="Question to the assistant"
+        label="Question for the assistant"
         value={question}
         maxLength={maxContent}
         onValue={setQuestion}
@@ -257,9 +260,9 @@ function Conversation({
       />
       <div className="decide-buttons">
         <Button busy={busy} disabled={question.trim() === ''} onClick={() => void send()}>
-          Ask
+          Send question
         </Button>
-        {busy && <Button onClick={() => stop.current?.abort()}>Stop</Button>}
+        {busy && <Button onClick={() => stop.current?.abort()}>Stop answer</Button>}
       </div>
     </section>
   );

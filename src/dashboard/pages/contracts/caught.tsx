@@ -6,13 +6,13 @@ import { bundleOfContract } from '../../lib/engine.ts';
 import { useAction } from '../../lib/query.ts';
 import { type Env, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { Button, Select } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import { ReplayCaveats } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 
 const maxCalls = 10_000;
-const shownCalls = 100;
+const maxResults = 100;
 
 type Replay = Reply<'replayBundle'>;
 
@@ -35,7 +35,7 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
   const ask = (): void => {
     setAsked(bundle + env);
     replay.mutate({
-      body: { yaml_content: bundle, env, calls: maxCalls, limit: shownCalls },
+      body: { yaml_content: bundle, env, calls: maxCalls, limit: maxResults },
     } as Input<'replayBundle'>);
   };
   const begun = useRef(false);
@@ -46,30 +46,34 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
   });
   const isOld = replay.data !== undefined && asked !== bundle + env;
   return (
-    <section className="form" aria-label="Calls it would have caught">
-      <h3>What it would have caught</h3>
+    <section className="form" aria-label="Matching past calls">
+      <h3>Matching past calls</h3>
       <div className="decide-buttons">
         <Select
           compact
-          label="Calls of"
+          label="Calls from"
           value={env}
           options={envs.map((one) => [one, one] as const)}
           onValue={(next) => setEnv(next as Env)}
         />
         <Button icon="play" busy={replay.isPending} disabled={broken} onClick={ask}>
-          {replay.data ? 'Look again' : `Look at the newest ${count(maxCalls)} calls`}
+          {replay.data ? 'Check again' : `Check newest ${count(maxCalls)} calls`}
         </Button>
-        {isOld && <span className="field-error">This is of the text before your last change.</span>}
+        {isOld && (
+          <span className="field-error">
+            These results are for an earlier version of the text. Check again.
+          </span>
+        )}
       </div>
       {replay.error && <Failed error={replay.error} />}
       {/* Said to who listens when it comes. */}
       <div role="status">
-        {replay.isPending && !replay.data && <p className="muted">The hub judges past calls by it…</p>}
+        {replay.isPending && !replay.data && <p className="muted">Checking past calls…</p>}
         {replay.data && <Sums of={replay.data} />}
       </div>
       {replay.data && (
         <ReplayTable
-          says="would have been caught"
+          says="would match"
           calls={replay.data.results.map(callOf)}
           leftOut={replay.data.results_left_out}
         />
@@ -89,20 +93,21 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
   if (of.skipped_contracts.candidate > 0) {
     return (
       <p>
-        It looks at what tools give back, which the hub does not store: past calls cannot be judged by it.
+        This contract checks tool results, which the hub does not store. It cannot be checked against past
+        calls.
       </p>
     );
   }
   if (seen === 0) return <p>No agent reported a call in {window.env ?? 'the hub'} in the last 7 days.</p>;
-  const found = effects.filter(([effect]) => totals[effect] > 0);
+  const caughtEffects = effects.filter(([effect]) => totals[effect] > 0);
   return (
     <>
       <p className="numbers">
-        Of {seen < all ? `the newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')} of the
-        last 7 days in {window.env} it would have{' '}
-        {found.length === 0
-          ? 'caught none'
-          : found.map(([effect, tone, word], index) => (
+        Among {seen < all ? `the newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')} from
+        the last 7 days in {window.env}, this contract would have{' '}
+        {caughtEffects.length === 0
+          ? 'matched none'
+          : caughtEffects.map(([effect, tone, word], index) => (
               <span key={effect}>
                 {index > 0 && ', '}
                 {word} <strong className={tone}>{count(totals[effect])}</strong>

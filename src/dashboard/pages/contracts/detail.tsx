@@ -6,18 +6,18 @@ import { definitionText } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Select, Time } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ContractForm } from './form.tsx';
 
 export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
-  const found = useCall('getContract', { params: { contract_id: id } });
+  const contractQuery = useCall('getContract', { params: { contract_id: id } });
   const [, change] = useFilters();
   const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
   /** An older definition that the form begins with. */
@@ -27,7 +27,7 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
     setAgain(null);
   };
   return (
-    <Answer of={found} rows={8}>
+    <QueryResult query={contractQuery} rows={8}>
       {(contract) =>
         mode === 'edit' || mode === 'copy' ? (
           <>
@@ -37,8 +37,8 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
               onDone={(made) => {
                 say(
                   mode === 'copy'
-                    ? `${made} was added.`
-                    : `${made} has a new version. Deploy a composition to bring it to agents.`,
+                    ? `${made} added.`
+                    : `New version of ${made} saved. To send it to agents, deploy a composition.`,
                   'allow',
                 );
                 read();
@@ -95,19 +95,21 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
           </>
         )
       }
-    </Answer>
+    </QueryResult>
   );
 }
 
 function Usage({ id }: { readonly id: string }): JSX.Element {
-  const found = useCall('contractUsage', { params: { contract_id: id } });
+  const contractUsageQuery = useCall('contractUsage', { params: { contract_id: id } });
   return (
     <section className="form">
-      <h3>Where it is used</h3>
-      <Answer of={found} rows={1}>
+      <h3>Compositions</h3>
+      <QueryResult query={contractUsageQuery} rows={1}>
         {(list) =>
           list.length === 0 ? (
-            <p className="muted">No composition names it: no agent has it.</p>
+            <p className="muted">
+              Not used in any composition, so no agent has it. To use it, add it to a composition.
+            </p>
           ) : (
             <ul>
               {list.map((one) => (
@@ -120,7 +122,7 @@ function Usage({ id }: { readonly id: string }): JSX.Element {
             </ul>
           )
         }
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -152,10 +154,10 @@ const versionColumns = (compared: string, compare: (version: string) => void): r
       </Button>
     ),
   },
-  timeColumn('made', 'Made', (one) => one.created_at, 1.2),
+  timeColumn('made', 'Saved', (one) => one.created_at, 1.2),
   {
     key: 'by',
-    label: 'By',
+    label: 'Saved by',
     width: 2,
     sort: (one) => one.created_by,
     cell: (one) => <Data text={one.created_by} mono={false} max={60} />,
@@ -181,8 +183,8 @@ function Versions(props: {
   const after = to === String(latest) ? props.definition : newer.data?.definition;
   if (versions.length < 2) return null;
   return (
-    <section className="form" aria-label="What changed">
-      <h3>What changed</h3>
+    <section className="form" aria-label="Changes">
+      <h3>Changes</h3>
       <Table
         name="versions of a contract"
         sortAs="versions_sort"
@@ -199,7 +201,7 @@ function Versions(props: {
           onValue={(next) => setChosen({ from: next === from ? '' : from, to: next })}
         />
       </div>
-      <Answer of={older}>
+      <QueryResult query={older}>
         {(before) => (
           <>
             <p className="muted">
@@ -211,11 +213,11 @@ function Versions(props: {
               newer.error && <Failed error={newer.error} onRetry={() => void newer.refetch()} />
             )}
             <div className="decide-buttons">
-              <Button onClick={() => props.onAgain(before.definition)}>Edit again from v{from}</Button>
+              <Button onClick={() => props.onAgain(before.definition)}>Edit copy of v{from}</Button>
             </div>
           </>
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -237,7 +239,7 @@ function Delete({
   const remove = useAction('deleteContract', ['listContracts']);
   const [, change] = useFilters();
   const done = (): void => {
-    say(`${id} was deleted.`, 'allow');
+    say(`${id} deleted.`, 'allow');
     change({ id: undefined }, true);
   };
   return (
@@ -250,9 +252,9 @@ function Delete({
       onAct={() => remove.mutate({ params: { contract_id: id } }, { onSuccess: done })}
     >
       <p>
-        All versions of <Data text={id} /> are deleted for ever.{' '}
-        {usage > 0 && `${counted(usage, 'composition')} named it: take it out there first.`} Bundles that were
-        made with it stay.
+        Deleting <Data text={id} /> removes all its versions permanently.{' '}
+        {usage > 0 && `First remove it from ${counted(usage, 'composition')}.`} Bundles that contain it
+        remain.
       </p>
     </Confirm>
   );

@@ -3,12 +3,13 @@
 import { type JSX, useMemo, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
+import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { severities } from '../../lib/text.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { Editor } from '../../ui/editor.tsx';
+import { Findings } from '../../ui/findings.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Button, Data, Field, Select } from '../../ui/parts.tsx';
+import { Button, Field, Select } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import { Assistance } from './assistance.tsx';
 import { Caught } from './caught.tsx';
 import { type Starter, starters } from './starters.ts';
@@ -40,6 +41,7 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormPr
   const begun = of ?? draft;
   const isNew = of === undefined || copy === true;
   const tools = useSeenTools();
+  const words = useOwnWords();
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
   const [form, setForm] = useState({
@@ -53,8 +55,8 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormPr
   const change = (name: keyof typeof form) => (value: string) =>
     setForm((before) => ({ ...before, [name]: value }));
   const problems = useMemo(
-    () => problemsOfContract(form.id, form.type, form.text),
-    [form.id, form.type, form.text],
+    () => problemsOfContract(form.id, form.type, form.text, words),
+    [form.id, form.type, form.text, words],
   );
   const definition = useMemo(() => definitionOf(form.text), [form.text]);
   const broken = definition === null || problems.some(({ severity }) => severity === 'error');
@@ -95,12 +97,12 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormPr
         {isNew && (
           <>
             <Field
-              label="Id"
+              label="ID"
               required
               value={form.id}
               maxLength={128}
               onValue={change('id')}
-              help="Small letters, digits, - and _."
+              help="Use lowercase letters, digits, - and _."
               error={fields.contract_id}
             />
             <Select
@@ -116,7 +118,7 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormPr
           label="Tags"
           value={form.tags}
           onValue={change('tags')}
-          help="Separated by commas."
+          help="Separate tags with commas."
           error={fields.tags}
         />
       </div>
@@ -147,7 +149,7 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormPr
         <Button kind="primary" submit busy={create.isPending || update.isPending} disabled={broken}>
           {isNew ? 'Add contract' : 'Save as new version'}
         </Button>
-        {broken && <span className="field-error">Solve the problems first.</span>}
+        {broken && <span className="field-error">Fix the problems before you save.</span>}
       </div>
     </Form>
   );
@@ -160,11 +162,5 @@ function useSeenTools(): readonly string[] {
 }
 
 export const Problems = ({ of }: { readonly of: ReturnType<typeof problemsOfContract> }): JSX.Element => (
-  <ul className="problems" aria-live="polite" aria-label="Problems">
-    {of.slice(0, 20).map(({ line, column, severity, message }) => (
-      <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
-        {severities[severity].word} in line {line}: <Data text={message} mono={false} max={300} />
-      </li>
-    ))}
-  </ul>
+  <Findings of={of} max={20} />
 );

@@ -2,12 +2,13 @@
 import { type ChangeEvent, type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { problemsOf } from '../../lib/engine.ts';
+import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import { Problems } from './form.tsx';
 import { starterBundle } from './starters.ts';
 
@@ -23,12 +24,13 @@ export function Import({
 }): JSX.Element {
   const [text, setText] = useState(starterBundle);
   const [refused, setRefused] = useState<string | null>(null);
-  const problems = useMemo(() => (open ? problemsOf(text) : []), [open, text]);
+  const words = useOwnWords();
+  const problems = useMemo(() => (open ? problemsOf(text, words) : []), [open, text, words]);
   const broken = problems.some(({ severity }) => severity === 'error');
   const run = useAction('importContracts', ['listContracts', 'listCompositions']);
   const done = ({ contracts_created: made, contracts_updated: changed }: Reply<'importContracts'>): void => {
     say(
-      `${counted(made.length, 'contract')} added, ${counted(changed.length, 'contract')} got a new version.`,
+      `Import complete: ${counted(made.length, 'contract')} added, ${counted(changed.length, 'contract')} updated.`,
       'allow',
     );
     onClose();
@@ -39,13 +41,15 @@ export function Import({
     target.value = '';
     if (!file) return;
     if (file.size > maxLength * 4) {
-      setRefused(`The file is too large: a bundle has at most ${count(maxLength)} characters.`);
+      setRefused(
+        `The file is too large. A bundle can have ${count(maxLength)} characters. Choose a smaller file.`,
+      );
       return;
     }
     const read = await file.text();
     setRefused(
       read.length > maxLength
-        ? `The file is too large: a bundle has at most ${count(maxLength)} characters.`
+        ? `The file is too large. A bundle can have ${count(maxLength)} characters. Choose a smaller file.`
         : null,
     );
     if (read.length <= maxLength) setText(read);
@@ -53,7 +57,8 @@ export function Import({
   return (
     <Dialog title="Import bundle" shape="wide" open={open} onClose={onClose}>
       <p className="page-says">
-        The bundle is taken apart into contracts, and a composition of its name is made unless there is one.
+        The import adds each contract to the library. It creates a composition with the bundle name if none
+        exists.
       </p>
       <div className="field">
         <label htmlFor="import-file">YAML file</label>
@@ -82,7 +87,7 @@ export function Import({
           Import bundle
         </Button>
         <Button onClick={onClose}>Cancel</Button>
-        {broken && <span className="field-error">Solve the problems first.</span>}
+        {broken && <span className="field-error">Fix the problems before you import.</span>}
       </div>
     </Dialog>
   );

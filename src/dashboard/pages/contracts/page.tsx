@@ -69,7 +69,7 @@ export default function Contracts(): JSX.Element {
   const [open, setOpen] = useState<'new' | 'import' | null>(null);
   useCommand('newContract', () => setOpen('new'));
   useCommand('importContracts', () => setOpen('import'));
-  const found = useCall(
+  const contractsQuery = useCall(
     'listContracts',
     {
       query: {
@@ -81,17 +81,17 @@ export default function Contracts(): JSX.Element {
     },
     { keep: true },
   );
-  const isOld = useIsOld(found, `${search} ${type} ${tag}`);
-  const tags = [...new Set((found.data ?? []).flatMap(tagsOf))].sort();
+  const isOld = useIsOld(contractsQuery, `${search} ${type} ${tag}`);
+  const tags = [...new Set((contractsQuery.data ?? []).flatMap(tagsOf))].sort();
   const narrowed = search !== '' || type !== '' || tag !== '';
   return (
     <div className="page">
       <PageHead
         title="Contracts"
         says={
-          found.data &&
+          contractsQuery.data &&
           !isOld &&
-          `${found.data.length === max ? `${count(max)}+ contracts` : counted(found.data.length, 'contract')} ${narrowed ? 'fit' : 'in the library'}.`
+          `${contractsQuery.data.length === max ? `${count(max)}+ contracts` : counted(contractsQuery.data.length, 'contract')} ${narrowed ? 'found' : 'in the library'}.`
         }
       >
         <Button icon="upload" onClick={() => setOpen('import')}>
@@ -107,7 +107,7 @@ export default function Contracts(): JSX.Element {
           compact
           label="Type"
           value={type}
-          options={[['', 'Every type'], ...contractTypes.map((one) => [one, one] as const)]}
+          options={[['', 'All types'], ...contractTypes.map((one) => [one, one] as const)]}
           onValue={(next) => change({ type: next })}
         />
         <Select
@@ -115,23 +115,27 @@ export default function Contracts(): JSX.Element {
           label="Tag"
           value={tag}
           options={[
-            ['', 'Every tag'],
+            ['', 'All tags'],
             ...[...new Set([...tags, ...(tag ? [tag] : [])])].map((one) => [one, one] as const),
           ]}
           onValue={(next) => change({ tag: next })}
         />
       </div>
       <ListWithPanel
-        of={found}
+        of={contractsQuery}
         isOld={isOld}
         name="contracts"
         row="contract"
-        rows={found.data ?? []}
+        rows={contractsQuery.data ?? []}
         columns={columns}
         keyOf={(row) => row.contract_id}
         empty={
-          <Empty title={narrowed ? 'No contract fits' : 'The library is empty'}>
-            <p>{narrowed ? 'Remove a filter.' : 'Write a contract, or import a bundle that you have.'}</p>
+          <Empty title={narrowed ? 'No contracts match these filters' : 'No contracts yet'}>
+            <p>
+              {narrowed
+                ? 'Remove a filter to see more contracts.'
+                : 'Contracts appear here when you create them or import a bundle.'}
+            </p>
           </Empty>
         }
         title={(id) => `Contract ${id}`}

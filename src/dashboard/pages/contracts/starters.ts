@@ -8,7 +8,7 @@ export interface Starter {
 
 export const starters: readonly Starter[] = [
   {
-    name: 'Refuse a call',
+    name: 'Deny a call',
     type: 'pre',
     text: `tool: read_file
 when:
@@ -21,7 +21,7 @@ then:
 `,
   },
   {
-    name: 'Ask a person',
+    name: 'Require approval',
     type: 'pre',
     text: `tool: deploy
 when:
@@ -34,7 +34,7 @@ then:
 `,
   },
   {
-    name: 'Watch without refusing',
+    name: 'Observe a call',
     type: 'pre',
     text: `mode: observe
 tool: refund
@@ -53,7 +53,7 @@ when:
   output.text: { matches: "AKIA[0-9A-Z]{16}" }
 then:
   effect: redact
-  message: "The result held a key."
+  message: "The result contains a key."
 `,
   },
   {
@@ -65,16 +65,16 @@ then:
     send_mail: 5
 then:
   effect: deny
-  message: "The session is at its limit."
+  message: "The session reached its limit."
 `,
   },
   {
-    name: 'Keep paths inside folders',
+    name: 'Restrict paths',
     type: 'sandbox',
     text: `tools: [read_file, write_file]
 within: [/workspace]
 outside: deny
-message: "Only files of the workspace."
+message: "Only files in the workspace are allowed."
 `,
   },
 ];

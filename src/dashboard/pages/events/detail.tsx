@@ -1,14 +1,15 @@
-// One event in a panel: what was called and decided, by which contracts, in which run, and everything as it was sent.
+// One event in a panel: the call, its decision and contracts, its run, and the event as JSON.
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall, usePages } from '../../lib/query.ts';
-import { count, duration, plainJson } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
+import { counted, duration, milliseconds, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Button, Data, Env, Name, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { Conditions, ContractText } from './conditions.tsx';
 import { MakeContract } from './make.tsx';
 
 type Whole = Reply<'getEvent'>;
@@ -38,11 +39,11 @@ export function EventPanel({
 }
 
 function One({ id }: { readonly id: string }): JSX.Element {
-  const found = useCall('getEvent', { params: { event_id: id } });
+  const eventQuery = useCall('getEvent', { params: { event_id: id } });
   return (
-    <Answer of={found} rows={8}>
+    <QueryResult query={eventQuery} rows={8}>
       {(event) => <Detail event={event} />}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -92,10 +93,10 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         <Row name="Environment">
           <Env of={event.env} />
         </Row>
-        <Row name="When">
-          <Time at={event.timestamp} />{' '}
+        <Row name="Time">
+          <PreciseTime at={event.timestamp} />{' '}
           <span className="muted">
-            (the hub got it <Time at={event.created_at} />)
+            (received <Time at={event.created_at} />)
           </span>
         </Row>
         {contract && (
@@ -119,7 +120,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
           </Row>
         )}
         {parent && (
-          <Row name="Called by">
+          <Row name="Parent call">
             <Link to="/events" search={{ call_id: parent, range: '30d' } as never}>
               <Data text={parent} />
             </Link>
@@ -150,32 +151,39 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
               </>
             ) : (
               <>
-                <Data text={policy} /> <span className="muted">no bundle of this hub</span>
+                <Data text={policy} /> <span className="muted">not a bundle from this hub</span>
               </>
             )}
           </Row>
         )}
         {event.sent_by && (
           <Row name="Sent by">
-            <Data text={event.sent_by} /> <span className="muted">in the name of the agent</span>
+            <Data text={event.sent_by} /> <span className="muted">on behalf of the agent</span>
           </Row>
         )}
         {event.truncated && (
-          <Row name="Cut">
+          <Row name="Truncated">
             <Data text={event.truncated.join(', ')} />
           </Row>
         )}
       </dl>
+      <Conditions event={event} />
+      <ContractText event={event} />
       <Contracts payload={payload} />
       {event.outcomes.length > 0 && (
         <section>
-          <h3>What followed</h3>
+          <h3>Outcome</h3>
           <ul className="feed">
             {event.outcomes.map((one) => (
               <li key={`${one.verdict}${one.timestamp}${one.decision_name}`} className="feed-row">
                 <span>
                   <Verdict of={one.verdict} />{' '}
-                  {one.reason && <Data text={one.reason} mono={false} max={300} />}
+                  {one.duration_ms !== undefined && (
+                    <span className="muted numbers">in {milliseconds(one.duration_ms)} </span>
+                  )}
+                  {(one.reason ?? one.error) && (
+                    <Data text={one.reason ?? one.error ?? ''} mono={false} max={300} />
+                  )}
                 </span>
                 <Time at={one.timestamp} />
               </li>
@@ -185,7 +193,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
       )}
       <div className="decide-buttons">
         <Link to="/playground" search={{ event: event.id } as never} className="button">
-          Try this call in the playground
+          Try call in playground
         </Link>
         <MakeContract event={event} />
       </div>
@@ -206,7 +214,7 @@ function Contracts({
   if (!list) return null;
   return (
     <section>
-      <h3>Contracts that were looked at</h3>
+      <h3>Evaluated contracts</h3>
       <ul className="feed">
         {list.slice(0, 200).map((one, index) => {
           const fired = one.fired === true || one.passed === false;
@@ -247,31 +255,31 @@ function depthsOf(calls: readonly Call[]): ReadonlyMap<unknown, number> {
 
 /** All calls of a run, oldest first, with the time since its beginning; a call that another made stands below it. */
 function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Element {
-  const found = usePages('searchEvents', { query: { run_id: id, limit: callsPerPage } });
+  const eventsQuery = usePages('searchEvents', { query: { run_id: id, limit: callsPerPage } });
   const calls = useMemo(
-    () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).reverse(),
-    [found.data],
+    () => (eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply).reverse(),
+    [eventsQuery.data],
   );
   const began = Date.parse(calls[0]?.timestamp ?? '');
   const depths = useMemo(() => depthsOf(calls), [calls]);
   return (
     <section>
-      <h3>The whole run</h3>
+      <h3>Run</h3>
       <p>
         <Link to="/events" search={{ run_id: id } as never}>
-          Show it in the list
+          View run events
         </Link>
       </p>
-      <Answer of={found} rows={4}>
+      <QueryResult query={eventsQuery} rows={4}>
         {() => null}
-      </Answer>
-      {found.hasNextPage && (
+      </QueryResult>
+      {eventsQuery.hasNextPage && (
         <p>
-          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+          <Button busy={eventsQuery.isFetchingNextPage} onClick={() => void eventsQuery.fetchNextPage()}>
             Show earlier calls
           </Button>{' '}
           <span className="muted numbers">
-            The newest {count(calls.length)} are shown; times count from the first of them.
+            Newest {counted(calls.length, 'call')}. Times are relative to the first of these calls.
           </span>
         </p>
       )}
@@ -304,20 +312,22 @@ function Raw({ event }: { readonly event: Whole }): JSX.Element {
     <section>
       <div className="decide-buttons">
         <Button onClick={() => setOpen(!open)} aria-expanded={open}>
-          {open ? 'Hide' : 'Show'} everything as JSON
+          {open ? 'Hide' : 'Show'} event as JSON
         </Button>
         <Button
           icon="copy"
           onClick={() =>
             void copyText(text).then((done) =>
               say(
-                done ? 'The event is on your clipboard.' : 'The browser refused the clipboard.',
+                done
+                  ? 'Event copied.'
+                  : 'The browser blocked the clipboard. Show the event as JSON and copy it.',
                 done ? 'allow' : 'deny',
               ),
             )
           }
         >
-          Copy
+          Copy JSON
         </Button>
       </div>
       {open && (

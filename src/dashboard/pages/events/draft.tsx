@@ -24,8 +24,8 @@ function draftOf({ tool_name: tool, payload }: Reply<'getEvent'>): FormContract 
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 100);
   return {
-    contract_id: `refuse-${slug || 'call'}`,
-    name: `Refuse ${tool.slice(0, 200)}`,
+    contract_id: `deny-${slug || 'call'}`,
+    name: `Deny ${tool.slice(0, 200)}`,
     type: 'pre',
     description: null,
     tags: [],
@@ -37,7 +37,7 @@ function draftOf({ tool_name: tool, payload }: Reply<'getEvent'>): FormContract 
           : conditions.length === 1
             ? conditions[0]
             : { all: conditions },
-      then: { effect: 'deny', message: 'This call is refused.' },
+      then: { effect: 'deny', message: 'This call is denied.' },
     },
   };
 }

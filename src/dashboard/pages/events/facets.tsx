@@ -1,13 +1,19 @@
 // The values that the events have, with counts: a press narrows the list to one, or takes that back.
 import { type JSX, useState } from 'react';
+import { stateWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
-import { count } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
+import { count, counted } from '../../lib/text.ts';
 import { Name, Verdict } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { facetLabels, facetNames, type filterOf } from './filters.ts';
 
 const few = 6;
+
+/** True where another value of the list reads the same: its own word stands beside it then. */
+const isTwice = (value: string, all: readonly { readonly value: string }[]): boolean =>
+  all.some((other) => other.value !== value && stateWord(other.value) === stateWord(value)) &&
+  stateWord(value) !== null;
 
 export function Facets({
   filter,
@@ -21,15 +27,16 @@ export function Facets({
 }): JSX.Element {
   const [search, change] = useFilters();
   const [open, setOpen] = useState<readonly string[]>([]);
-  const found = useCall('eventFacets', { query: filter }, { enabled, keep: true, moves: true });
-  const isOld = useIsOld(found, question);
+  const eventFacetsQuery = useCall('eventFacets', { query: filter }, { enabled, keep: true, moves: true });
+  const isOld = useIsOld(eventFacetsQuery, question);
   return (
     <aside className="facets" aria-label="Filters">
-      <Answer of={found} rows={12} isOld={isOld}>
+      <QueryResult query={eventFacetsQuery} rows={12} isOld={isOld}>
         {({ total, facets }) => (
           <>
             <p className="facets-total">
-              <strong className="numbers">{count(total)}</strong> {total === 1 ? 'event fits' : 'events fit'}
+              <strong className="numbers">{count(total)}</strong>{' '}
+              {total === 1 ? 'matching event' : 'matching events'}
             </p>
             {facetNames.map((name) => {
               const { top, rest } = facets[name];
@@ -51,6 +58,7 @@ export function Facets({
                           }
                         >
                           {name === 'verdict' ? <Verdict of={value} /> : <Name text={value} />}
+                          {name === 'verdict' && isTwice(value, top) && <Name text={value} />}
                           <span className="muted numbers">{count(size)}</span>
                         </button>
                       </li>
@@ -62,12 +70,13 @@ export function Facets({
                       className="link"
                       onClick={() => setOpen(all ? open.filter((one) => one !== name) : [...open, name])}
                     >
-                      {all ? 'Fewer' : `${top.length - few} more`}
+                      {all ? 'Show fewer' : `Show ${top.length - few} more`}
                     </button>
                   )}
                   {all && rest.values > 0 && (
                     <p className="muted">
-                      {count(rest.values)} others with {count(rest.count)} events: search for them
+                      {counted(rest.values, 'other value')} in {counted(rest.count, 'event')}. Use the search
+                      to find them.
                     </p>
                   )}
                 </details>
@@ -75,7 +84,7 @@ export function Facets({
             })}
           </>
         )}
-      </Answer>
+      </QueryResult>
     </aside>
   );
 }

@@ -13,7 +13,7 @@ export function MakeContract({ event }: { readonly event: Reply<'getEvent'> }): 
   return (
     <>
       <Button icon="plus" onClick={() => setOpen(true)}>
-        Make a contract from this event
+        Create contract from event
       </Button>
       <Dialog title="New contract" shape="wide" open={open} onClose={() => setOpen(false)}>
         <Suspense fallback={<Skeleton rows={8} />}>
@@ -21,7 +21,7 @@ export function MakeContract({ event }: { readonly event: Reply<'getEvent'> }): 
             <DraftForm
               event={event}
               onDone={(id) => {
-                say(`${id} was added. Put it into a composition to bring it to agents.`, 'allow');
+                say(`${id} added. To send it to agents, add it to a composition.`, 'allow');
                 void navigate({ to: '/contracts', search: { id } as never });
               }}
             />

@@ -17,27 +17,27 @@ const instantOf = (text: string, utc: boolean): number => Date.parse(utc ? `${te
 
 export function OwnRange({ span }: { readonly span: Span }): JSX.Element {
   const { utc } = usePrefs();
-  const shown = { from: fieldText(span.from, utc), until: span.open ? '' : fieldText(span.until, utc) };
+  const ends = { from: fieldText(span.from, utc), until: span.open ? '' : fieldText(span.until, utc) };
   // Of other ends, it begins anew with these.
-  return <Ends key={`${shown.from} ${shown.until} ${utc}`} shown={shown} utc={utc} />;
+  return <Ends key={`${ends.from} ${ends.until} ${utc}`} initialEnds={ends} utc={utc} />;
 }
 
 function Ends({
-  shown,
+  initialEnds,
   utc,
 }: {
-  readonly shown: { readonly from: string; readonly until: string };
+  readonly initialEnds: { readonly from: string; readonly until: string };
   readonly utc: boolean;
 }): JSX.Element {
   const [, change] = useFilters();
-  const [{ from, until }, setEnds] = useState(shown);
+  const [{ from, until }, setEnds] = useState(initialEnds);
   const [first, last] = [instantOf(from, utc), until === '' ? null : instantOf(until, utc)];
   const wrong = Number.isNaN(first)
-    ? 'Say when it begins.'
+    ? 'Enter a start time.'
     : last !== null && last <= first
-      ? 'It ends before it begins.'
+      ? 'The end time is before the start time. Enter a later end time.'
       : null;
-  const zone = utc ? 'UTC' : 'your time';
+  const zone = utc ? 'UTC' : 'local time';
   return (
     <Form
       className="own-range"
@@ -61,14 +61,14 @@ function Ends({
         onValue={(next) => setEnds({ from, until: next })}
       />
       <Button submit disabled={wrong !== null}>
-        Show this time
+        Apply time range
       </Button>
       {wrong ? (
         <p className="field-error" role="alert">
           {wrong}
         </p>
       ) : (
-        until === '' && <p className="muted">Without an end it goes on, live.</p>
+        until === '' && <p className="muted">Leave the end empty to follow new events.</p>
       )}
     </Form>
   );

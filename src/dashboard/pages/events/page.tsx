@@ -3,22 +3,22 @@
 import { minuteMs } from '../../../domain/duration.ts';
 import './events.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { addressOf, type Reply } from '../../lib/api.ts';
+import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { pagesKey, queries, readOn, useCall, useIsOld, usePages } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
-import { count } from '../../lib/text.ts';
+import { count, counted, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
-import { Answer } from '../../ui/answer.tsx';
-import { envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { SearchInput, Views } from '../../ui/list.tsx';
-import { Button, Empty, Name, PageHead, Select, Verdict } from '../../ui/parts.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Button, Empty, Name, PageHead, Select, Verdict, ZoneSelect } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
+import { columns } from './columns.tsx';
 import { EventPanel } from './detail.tsx';
 import { Facets } from './facets.tsx';
 import {
@@ -36,42 +36,12 @@ import {
 import { OwnRange } from './own-range.tsx';
 import { TailView } from './tail.tsx';
 
-export type EventRow = Reply<'searchEvents'>[number];
-
 /** Of the hub's answers: rows come sooner from a small one, and the next is asked for while the last is read. */
 const pageSize = 100;
 /** The most that stays in memory. */
 const maxRows = 5_000;
 /** While following, the list is read at most so often. */
 const followMs = 1_000;
-
-/** A field of the payload; the hub leaves out what is too large for a list. */
-export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string): string => {
-  const value = (payload as { readonly [name: string]: unknown } | null)?.[name];
-  return typeof value === 'string' ? value : '';
-};
-
-const columns: readonly Column<EventRow>[] = [
-  nameColumn('tool', 'Tool', (row) => row.tool_name, 1.6),
-  verdictColumn('verdict', 'Verdict', (row) => row.verdict, 1.6),
-  nameColumn('agent', 'Agent', (row) => row.agent_id, 1.6),
-  {
-    key: 'contract',
-    label: 'Contract',
-    width: 1.4,
-    sort: (row) => payloadText(row, 'decision_name'),
-    cell: (row) => <Name text={payloadText(row, 'decision_name') || '–'} />,
-  },
-  {
-    key: 'reason',
-    label: 'Reason',
-    width: 2,
-    sort: (row) => payloadText(row, 'reason'),
-    cell: (row) => <Name mono={false} text={payloadText(row, 'reason') || '–'} />,
-  },
-  envColumn('env', 'Environment', (row) => row.env, 1.5),
-  timeColumn('time', 'When', (row) => row.timestamp, 1.4),
-];
 
 export default function Events(): JSX.Element {
   const [{ view, since, range }] = useFilters();
@@ -81,7 +51,7 @@ export default function Events(): JSX.Element {
         <>
           <PageHead
             title="Events"
-            says={`Each call as the hub hears of it, the newest first.${since || range ? ' The time range does not narrow it.' : ''}`}
+            says={`Calls appear when the hub stores them, newest first.${since || range ? ' The time range does not apply here.' : ''}`}
           />
           <EventViews />
           <SearchBar />
@@ -98,7 +68,7 @@ function EventViews(): JSX.Element {
   const [{ view }, change] = useFilters();
   const isTail = view === 'tail';
   useCommand('liveTail', () => change({ view: isTail ? undefined : 'tail', id: undefined }), {
-    label: isTail ? 'Leave the live tail' : 'Open the live tail',
+    label: isTail ? 'Close live tail' : 'Open live tail',
   });
   return (
     <Views
@@ -118,9 +88,9 @@ function Searched(): JSX.Element {
   const [follow, setFollow] = useState(true);
   const list = useList(filter, span);
   // The counts cost the hub far more than the rows, which somebody waits for: they are asked for after them.
-  const hasRows = list.found.data !== undefined || list.found.isError;
+  const hasRows = list.eventsQuery.data !== undefined || list.eventsQuery.isError;
   useCommand('follow', span.open ? () => setFollow(!follow) : null, {
-    label: follow ? 'Pause the list' : 'Follow live',
+    label: follow ? 'Pause list' : 'Follow live',
   });
   return (
     <>
@@ -129,7 +99,7 @@ function Searched(): JSX.Element {
           compact
           label="Time range"
           value={search.since ? 'own' : (span.range ?? defaultRange)}
-          options={[...ranges.map(([key, label]) => [key, label] as const), ['own', 'From and to']]}
+          options={[...ranges.map(([key, label]) => [key, label] as const), ['own', 'Custom range']]}
           onValue={(range) =>
             change(
               range === 'own'
@@ -214,7 +184,7 @@ function SearchBar(): JSX.Element {
     <search className="search-bar">
       <SearchInput
         of="events"
-        holds="Agent, tool, contract or call id"
+        holds="Agent, tool, contract, reason, arguments"
         field={field}
         className="search-field"
       />
@@ -236,7 +206,7 @@ function Histogram({
   const bucketMs = bucketMsOf(span);
   const from = Math.floor(span.from / bucketMs) * bucketMs;
   const until = Math.ceil(span.until / bucketMs) * bucketMs;
-  const found = useCall(
+  const eventHistogramQuery = useCall(
     'eventHistogram',
     {
       query: {
@@ -247,10 +217,10 @@ function Histogram({
     },
     { enabled, keep: true, moves: true },
   );
-  const isOld = useIsOld(found, questionOf(filter, span));
+  const isOld = useIsOld(eventHistogramQuery, questionOf(filter, span));
   return (
     <section className="card" aria-label="Calls over time">
-      <Answer of={found} rows={4} isOld={isOld}>
+      <QueryResult query={eventHistogramQuery} rows={4} isOld={isOld}>
         {(list) => (
           <VerdictChart
             title="Calls over time"
@@ -261,7 +231,7 @@ function Histogram({
             onRange={(since, to) => change({ ...instantsOf({ from: since, until: to }), range: undefined })}
           />
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -300,22 +270,22 @@ function useList(filter: Filter, span: Span) {
     const moving = name === null ? null : { name, query: () => ({ since: startOf(name) }) };
     return [{ query: { ...query, limit: pageSize } }, { own: true, moving }] as const;
   }, [key]);
-  const found = usePages('searchEvents', input, options);
+  const eventsQuery = usePages('searchEvents', input, options);
   const reload = useCallback(() => {
     const queryKey = pagesKey('searchEvents', input, options);
     // Only the newest page is read again: what was scrolled to is not.
-    queries.setQueryData(queryKey, (data: typeof found.data) =>
+    queries.setQueryData(queryKey, (data: typeof eventsQuery.data) =>
       data ? { pages: data.pages.slice(0, 1), pageParams: [null] } : data,
     );
     void queries.invalidateQueries({ queryKey });
   }, [input, options]);
-  return { found, reload, key };
+  return { eventsQuery, reload, key };
 }
 
 const startOf = (range: string): string => new Date(spanOf({ range }, serverNow()).from).toISOString();
 
 function List({
-  of: { found, reload, key },
+  of: { eventsQuery, reload, key },
   span,
   follow,
 }: {
@@ -325,11 +295,11 @@ function List({
 }): JSX.Element {
   const [{ id }, change] = useFilters();
   const rows = useMemo(
-    () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows),
-    [found.data],
+    () => (eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows),
+    [eventsQuery.data],
   );
   const [generation, setGeneration] = useState(0);
-  const reading = id !== undefined || (found.data?.pages.length ?? 0) > 1;
+  const reading = id !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
     // What left the span without anything new in it, which no frame tells of.
@@ -344,33 +314,45 @@ function List({
         onShow={() => setGeneration(generation + 1)}
         reload={reload}
       />
-      <Answer of={found} rows={10}>
+      <QueryResult query={eventsQuery} rows={10}>
         {() =>
           rows.length === 0 ? (
-            <Empty title="No event fits">
-              <p>Widen the time range or remove a filter. Agents report their calls here by themselves.</p>
+            <Empty title="No events match these filters">
+              <p>
+                Choose a longer time range or remove a filter. Events appear here when agents report calls.
+              </p>
             </Empty>
           ) : (
             <Table
               name="events"
+              dense
+              nameOf={(row) => visible(row.tool_name).slice(0, 200)}
               rows={rows}
               columns={columns}
               keyOf={(row) => row.id}
               chosen={id}
               onOpen={(row) => change({ id: row.id }, true)}
               onEnd={() => {
-                if (rows.length < maxRows) readOn(found);
+                if (rows.length < maxRows) readOn(eventsQuery);
               }}
               bar={
-                <span className="muted">
-                  {count(rows.length)} {found.hasNextPage ? 'newest shown; scroll for more' : 'shown'}
-                  {rows.some((row) => row.sample) && ', with those of the sample run, which no figure counts'}
-                </span>
+                <>
+                  <span className="muted">
+                    {count(rows.length)}{' '}
+                    {eventsQuery.hasNextPage
+                      ? 'newest events loaded; scroll for more'
+                      : rows.length === 1
+                        ? 'event'
+                        : 'events'}
+                    {rows.some((row) => row.sample) && '. Statistics leave out the sample run.'}
+                  </span>
+                  <ZoneSelect />
+                </>
               }
             />
           )
         }
-      </Answer>
+      </QueryResult>
       <EventPanel id={id} onClose={() => change({ id: undefined }, true)} />
     </div>
   );
@@ -393,7 +375,7 @@ function Arrived(props: {
         props.onShow();
       }}
     >
-      {count(arrived)} new in the hub. Show them
+      Show {counted(arrived, 'new event')} from the whole hub
     </button>
   );
 }

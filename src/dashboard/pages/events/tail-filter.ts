@@ -1,6 +1,7 @@
 // What the page is narrowed to, for the live tail: the stream narrows by some of it, the browser by the rest, as a
 // search in the hub would. A time range does not narrow what happens now.
 import { actionOf, decisionActions } from '../../../domain/decision-event.ts';
+import { searchedTextsOf } from '../../../domain/event-texts.ts';
 import type { Search } from '../../lib/search.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';
 
@@ -36,9 +37,13 @@ export function tailFits(rest: string): Fits {
       is(run, event.run_id) &&
       is(call, event.call_id) &&
       (needle === null ||
-        [event.agent_id, event.tool_name, event.call_id, event.decision_name].some(
-          (value) => typeof value === 'string' && value.toLowerCase().includes(needle),
-        ))
+        [
+          event.agent_id,
+          event.tool_name,
+          event.call_id,
+          event.decision_name,
+          ...searchedTextsOf({ payload: event }),
+        ].some((value) => typeof value === 'string' && value.toLowerCase().includes(needle)))
     );
   };
 }

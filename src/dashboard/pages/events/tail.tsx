@@ -1,14 +1,15 @@
-// The live tail: each event as the hub stores it, the newest first, up to 5,000. It can be paused, and holds still
-// while one is read.
+// The live tail: up to 5,000 events, newest first, as the hub stores them. An open event or a pause holds new rows
+// back.
 import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
+import { argumentLine } from '../../lib/argument-line.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { signedOut } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
-import { count } from '../../lib/text.ts';
+import { count, counted, visible } from '../../lib/text.ts';
 import { liveStatus } from '../../live/live.ts';
-import { Tail, type TailRow, type TailState } from '../../live/tail.ts';
-import { Button, Data, Empty, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Tail, type TailEvent, type TailRow, type TailState } from '../../live/tail.ts';
+import { Button, Data, Empty, Env, Name, PreciseTime, Verdict, ZoneSelect } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventPanel } from './detail.tsx';
 import { narrowed, tailFits, tailQuery, tailRest } from './tail-filter.ts';
@@ -19,15 +20,28 @@ const maxRows = 5_000;
 const text = (row: TailRow, of: (event: Extract<TailRow, { kind: 'event' }>['event']) => unknown): string =>
   row.kind === 'gap' ? '' : String(of(row.event) ?? '');
 
+const argumentsOf = (event: TailEvent): string =>
+  argumentLine((event as { readonly tool_args?: unknown }).tool_args);
+
 const columns: readonly Column<TailRow>[] = [
+  {
+    key: 'time',
+    label: 'Time',
+    width: 2,
+    sort: (row) => (row.kind === 'gap' ? row.at : Date.parse(row.event.timestamp)),
+    text: (row) => text(row, (event) => event.timestamp),
+    cell: (row) => (
+      <PreciseTime at={row.kind === 'gap' ? new Date(row.at).toISOString() : row.event.timestamp} />
+    ),
+  },
   {
     key: 'tool',
     label: 'Tool',
-    width: 1.6,
+    width: 1.4,
     sort: (row) => (row.kind === 'gap' ? 'gap: events are missing here' : row.event.tool_name),
     cell: (row) =>
       row.kind === 'gap' ? (
-        <span className="tone-ask">Events are missing here</span>
+        <span className="tone-ask">Events missing</span>
       ) : (
         <Name text={row.event.tool_name} />
       ),
@@ -39,6 +53,13 @@ const columns: readonly Column<TailRow>[] = [
     width: 1.6,
     sort: (row) => text(row, (event) => event.action),
     cell: (row) => row.kind === 'event' && <Verdict of={row.event.action} />,
+  },
+  {
+    key: 'arguments',
+    label: 'Arguments',
+    width: 2.4,
+    sort: (row) => text(row, argumentsOf),
+    cell: (row) => row.kind === 'event' && <Name text={text(row, argumentsOf)} />,
   },
   {
     key: 'agent',
@@ -70,22 +91,13 @@ const columns: readonly Column<TailRow>[] = [
     sort: (row) => text(row, (event) => event.environment),
     cell: (row) => row.kind === 'event' && <Env of={row.event.environment} />,
   },
-  {
-    key: 'time',
-    label: 'When',
-    width: 1.4,
-    sort: (row) => (row.kind === 'gap' ? row.at : Date.parse(row.event.timestamp)),
-    text: (row) => text(row, (event) => event.timestamp),
-    cell: (row) =>
-      row.kind === 'gap' ? <Time at={new Date(row.at).toISOString()} /> : <Time at={row.event.timestamp} />,
-  },
 ];
 
 const states: { readonly [S in TailState]: string } = {
-  connecting: 'Opening the tail.',
-  live: 'Waiting for the next event.',
-  reconnecting: 'The tail broke off; it opens again and goes on where it was.',
-  refused: 'The hub refused the tail.',
+  connecting: 'Connecting to the live tail',
+  live: 'No new events yet',
+  reconnecting: 'Connection lost, reconnecting',
+  refused: 'The hub rejected the live tail',
 };
 
 export function TailView(): JSX.Element {
@@ -111,7 +123,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
     state: 'connecting',
     why: null,
   });
-  const [since, setSince] = useState('it was opened');
+  const [since, setSince] = useState('the tail opened');
   const still = useRef(false);
   still.current = paused || id !== undefined;
   const following = useRef<Tail | null>(null);
@@ -122,7 +134,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
     wanted.current = fits;
     // What came before and did not fit then is gone: the rows begin anew with those that fit both.
     setHeld(({ rows, waiting }) => ({ rows: narrowed(rows, fits), waiting: narrowed(waiting, fits) }));
-    setSince('the filter was set');
+    setSince('the filter changed');
   }, [fits]);
   useEffect(() => {
     const tail = new Tail(query, {
@@ -152,18 +164,22 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
     if (paused) show();
     setPaused(!paused);
   };
-  useCommand('follow', pause, { label: paused ? 'Go on with the tail' : 'Pause the tail' });
+  useCommand('follow', pause, { label: paused ? 'Resume tail' : 'Pause tail' });
   const again = state === 'refused' && <Button onClick={() => following.current?.retry()}>Try again</Button>;
   return (
     <div className="events-list">
       {waiting.length > 0 && (
         <button type="button" className="pill" onClick={show}>
-          {count(waiting.length)}
-          {waiting.length === maxRows ? '+' : ''} new. Show them
+          Show {count(waiting.length)}
+          {waiting.length === maxRows ? '+' : ''} new {waiting.length === 1 ? 'event' : 'events'}
         </button>
       )}
       {rows.length === 0 ? (
         <Empty title={states[state]}>
+          {(state === 'live' || state === 'connecting') && (
+            <p>Events appear here when agents report calls.</p>
+          )}
+          {state === 'reconnecting' && <p>The tail continues from the last received event.</p>}
           {why !== null && (
             <p>
               <Data text={why} mono={false} />
@@ -174,6 +190,8 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
       ) : (
         <Table
           name="tail"
+          dense
+          nameOf={(row) => (row.kind === 'gap' ? 'gap' : visible(row.event.tool_name).slice(0, 200))}
           rows={rows}
           columns={columns}
           keyOf={(row) => row.id}
@@ -182,15 +200,16 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           bar={
             <>
               <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={pause}>
-                {paused ? 'Go on' : 'Pause'}
+                {paused ? 'Resume' : 'Pause'}
               </Button>
               <span className="muted numbers">
                 {rows.length === maxRows
-                  ? `the newest ${count(maxRows)}`
-                  : `${count(rows.length)} since ${since}`}
-                {state === 'live' ? '' : `. ${states[state]}`}
+                  ? `Newest ${count(maxRows)} events`
+                  : `${counted(rows.length, 'event')} since ${since}`}
+                {state === 'live' ? '' : `. ${states[state]}.`}
               </span>
               {again}
+              <ZoneSelect />
             </>
           }
         />

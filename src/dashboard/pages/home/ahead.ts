@@ -6,9 +6,15 @@ import { ask } from '../../lib/query.ts';
 export const waitingInput = (env: string | undefined): Input<'listApprovals'> =>
   ({ query: { status: 'pending', limit: 200, ...(env ? { env } : {}) } }) as Input<'listApprovals'>;
 
+/** The figures of Home; undefined: of every environment, as the frame's count of approvals. */
+export const statsInput = (env: string | undefined): Input<'statsOverview'> | undefined =>
+  env ? ({ query: { env } } as Input<'statsOverview'>) : undefined;
+
 /** Asks for what the frame and Home cannot be used without. Nobody signed in: the answers are refused and forgotten. */
 export function askAhead({ pathname, search }: Location): void {
   ask('statsOverview');
   if (!/^\/dashboard\/?$/.test(pathname)) return;
-  ask('listApprovals', waitingInput(new URLSearchParams(search).get('env') ?? undefined));
+  const env = new URLSearchParams(search).get('env') ?? undefined;
+  if (env) ask('statsOverview', statsInput(env));
+  ask('listApprovals', waitingInput(env));
 }

@@ -6,8 +6,8 @@ import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall, whenAnswered } from '../../lib/query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
 import { followFrames } from '../../live/live.ts';
-import { Failed, NotAnew, Waiting } from '../../ui/answer.tsx';
 import { Data, Empty, Env, Time, Verdict } from '../../ui/parts.tsx';
+import { Failed, QueryPending, StaleNotice } from '../../ui/query-result.tsx';
 
 interface Change {
   readonly id: string;
@@ -30,12 +30,12 @@ const tellingFrames: ReadonlySet<string> = new Set([
 function useNoted() {
   const [isTime, setTime] = useState(false);
   useEffect(() => void whenAnswered().then(() => setTime(true)), []);
-  const found = useHosted(
+  const auditQuery = useHosted(
     'hostedListAudit',
     { query: { subject_type: ['key', 'assignment_rule'], limit: 12 } },
     { own: true, enabled: isTime, refetchMs: lookMs },
   );
-  const { refetch } = found;
+  const { refetch } = auditQuery;
   useEffect(
     () =>
       followFrames(({ type }) => {
@@ -43,13 +43,13 @@ function useNoted() {
       }),
     [isTime, refetch],
   );
-  return found;
+  return auditQuery;
 }
 
 const became: { readonly [action: string]: string } = {
-  'key.created': 'made the key',
+  'key.created': 'created the key',
   'key.revoked': 'revoked the key',
-  'assignment_rule.created': 'made the assignment rule',
+  'assignment_rule.created': 'created the assignment rule',
   'assignment_rule.updated': 'changed the assignment rule',
   'assignment_rule.deleted': 'deleted the assignment rule',
 };
@@ -68,7 +68,7 @@ function audited(entries: readonly Entry[], env: Environment | undefined): Chang
     .map((one) => {
       const isKey = one.subject.type === 'key';
       const name = one.subject.name ?? textOf(one, 'name') ?? textOf(one, 'prefix');
-      const keyEnv = isKey ? (textOf(one, 'env') ?? 'every environment') : null;
+      const keyEnv = isKey ? (textOf(one, 'env') ?? 'all environments') : null;
       const words = became[one.action_type];
       return {
         id: one.id,
@@ -86,7 +86,7 @@ function audited(entries: readonly Entry[], env: Environment | undefined): Chang
             {keyEnv && (
               <>
                 {' '}
-                of <Env of={keyEnv} />
+                for <Env of={keyEnv} />
               </>
             )}
           </>
@@ -118,7 +118,7 @@ export function Changes(): JSX.Element {
       at: one.created_at,
       says: (
         <>
-          Contract <Data text={one.contract_id} max={60} /> is at version {one.version}
+          Contract <Data text={one.contract_id} max={60} /> saved as version {one.version}
         </>
       ),
     })),
@@ -129,7 +129,7 @@ export function Changes(): JSX.Element {
         at: one.decided_at ?? one.created_at,
         says: (
           <>
-            <Verdict of={one.status} /> <Data text={one.tool_name} max={60} /> of{' '}
+            <Verdict of={one.status} /> <Data text={one.tool_name} max={60} /> from{' '}
             <Data text={one.agent_id} max={60} />
             {one.decided_by && (
               <>
@@ -154,13 +154,15 @@ export function Changes(): JSX.Element {
       {failed && (
         <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />
       )}
-      {!failed && old && <NotAnew of={old} />}
+      {!failed && old && <StaleNotice query={old} />}
       {isWaiting && !failed ? (
         // What came first would look like all there is.
-        <Waiting of={missing[0] ?? {}} rows={5} />
+        <QueryPending query={missing[0] ?? {}} rows={5} />
       ) : failed && all.length === 0 ? null : all.length === 0 ? (
-        <Empty title="Nothing has changed yet">
-          <p>Deploys, keys, contracts, assignment rules and decisions are listed here.</p>
+        <Empty title="No activity yet">
+          <p>
+            Deployments, keys, contracts, assignment rules and decisions appear here. To begin, create a key.
+          </p>
         </Empty>
       ) : (
         <ul className="feed">

@@ -1,5 +1,4 @@
 // Home: is anything wrong? The answer in a sentence, then the figures, what waits for a person, and what changed last.
-import { dayMs } from '../../../domain/duration.ts';
 import '../approvals/approvals.css';
 import './home.css';
 import { Link } from '@tanstack/react-router';
@@ -12,31 +11,32 @@ import { useStore } from '../../lib/store.ts';
 import { count, counted } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { type FleetNumbers, fleetByEnv, fleetOf } from '../../live/fleet.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { PageHead } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { DeniedShare, VerdictChart } from '../../ui/verdict-charts.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
 import { deadlineOf, decisions } from '../approvals/model.ts';
-import { waitingInput } from './ahead.ts';
+import { statsInput, waitingInput } from './ahead.ts';
 import { Changes } from './changes.tsx';
+import { bucketMs, lastDay } from './last-day.ts';
 import { Start } from './start.tsx';
 
-const bucketMs = 30 * 60_000;
-const shownApprovals = 3;
+const maxApprovals = 3;
 
 export default function Home(): JSX.Element {
-  const stats = useCall('statsOverview');
-  const fleet = fleetOf(useStore(fleetByEnv), useEnv());
+  const env = useEnv();
+  const stats = useCall('statsOverview', statsInput(env));
+  const fleet = fleetOf(useStore(fleetByEnv), env);
   return (
     <div className="page">
       <PageHead title="Home" says={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
       <Start />
-      <Answer of={stats} rows={2}>
+      <QueryResult query={stats} rows={2}>
         {(data) => <Figures stats={data} fleet={fleet} />}
-      </Answer>
+      </QueryResult>
       <div className="home-columns">
         <div>
-          <Waiting />
+          <UrgentApprovals />
           <Rate />
         </div>
         <Changes />
@@ -54,13 +54,9 @@ function Summary({
 }): JSX.Element {
   const waits = stats.pending_approvals;
   const parts = [
-    waits === 0
-      ? 'Nothing waits for a person'
-      : `${counted(waits, 'call')} ${waits === 1 ? 'waits' : 'wait'} for a person`,
-    ...(fleet && fleet.drift > 0
-      ? [`${counted(fleet.drift, 'agent')} ${fleet.drift === 1 ? 'does' : 'do'} not run what is deployed`]
-      : []),
-    ...(fleet && fleet.connected === 0 && stats.total_agents > 0 ? ['no agent is connected'] : []),
+    waits === 0 ? 'No pending approvals' : counted(waits, 'pending approval'),
+    ...(fleet && fleet.drift > 0 ? [`${counted(fleet.drift, 'agent')} out of date`] : []),
+    ...(fleet && fleet.connected === 0 && stats.total_agents > 0 ? ['no connected agents'] : []),
   ];
   return <>{parts.join('; ')}.</>;
 }
@@ -103,20 +99,20 @@ function Figures({
   return (
     <div className="figures">
       <Figure
-        name="Waiting approvals"
+        name="Pending approvals"
         value={count(stats.pending_approvals)}
-        note={stats.pending_approvals === 0 ? 'nobody waits' : 'decide them below'}
+        note={stats.pending_approvals === 0 ? 'none' : 'decide below'}
         to="/approvals"
       />
       <Figure
-        name="Agents connected"
+        name="Connected agents"
         value={fleet ? count(fleet.connected) : '–'}
-        note={`of ${count(stats.total_agents)} known`}
+        note={`of ${counted(stats.total_agents, 'agent')}`}
       />
       <Figure
-        name="In drift"
+        name="Out of date"
         value={fleet ? count(fleet.drift) : '–'}
-        note={fleet ? `${count(fleet.current)} current, ${count(fleet.unknown)} unknown` : 'unknown yet'}
+        note={fleet ? `${count(fleet.current)} up to date, ${count(fleet.unknown)} unknown` : 'loading'}
       />
       <Figure
         name="Events in 24 h"
@@ -126,15 +122,13 @@ function Figures({
       <Figure
         name="Denied in 24 h"
         value={count(stats.denials_24h)}
-        note={
-          rate === null ? 'no calls yet' : `${rate < 0.1 && rate > 0 ? '< 0.1' : rate.toFixed(1)} % of calls`
-        }
+        note={rate === null ? 'no calls' : `${rate < 0.1 && rate > 0 ? '< 0.1' : rate.toFixed(1)} % of calls`}
       />
       <Ungoverned />
       <Figure
-        name="Observed in 24 h"
+        name="Would deny in 24 h"
         value={count(stats.observe_findings_24h)}
-        note="would have been denied"
+        note="contracts in observe mode"
       />
     </div>
   );
@@ -151,16 +145,16 @@ function Ungoverned(): JSX.Element {
     <Figure
       name="Ungoverned tools"
       value={summary ? count(summary.total_ungoverned_tools) : '–'}
-      note={summary ? `called by ${counted(summary.with_ungoverned, 'agent')}` : 'unknown yet'}
+      note={summary ? `called by ${counted(summary.with_ungoverned, 'agent')}` : 'loading'}
       to="/agents"
     />
   );
 }
 
 /** The most urgent, decided here; the rest is a page away. */
-function Waiting(): JSX.Element {
+function UrgentApprovals(): JSX.Element {
   const env = useEnv();
-  const found = useCall('listApprovals', waitingInput(env));
+  const approvalsQuery = useCall('listApprovals', waitingInput(env));
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
   const known = useStore(decisions);
   const lost = Object.values(known).flatMap((one) =>
@@ -169,21 +163,23 @@ function Waiting(): JSX.Element {
   return (
     <section className="card" aria-labelledby="waiting">
       <div className="card-head">
-        <h2 id="waiting">Waiting for a person</h2>
-        <Link to="/approvals">All approvals</Link>
+        <h2 id="waiting">Most urgent approvals</h2>
+        <Link to="/approvals">View all approvals</Link>
       </div>
-      <Answer of={found} rows={3}>
+      <QueryResult query={approvalsQuery} rows={3}>
         {(list) => {
           // What somebody else decided first waits no more, and stays to say so to who pressed too late.
           const faster = lost.filter(({ id }) => !list.some((one) => one.id === id));
           const urgent = [...faster, ...[...list].sort((a, b) => deadlineOf(a) - deadlineOf(b))];
           if (urgent.length === 0)
             return (
-              <p className="muted">Nothing waits. Calls that need a person appear here by themselves.</p>
+              <p className="muted">
+                No pending approvals. Calls that require approval appear here automatically.
+              </p>
             );
           return (
             <>
-              {urgent.slice(0, shownApprovals).map((approval) => (
+              {urgent.slice(0, maxApprovals).map((approval) => (
                 <ApprovalCard
                   key={approval.id}
                   brief
@@ -192,15 +188,13 @@ function Waiting(): JSX.Element {
                   onReason={(reason) => setReasons((before) => ({ ...before, [approval.id]: reason }))}
                 />
               ))}
-              {urgent.length > shownApprovals && (
-                <Link to="/approvals">
-                  {counted(urgent.length - shownApprovals, 'more call')} in the queue
-                </Link>
+              {urgent.length > maxApprovals && (
+                <Link to="/approvals">{counted(urgent.length - maxApprovals, 'more call')} in the queue</Link>
               )}
             </>
           );
         }}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -208,13 +202,12 @@ function Waiting(): JSX.Element {
 function Rate(): JSX.Element {
   const env = useEnv();
   useNow(60_000);
-  const until = Math.ceil(serverNow() / bucketMs) * bucketMs;
-  const from = until - dayMs;
-  const found = useCall(
+  const { since, from, until } = lastDay(serverNow());
+  const eventHistogramQuery = useCall(
     'eventHistogram',
     {
       query: {
-        since: new Date(from).toISOString(),
+        since: new Date(since).toISOString(),
         until: new Date(until).toISOString(),
         bucket_seconds: bucketMs / 1000,
         ...(env ? { env } : {}),
@@ -222,11 +215,11 @@ function Rate(): JSX.Element {
     },
     { keep: true, moves: true },
   );
-  const isOld = useIsOld(found, env ?? '');
+  const isOld = useIsOld(eventHistogramQuery, env ?? '');
   return (
     <section className="card" aria-labelledby="rate">
       <h2 id="rate">Calls in the last 24 hours</h2>
-      <Answer of={found} rows={4} isOld={isOld}>
+      <QueryResult query={eventHistogramQuery} rows={4} isOld={isOld}>
         {(list) => {
           const chart = {
             from,
@@ -237,11 +230,11 @@ function Rate(): JSX.Element {
           return (
             <div className="home-charts">
               <VerdictChart title="Calls in the last 24 hours" {...chart} />
-              <DeniedShare title="Share of calls that were denied" {...chart} />
+              <DeniedShare title="Denied share of calls" {...chart} />
             </div>
           );
         }}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

@@ -1,5 +1,8 @@
 // What a person runs to start a first agent, with the address of this hub and a key in it. Each connects, and stays.
+import manifest from 'reeve-agent/package.json' with { type: 'json' };
 import { starterBundle } from '../contracts/starters.ts';
+
+const { version } = manifest;
 
 const name = /^ {2}name: (\S+)$/m.exec(starterBundle)?.[1] ?? 'starter';
 
@@ -7,7 +10,7 @@ export const firstAgent = 'first-agent';
 
 /** Waits for the key of an environment: the hub's address is this page's. */
 export const snippets: { readonly [language: string]: (url: string, key: string) => string } = {
-  TypeScript: (url, key) => `// npm install reeve-agent
+  TypeScript: (url, key) => `// npm install ${url}/downloads/reeve-agent-${version}.tgz
 import { Guard } from 'reeve-agent';
 
 const guard = await Guard.connect({
@@ -16,9 +19,9 @@ const guard = await Guard.connect({
   agentId: '${firstAgent}',
   bundleName: '${name}',
 });
-// The starter bundle denies this call: it is seen under Events.
+// The starter bundle denies this call, and the denied call appears under Events. Use one session per conversation.
 const answer = await guard
-  .run('read_file', { path: '.env' }, async () => 'never read')
+  .run('read_file', { path: '.env' }, async () => 'never read', { sessionId: 'conversation-1' })
   .catch((error) => error.message);
 process.stdout.write(answer + '\\n');`,
   Python: (url, key) => `import urllib.request

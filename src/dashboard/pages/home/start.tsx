@@ -8,11 +8,11 @@ import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { refreshAll } from '../../live/cache.ts';
 import { followFrames } from '../../live/live.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Select, Time } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import { starterBundle } from '../contracts/starters.ts';
 import { snippets } from './snippets.ts';
 
@@ -58,19 +58,19 @@ export function Start(): JSX.Element | null {
     <section className="card start" aria-labelledby="start">
       <div className="card-head">
         <h2 id="start">
-          {done.every(Boolean) ? 'An agent is governed by this hub' : 'Three steps to a governed agent'}
+          {done.every(Boolean) ? 'Your first agent is governed' : 'Govern your first agent in three steps'}
         </h2>
         <Button kind="quiet" onClick={() => setHidden(true)}>
           Hide
         </Button>
       </div>
       <ol className="steps">
-        <Step done={done[0] ?? false} title="Make a key">
+        <Step done={done[0] ?? false} title="Create a key">
           {made === null &&
             (me.is_admin ? (
               <MakeKey onMade={setMade} />
             ) : (
-              <p className="muted">An admin makes it under Keys.</p>
+              <p className="muted">Only an admin can create a key. Ask an admin to create one under Keys.</p>
             ))}
         </Step>
         <Step done={done[1] ?? false} title="Deploy the starter bundle">
@@ -80,23 +80,23 @@ export function Start(): JSX.Element | null {
           {made ? (
             <Snippet apiKey={made.key} />
           ) : (
-            <p className="muted">What to run is shown here, with the key in it.</p>
+            <p className="muted">After you create a key, the code for your agent appears here.</p>
           )}
           <p className="muted" aria-live="polite">
             {heard ? (
               <>
-                The hub heard <Data text={heard.agent} max={80} />{' '}
+                Agent <Data text={heard.agent} max={80} />{' '}
                 {heard.since === null ? (
-                  'before; its stream is not open now'
+                  'reported a call; its stream is closed'
                 ) : (
                   <>
-                    open its stream <Time at={heard.since} />
+                    connected <Time at={heard.since} />
                   </>
                 )}
                 .
               </>
             ) : (
-              'Waiting to hear its stream.'
+              'Waiting for the agent to connect.'
             )}
           </p>
         </Step>
@@ -149,20 +149,20 @@ function Sample(): JSX.Element {
       <div className="decide-buttons">
         {made && !remove.isSuccess ? (
           <>
-            <span>The sample run is there.</span>
+            <span>Sample run loaded.</span>
             <Link to="/approvals" search={{ id: made.approval_id } as never} className="button">
-              Decide its call
+              Decide sample call
             </Link>
             <Link to="/events" search={{ run_id: made.run_id } as never} className="button">
-              Look at its calls
+              View sample calls
             </Link>
             <Button kind="quiet" busy={remove.isPending} onClick={() => remove.mutate({} as never, done)}>
-              Remove it
+              Delete sample run{' '}
             </Button>
           </>
         ) : (
           <Button busy={make.isPending} onClick={() => make.mutate({} as never, done)}>
-            Or load the sample run
+            Load sample run
           </Button>
         )}
       </div>
@@ -206,17 +206,17 @@ function Snippet({ apiKey }: { readonly apiKey: string }): JSX.Element {
           icon="copy"
           onClick={() =>
             void copyText(text).then((did) =>
-              say(did ? 'It is on your clipboard.' : 'The browser refused the clipboard: select it.'),
+              say(did ? 'Code copied.' : 'The browser blocked the clipboard. Select the code and copy it.'),
             )
           }
         >
-          Copy
+          Copy code
         </Button>
       </div>
       <pre className="code">
         <Data text={text} max={4_000} />
       </pre>
-      <p className="muted">The key is shown here once: it is gone when you leave.</p>
+      <p className="muted">Copy the key now. You cannot see it again after you leave this page.</p>
     </>
   );
 }
@@ -233,7 +233,7 @@ function DeployStarter(): JSX.Element {
     <>
       {error && <Failed error={error} />}
       <Button busy={upload.isPending || deploy.isPending} onClick={() => void run().catch(() => undefined)}>
-        Deploy the starter to production
+        Deploy starter to production
       </Button>
     </>
   );

@@ -9,13 +9,13 @@ import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { Answer, FormFailed } from '../../ui/answer.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Empty, Env, Field, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { FormFailed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 type Key = Reply<'listKeys'>[number];
@@ -23,7 +23,7 @@ type Key = Reply<'listKeys'>[number];
 export default function Keys(): JSX.Element {
   const me = useSignedIn();
   const env = useEnv();
-  const found = useCall('listKeys', { query: { limit: 1000 } });
+  const keysQuery = useCall('listKeys', { query: { limit: 1000 } });
   // The numbers of streams are old when the fleet's are.
   useEffect(
     () =>
@@ -35,7 +35,7 @@ export default function Keys(): JSX.Element {
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
   useCommand('createKey', me.is_admin ? () => setMaking(true) : null);
-  const rows = (found.data ?? []).filter((key) => !env || key.env === env || key.env === null);
+  const rows = (keysQuery.data ?? []).filter((key) => !env || key.env === env || key.env === null);
   const columns: readonly Column<Key>[] = [
     {
       key: 'label',
@@ -46,7 +46,7 @@ export default function Keys(): JSX.Element {
     },
     {
       key: 'prefix',
-      label: 'Begins with',
+      label: 'Prefix',
       width: 1.4,
       sort: (key) => key.prefix,
       cell: (key) => <Name text={`${key.prefix}…`} />,
@@ -57,7 +57,7 @@ export default function Keys(): JSX.Element {
       label: 'Environment',
       width: 1.3,
       sort: (key) => key.env ?? '',
-      cell: (key) => <Env of={key.env ?? 'every environment'} />,
+      cell: (key) => <Env of={key.env ?? 'all environments'} />,
     },
     {
       key: 'pattern',
@@ -90,14 +90,13 @@ export default function Keys(): JSX.Element {
     },
     {
       key: 'expires',
-      label: 'Ends',
+      label: 'Expires',
       width: 1.1,
       sort: (key) => Date.parse(key.expires_at ?? '') || 0,
       text: (key) => key.expires_at ?? '',
-      cell: (key) =>
-        key.expires_at ? <Time at={key.expires_at} /> : <span className="muted">when revoked</span>,
+      cell: (key) => (key.expires_at ? <Time at={key.expires_at} /> : <span className="muted">never</span>),
     },
-    timeColumn('made', 'Made', (key) => key.created_at, 1.1),
+    timeColumn('made', 'Created', (key) => key.created_at, 1.1),
     ...(me.is_admin
       ? [
           {
@@ -120,32 +119,29 @@ export default function Keys(): JSX.Element {
   ];
   return (
     <div className="page">
-      <PageHead
-        title="Keys"
-        says={found.data && `${counted(rows.length, 'key')} ${rows.length === 1 ? 'lets' : 'let'} agents in.`}
-      >
+      <PageHead title="Keys" says={keysQuery.data && `${counted(rows.length, 'active key')}.`}>
         {me.is_admin ? (
           <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
             Create key
           </Button>
         ) : (
-          <p className="muted">Only admins make and revoke keys.</p>
+          <p className="muted">Only admins can create and revoke keys.</p>
         )}
       </PageHead>
-      <Answer of={found}>
+      <QueryResult query={keysQuery}>
         {() =>
           rows.length === 0 ? (
-            <Empty title="No agent can connect yet">
-              <p>Make a key and give it to an agent. It is shown once.</p>
+            <Empty title="No API keys yet">
+              <p>Agents need a key to connect. Keys appear here when an admin creates them.</p>
             </Empty>
           ) : (
             <Table name="keys" row="key" rows={rows} columns={columns} keyOf={(key) => key.id} />
           )
         }
-      </Answer>
+      </QueryResult>
       <Make open={making} onClose={() => setMaking(false)} />
       <Revoke
-        of={(found.data ?? []).find(({ id }) => id === revoking?.id) ?? revoking}
+        of={(keysQuery.data ?? []).find(({ id }) => id === revoking?.id) ?? revoking}
         onClose={() => setRevoking(null)}
       />
     </div>
@@ -195,7 +191,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
             value={form.label}
             maxLength={255}
             onValue={change('label')}
-            help="To recognise it by."
+            help="A name for this key."
             error={fields.label}
           />
           <Select
@@ -205,20 +201,20 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
             onValue={change('env')}
           />
           <Field
-            label="Only for agents"
+            label="Agent pattern"
             value={form.pattern}
             onValue={change('pattern')}
-            help="A pattern such as shop-*; empty for all."
+            help="For example, shop-*. Leave empty to allow all agents."
             error={fields.agent_pattern}
           />
           <Field
-            label="Ends after days"
+            label="Expires after days"
             type="number"
             min={1}
             max={3650}
             value={form.days}
             onValue={change('days')}
-            help="Empty: when it is revoked."
+            help="Leave empty for a key that does not expire."
             error={fields.expires_at}
           />
           <FormFailed error={make.error} />
@@ -241,17 +237,18 @@ function Shown({
   const copy = async (): Promise<void> =>
     say(
       (await copyText(made.key))
-        ? 'The key is on your clipboard.'
-        : 'The browser refused the clipboard: select the key and copy it.',
+        ? 'Key copied.'
+        : 'The browser blocked the clipboard. Select the key and copy it.',
     );
   return (
     <>
       <p>
-        This is the only time the hub shows it. It is for <Env of={made.env ?? 'every environment'} />
+        Store the key now, because the hub does not show it again. The key is valid for{' '}
+        <Env of={made.env ?? 'all environments'} />
         {made.agent_pattern && (
           <>
             {' '}
-            and the agents <Data text={made.agent_pattern} />
+            and agents matching <Data text={made.agent_pattern} />
           </>
         )}
         .
@@ -263,7 +260,7 @@ function Shown({
         <Button kind="primary" icon="copy" onClick={() => void copy()}>
           Copy key
         </Button>
-        <Button onClick={onDone}>I have kept it</Button>
+        <Button onClick={onDone}>Close</Button>
       </div>
     </>
   );
@@ -271,9 +268,9 @@ function Shown({
 
 /** What ends with it, in a number. */
 function open({ streams }: Key): string {
-  if (streams === null) return 'how many streams are open with it is not known';
-  if (streams === 0) return 'no agent is connected with it';
-  return `${counted(streams, 'agent stream')} ${streams === 1 ? 'is' : 'are'} open with it`;
+  if (streams === null) return 'its open streams are unknown';
+  if (streams === 0) return 'no connected agents use it';
+  return `${counted(streams, 'agent stream')} ${streams === 1 ? 'uses' : 'use'} it`;
 }
 
 function Revoke({ of, onClose }: { readonly of: Key | null; readonly onClose: () => void }): JSX.Element {
@@ -289,8 +286,8 @@ function Revoke({ of, onClose }: { readonly of: Key | null; readonly onClose: ()
       onAct={() => of && revoke.mutate({ params: { key_id: of.id } }, { onSuccess: onClose })}
     >
       <p>
-        Agents with the key <Data text={name} max={120} /> are disconnected within a second and cannot come
-        back with it. Last used <Time at={of?.last_used_at ?? null} />
+        Revoking disconnects agents with the key <Data text={name} max={120} /> within a second. They cannot
+        reconnect with it. Last used <Time at={of?.last_used_at ?? null} />
         {of && `; ${open(of)}`}.
       </p>
     </Confirm>

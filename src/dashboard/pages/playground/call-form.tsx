@@ -37,7 +37,7 @@ export function CallForm({ call, read, onCall }: Props): JSX.Element {
       />
       <div className="call-fields">
         <Select
-          label="Environment of the call"
+          label="Call environment"
           value={call.environment}
           options={envs.map((env) => [env, env] as const)}
           onValue={change('environment')}
@@ -46,7 +46,7 @@ export function CallForm({ call, read, onCall }: Props): JSX.Element {
         <Field label="User" value={call.user} maxLength={255} onValue={change('user')} />
       </div>
       <details open={used > 0}>
-        <summary>What some contracts look at{used > 0 ? ` (${used} filled in)` : ''}</summary>
+        <summary>More fields{used > 0 ? ` (${used} filled in)` : ''}</summary>
         <div className="form">
           <div className="call-fields">
             <Json
@@ -67,17 +67,17 @@ export function CallForm({ call, read, onCall }: Props): JSX.Element {
               maxLength={4096}
               spellCheck={false}
               onValue={change('cwd')}
-              help="For sandboxes."
+              help="Used by sandbox contracts."
             />
             <Field
-              label="Result of the tool"
+              label="Tool result"
               value={call.output}
               onValue={change('output')}
-              help="For post contracts."
+              help="Used by post contracts."
             />
           </div>
           <fieldset className="call-fields">
-            <legend>What its session counted before, for session contracts and limits</legend>
+            <legend>Earlier session counts, for session contracts and limits</legend>
             {(
               [
                 ['attempts', 'Attempts'],

@@ -76,11 +76,11 @@ function mappingOf(call: Call, field: 'args' | 'claims' | 'metadata'): { [name: 
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new Unread(field, `Not JSON yet: ${(error as Error).message}`);
+    throw new Unread(field, `The text is not valid JSON: ${(error as Error).message}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as { [name: string]: unknown };
-  throw new Unread(field, 'This is a JSON object, in { and }.');
+  throw new Unread(field, 'Enter a JSON object, in { and }.');
 }
 
 const maxCount = 1_000_000_000;
@@ -91,7 +91,7 @@ function countOf(call: Call, field: 'attempts' | 'calls' | 'callsOfTool'): numbe
   if (text === '') return undefined;
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 0 && value <= maxCount) return value;
-  throw new Unread(field, 'A whole number, 0 or more.');
+  throw new Unread(field, 'Enter a whole number, 0 or more.');
 }
 
 function principalOf(call: Call): Principal | null {

@@ -36,7 +36,7 @@ interface CaseRow {
 }
 
 const outcomeWord = ({ outcome }: CaseRow): string =>
-  outcome === null ? 'not known' : outcome.ok ? 'as expected' : 'not as expected';
+  outcome === null ? 'unknown' : outcome.ok ? 'as expected' : 'not as expected';
 
 const failuresOf = ({ outcome }: CaseRow): string => outcome?.failures.join('; ') ?? '';
 
@@ -109,14 +109,14 @@ export function Cases({
       ...caseColumns,
       {
         key: 'forget',
-        label: 'Forget',
+        label: 'Delete',
         width: 0.9,
         text: () => '',
         cell: ({ kept }) => (
           <Button
             kind="quiet"
             icon="trash"
-            aria-label={`Forget ${kept.name.slice(0, 80)}`}
+            aria-label={`Delete ${kept.name.slice(0, 80)}`}
             onClick={() => {
               const left = cases.filter((other) => other !== kept);
               setCases(left);
@@ -131,10 +131,10 @@ export function Cases({
   const passed = outcomes?.filter(({ ok }) => ok).length ?? 0;
   const load = (given: string): void => {
     try {
-      const found = readCaseFile(given);
-      add(found);
+      const loadedCases = readCaseFile(given);
+      add(loadedCases);
       setRefused(null);
-      say(`${counted(found.length, 'case')} read.`, 'allow');
+      say(`${counted(loadedCases.length, 'case')} loaded.`, 'allow');
     } catch (error) {
       setRefused((error as Error).message);
     }
@@ -142,7 +142,7 @@ export function Cases({
   return (
     <section className="form" aria-label="Cases">
       <div className="filter-bar">
-        <Field label="Keep this call as" value={name} maxLength={120} onValue={setName} />
+        <Field label="Case name" value={name} maxLength={120} onValue={setName} />
         <Button
           disabled={name.trim() === '' || !read.ok || result === null}
           onClick={() => {
@@ -150,10 +150,11 @@ export function Cases({
             const expect = { verdict: result.verdict, contract: result.deciding_contract };
             add([keptOf(name.trim(), read.value, expect)]);
             setName('');
-            say('The call is kept in this browser, with what came of it.', 'allow');
+            say('Case saved in this browser.', 'allow');
           }}
         >
-          Keep
+          {' '}
+          Save case{' '}
         </Button>
       </div>
       {outcomes && (
@@ -181,13 +182,14 @@ export function Cases({
           disabled={cases.length === 0}
           onClick={() => download('cases.yaml', 'application/yaml', casesText(document, cases))}
         >
-          Cases as YAML
+          Download cases
         </Button>
         <Button icon="download" onClick={() => download(document, 'application/yaml', text)}>
-          Document
+          {' '}
+          Download document{' '}
         </Button>
         <FileButton
-          label="Read cases"
+          label="Load cases"
           accept=".yaml,.yml"
           maxBytes={maxFile}
           onText={load}
@@ -200,7 +202,8 @@ export function Cases({
         </p>
       )}
       <p className="muted">
-        Kept in this browser. <code>reeve-agent test cases.yaml</code> runs the file beside the document.
+        Cases are stored in this browser. To run a downloaded file against the document, use{' '}
+        <code>reeve-agent test cases.yaml</code>.
       </p>
     </section>
   );

@@ -2,13 +2,16 @@
 // difference is listed.
 import { type JSX, useEffect, useMemo } from 'react';
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
+import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useAction } from '../../lib/query.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import type { ReadCall } from './call.ts';
+
+const verdictWord = (verdict: string): string => displayWord(verdict);
 
 type Answer = Reply<'evaluateBundle'>;
 
@@ -38,13 +41,13 @@ const bodyOf = (text: string, { call, output, session }: ReadCall) => ({
 
 /** What this browser and the hub say otherwise, a sentence each. */
 export function differences(here: DryRun, there: Answer): readonly string[] {
-  const found: string[] = [];
+  const sentences: string[] = [];
   if (here.verdict !== there.verdict)
-    found.push(`The verdict: here ${here.verdict}, there ${there.verdict}.`);
+    sentences.push(`Verdict: browser ${verdictWord(here.verdict)}, hub ${verdictWord(there.verdict)}.`);
   if (here.deciding_contract !== there.deciding_contract) {
     const named = (one: string | null): string => one ?? 'no contract';
-    found.push(
-      `Who decides: here ${named(here.deciding_contract)}, there ${named(there.deciding_contract)}.`,
+    sentences.push(
+      `Deciding contract: browser ${named(here.deciding_contract)}, hub ${named(there.deciding_contract)}.`,
     );
   }
   const keyOf = (one: { readonly id: string; readonly type: string }): string => `${one.type} ${one.id}`;
@@ -52,22 +55,22 @@ export function differences(here: DryRun, there: Answer): readonly string[] {
   for (const one of here.contracts_evaluated) {
     const other = others.get(keyOf(one));
     others.delete(keyOf(one));
-    if (other === undefined) found.push(`${one.id}: evaluated here and not there.`);
+    if (other === undefined) sentences.push(`${one.id}: evaluated only in the browser.`);
     else if (one.fired !== other.fired) {
-      found.push(`${one.id}: ${one.fired ? 'fired' : 'did not fire'} here, the opposite there.`);
+      sentences.push(`${one.id}: fired only in the ${one.fired ? 'browser' : 'hub'}.`);
     } else if (
       one.observed !== other.observed ||
       one.effect !== other.effect ||
       one.message !== other.message
     ) {
-      found.push(`${one.id}: another mode, effect or message there.`);
+      sentences.push(`${one.id}: different mode, effect or message in the hub.`);
     }
   }
-  for (const { id } of others.values()) found.push(`${id}: evaluated there and not here.`);
-  return found;
+  for (const { id } of others.values()) sentences.push(`${id}: evaluated only in the hub.`);
+  return sentences;
 }
 
-const shown = 20;
+const maxDifferences = 20;
 
 export function HubCheck({
   text,
@@ -87,14 +90,14 @@ export function HubCheck({
   // An answer to what was typed before says nothing about what stands there now.
   const isOld = variables !== input;
   return (
-    <div className="form" role="status" aria-label="The hub's word">
+    <div className="form" role="status" aria-label="Hub result">
       {isOld || isPending ? (
-        <p className="muted">The hub is asked as well…</p>
+        <p className="muted">Comparing with the hub…</p>
       ) : error ? (
         <>
           <Failed error={error} />
           <div>
-            <Button onClick={() => mutate(input)}>Ask the hub again</Button>
+            <Button onClick={() => mutate(input)}>Retry comparison</Button>
           </div>
         </>
       ) : (
@@ -105,14 +108,15 @@ export function HubCheck({
 }
 
 function Compared({ here, there }: { readonly here: DryRun; readonly there: Answer }): JSX.Element {
-  const found = differences(here, there);
-  if (found.length === 0) {
+  const sentences = differences(here, there);
+  if (sentences.length === 0) {
     return (
       <p className="muted">
         <span className="tone-allow">
           <Icon name="check" />
         </span>{' '}
-        The hub says {there.verdict} too, contract by contract, in {there.evaluation_time_ms.toFixed(1)} ms.
+        The hub returns the same result, {verdictWord(there.verdict)}, for every contract, in{' '}
+        {there.evaluation_time_ms.toFixed(1)} ms.
       </p>
     );
   }
@@ -121,20 +125,19 @@ function Compared({ here, there }: { readonly here: DryRun; readonly there: Answ
       <Icon name="triangle" />
       <div>
         <p>
-          <strong>The hub judges otherwise.</strong> Agents do as the hub does. This page may be older than
-          the hub: load it again. If they still differ, give the people who run the hub this document and
-          call.
+          <strong>The hub returns a different result.</strong> Agents follow the hub. This page may be
+          outdated. Reload it. If the results still differ, send this document and call to the hub operators.
         </p>
         <ul>
-          {found.slice(0, shown).map((one) => (
+          {sentences.slice(0, maxDifferences).map((one) => (
             <li key={one}>
               <Data text={one} mono={false} max={300} />
             </li>
           ))}
         </ul>
-        {found.length > shown && <p>and {found.length - shown} more</p>}
+        {sentences.length > maxDifferences && <p>and {sentences.length - maxDifferences} more</p>}
       </div>
-      <Button onClick={() => location.reload()}>Load again</Button>
+      <Button onClick={() => location.reload()}>Reload page</Button>
     </div>
   );
 }

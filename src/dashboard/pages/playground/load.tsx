@@ -6,8 +6,8 @@ import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { relative } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import { Failed, Lacking } from '../../ui/answer.tsx';
 import { Button, Select } from '../../ui/parts.tsx';
+import { Failed, QueryProblem } from '../../ui/query-result.tsx';
 import { type Call, firstCall, jsonText } from './call.ts';
 
 /** Calls to choose from. */
@@ -47,16 +47,16 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
   }, [bundle, yaml.data, key, onText]);
   if (bundles.data?.length === 0) return null;
   // Nobody waits for it: the starter is there.
-  if (!bundles.data) return <Lacking of={bundles} />;
+  if (!bundles.data) return <QueryProblem query={bundles} />;
   return (
     <>
-      <Lacking of={bundles} />
+      <QueryProblem query={bundles} />
       <div className="filter-bar">
         <Select
-          label="Load a bundle"
+          label="Load bundle"
           value={bundle}
           options={[
-            ['', 'The starter'],
+            ['', 'Starter bundle'],
             ...bundles.data.map((one) => [one.name, `${one.name} (${one.latest_version})`] as const),
           ]}
           onValue={(name) => {
@@ -82,11 +82,11 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
               else onStarter();
             }}
           >
-            Undo my changes
+            Discard changes
           </Button>
         )}
       </div>
-      {bundle !== '' && <Lacking of={versions} />}
+      {bundle !== '' && <QueryProblem query={versions} />}
       {yaml.error && <Failed error={yaml.error} onRetry={() => void yaml.refetch()} />}
     </>
   );
@@ -120,24 +120,24 @@ export function LoadCall({
   const [{ event = '' }, change] = useFilters();
   const now = useNow(10_000);
   const list = useCall('searchEvents', { query: { limit: newest } });
-  const found = useCall('getEvent', { params: { event_id: event } }, { enabled: event !== '' });
+  const eventQuery = useCall('getEvent', { params: { event_id: event } }, { enabled: event !== '' });
   const taken = useRef(from);
   useEffect(() => {
     if (event === '') taken.current = '';
-    if (!found.data || event === '' || event === taken.current) return;
+    if (!eventQuery.data || event === '' || event === taken.current) return;
     taken.current = event;
-    onCall(callOfEvent(found.data), event);
-  }, [found.data, event, onCall]);
+    onCall(callOfEvent(eventQuery.data), event);
+  }, [eventQuery.data, event, onCall]);
   const rows = list.data ?? [];
-  const all = found.data && !rows.some(({ id }) => id === event) ? [found.data, ...rows] : rows;
+  const all = eventQuery.data && !rows.some(({ id }) => id === event) ? [eventQuery.data, ...rows] : rows;
   return (
     <>
       <div className="filter-bar">
         <Select
-          label="Load a call that an agent made"
+          label="Load reported call"
           value={event}
           options={[
-            ['', list.data && all.length === 0 ? 'No call was reported yet' : 'A call of my own'],
+            ['', list.data && all.length === 0 ? 'No calls reported yet' : 'New call'],
             ...all.map(
               (one) =>
                 [
@@ -149,11 +149,11 @@ export function LoadCall({
           onValue={(next) => change({ event: next })}
         />
         <Link to="/events" className="button">
-          Find another call
+          Find call
         </Link>
       </div>
-      {found.error && <Failed error={found.error} onRetry={() => void found.refetch()} />}
-      <Lacking of={list} />
+      {eventQuery.error && <Failed error={eventQuery.error} onRetry={() => void eventQuery.refetch()} />}
+      <QueryProblem query={list} />
     </>
   );
 }

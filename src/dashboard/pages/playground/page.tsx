@@ -5,6 +5,7 @@ import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/
 import { traceCondition } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { problemsOf } from '../../lib/engine.ts';
+import { useOwnWords } from '../../lib/own-words.ts';
 import { useFilters } from '../../lib/search.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { PageHead } from '../../ui/parts.tsx';
@@ -52,7 +53,8 @@ export default function Playground(): JSX.Element {
   const { text, from, changed } = documentDraft ?? starter;
   const { call, from: event } = callDraft ?? ownCall;
   useNamed(from, event);
-  const problems = useMemo(() => problemsOf(text), [text]);
+  const words = useOwnWords();
+  const problems = useMemo(() => problemsOf(text, words), [text, words]);
   const read = useMemo(() => readCall(call), [call]);
   const result = useMemo((): DryRun | string => {
     if (!read.ok) return read.why;
@@ -70,7 +72,7 @@ export default function Playground(): JSX.Element {
   const loadCall = useCallback((next: Call, of: string) => setCall({ call: next, from: of }), [setCall]);
   return (
     <div className="page">
-      <PageHead title="Playground" says="Nothing is sent to an agent, and nothing is counted." />
+      <PageHead title="Playground" says="Tests send nothing to agents and do not appear in statistics." />
       <div className="playground">
         <section className="form" aria-label="Document">
           <LoadBundle from={from} changed={changed} onText={load} onStarter={() => setDocument(null)} />

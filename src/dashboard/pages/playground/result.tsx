@@ -2,18 +2,19 @@
 import type { JSX } from 'react';
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import type { ConditionTrace } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
+import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { plainJson } from '../../lib/text.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { Data, Verdict } from '../../ui/parts.tsx';
 
-const words = { allow: 'allow', deny: 'deny', approve: 'approve', warn: 'observed' } as const;
+const words = { allow: 'allow', deny: 'deny', approve: 'approve', warn: 'warned' } as const;
 
 export function Result({ of }: { readonly of: DryRun }): JSX.Element {
   return (
     <>
       <div className="result-head">
         <h2>
-          The call: <Verdict of={words[of.verdict]} />
+          Result: <Verdict of={words[of.verdict]} />
         </h2>
         {of.deciding_contract && (
           <span>
@@ -22,7 +23,7 @@ export function Result({ of }: { readonly of: DryRun }): JSX.Element {
         )}
       </div>
       {of.contracts_evaluated.length === 0 ? (
-        <p className="muted">No contract looks at this tool.</p>
+        <p className="muted">No contract applies to this tool.</p>
       ) : (
         <ol className="results">
           {of.contracts_evaluated.map((one) => (
@@ -36,8 +37,8 @@ export function Result({ of }: { readonly of: DryRun }): JSX.Element {
                   <span className="muted">
                     {one.fired
                       ? one.observed
-                        ? 'would have fired, only observed'
-                        : `fired: ${one.effect}`
+                        ? 'matched, observe mode'
+                        : `fired: ${displayWord(one.effect)}`
                       : 'did not fire'}
                   </span>
                 </summary>
@@ -50,8 +51,10 @@ export function Result({ of }: { readonly of: DryRun }): JSX.Element {
                   <Trace of={one.trace} />
                 ) : (
                   <p className="muted">
-                    {one.type === 'sandbox' ? 'It judges paths, hosts and commands' : 'It counts'}: it has no
-                    conditions to trace.
+                    {one.type === 'sandbox'
+                      ? 'This contract checks paths, hosts and commands'
+                      : 'This contract checks counts'}
+                    , so there are no conditions to show.
                   </p>
                 )}
               </details>
@@ -63,7 +66,7 @@ export function Result({ of }: { readonly of: DryRun }): JSX.Element {
   );
 }
 
-const outcomes = { yes: 'true', no: 'false', fault: 'cannot be told', skipped: 'not needed' } as const;
+const outcomes = { yes: 'true', no: 'false', fault: 'unknown', skipped: 'not needed' } as const;
 
 const joined = { all: 'all of', any: 'any of', not: 'not' } as const;
 

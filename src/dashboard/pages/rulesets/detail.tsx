@@ -7,14 +7,16 @@ import { useRefused } from '../../lib/refused.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { unableIn } from '../../lib/unable.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
 import { countColumn, timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Env, Name, Select, Time } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { useKeepers } from '../bundles/keepers.ts';
+import { useRemainingAgentsText } from '../bundles/remaining-agents.ts';
+import { SameVersions } from '../bundles/same-versions.tsx';
+import { UnchangedGuard } from '../bundles/unchanged.tsx';
 import { ForceForm } from './force.tsx';
 import { RulesetForm } from './form.tsx';
 import { VersionReplay } from './replay.tsx';
@@ -24,14 +26,17 @@ type Version = HostedReply<'hostedRulesetVersions'>['versions'][number];
 const newest = 200;
 
 export function RulesetDetail({ name }: { readonly name: string }): JSX.Element {
-  const found = useHosted('hostedRulesetVersions', { params: { name }, query: { limit: newest } });
+  const rulesetVersionsQuery = useHosted('hostedRulesetVersions', {
+    params: { name },
+    query: { limit: newest },
+  });
   const [{ version }, change] = useFilters();
   const [editing, setEditing] = useState(false);
   return (
-    <Answer of={found} rows={8}>
+    <QueryResult query={rulesetVersionsQuery} rows={8}>
       {({ versions, has_more: more }) => {
         const chosen = versions.find((one) => String(one.version) === version) ?? versions[0];
-        if (!chosen) return <p>There is no version of it.</p>;
+        if (!chosen) return <p>This ruleset has no versions. Save a new version to create one.</p>;
         return (
           <>
             <h3 className="panel-name">
@@ -49,9 +54,9 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
                 ])}
                 onValue={(next) => change({ version: next }, true)}
               />
-              {more && <span className="muted">the newest {newest}</span>}
+              {more && <span className="muted">latest {newest}</span>}
               <Deploy name={name} version={chosen} versions={versions} />
-              <Button onClick={() => setEditing(true)}>Edit as the next version</Button>
+              <Button onClick={() => setEditing(true)}>Edit as new version</Button>
             </div>
             <p className="muted">
               Saved <Time at={chosen.created_at} /> by{' '}
@@ -71,7 +76,9 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
                 name="versions of a ruleset"
                 sortAs="versions_sort"
                 rows={versions}
-                columns={versionColumns(chosen.version, (next) => change({ version: String(next) }, true))}
+                columns={versionColumns(versions, chosen.version, (next) =>
+                  change({ version: String(next) }, true),
+                )}
                 keyOf={(one) => String(one.version)}
                 bar={<span className="muted">{counted(versions.length, 'version')}</span>}
               />
@@ -88,19 +95,26 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
           </>
         );
       }}
-    </Answer>
+    </QueryResult>
   );
 }
 
-const versionColumns = (shown: number, show: (version: number) => void): readonly Column<Version>[] => [
+const versionColumns = (
+  versions: readonly Version[],
+  visibleVersion: number,
+  show: (version: number) => void,
+): readonly Column<Version>[] => [
   {
     key: 'version',
     label: 'Version',
     sort: (one) => one.version,
     cell: (one) => (
-      <Button kind="quiet" aria-pressed={one.version === shown} onClick={() => show(one.version)}>
-        Show v{one.version}
-      </Button>
+      <>
+        <Button kind="quiet" aria-pressed={one.version === visibleVersion} onClick={() => show(one.version)}>
+          Show v{one.version}
+        </Button>{' '}
+        <SameVersions of={one} among={versions} />
+      </>
     ),
   },
   {
@@ -113,7 +127,7 @@ const versionColumns = (shown: number, show: (version: number) => void): readonl
   timeColumn('saved', 'Saved', (one) => one.created_at, 1.2),
   {
     key: 'by',
-    label: 'By',
+    label: 'Saved by',
     width: 1.5,
     sort: (one) => one.uploaded_by,
     cell: (one) => <Name mono={false} text={one.uploaded_by} />,
@@ -139,10 +153,10 @@ function Runs({
     { query: { bundle_name: name, env: from ?? 'production', limit: 1 } },
     { enabled: from !== null },
   );
-  const keepers = useKeepers((from !== null && history.data?.[0]?.id) || null);
+  const remainingAgents = useRemainingAgentsText((from !== null && history.data?.[0]?.id) || null);
   const running = envs.filter((env) => runsIn(versions, env) !== null);
   return (
-    <section className="form" aria-label="Where it runs">
+    <section className="form" aria-label="Deployments">
       <ul className="feed">
         {running.map((env) => (
           <li key={env} className="feed-row">
@@ -155,7 +169,9 @@ function Runs({
           </li>
         ))}
       </ul>
-      {running.length === 0 && <p className="muted">It runs nowhere.</p>}
+      {running.length === 0 && (
+        <p className="muted">Not deployed to any environment. Select a version to deploy it.</p>
+      )}
       <Confirm
         title="Undeploy ruleset"
         open={from !== null}
@@ -168,8 +184,8 @@ function Runs({
         }
       >
         <p>
-          <Data text={name} max={120} /> v{from && runsIn(versions, from)} is taken away from {from}.{' '}
-          {keepers}; agents that start get none.
+          Undeploying removes <Data text={name} max={120} /> v{from && runsIn(versions, from)} from {from}.{' '}
+          {remainingAgents}; new agents get none.
         </p>
       </Confirm>
     </section>
@@ -191,6 +207,9 @@ function Deploy({
   const isRefused = useRefused(deploy.error?.status === 422, env);
   const before = runsIn(versions, env);
   const isBack = before !== null && before > version.version;
+  const isSame = versions.some(
+    (one) => one.version === before && one.revision_hash === version.revision_hash,
+  );
   const go = (forcedFor: string | null): void =>
     deploy.mutate(
       {
@@ -200,7 +219,7 @@ function Deploy({
       {
         onSuccess: ({ warnings }) => {
           setOpen(false);
-          say(`${env} runs v${version.version} of ${name}.`, 'allow');
+          say(`${name} v${version.version} deployed to ${env}.`, 'allow');
           const unable = unableIn(warnings);
           if (unable !== null) say(unable, 'deny');
         },
@@ -220,12 +239,12 @@ function Deploy({
         />
         <p>
           {before === null
-            ? `Nothing of this ruleset runs in ${env} now.`
-            : before === version.version
-              ? `${env} runs v${before} already.`
-              : `${env} runs v${before} now${isBack ? '; this goes back' : ''}. What changes:`}
+            ? `This ruleset is not deployed to ${env}.`
+            : isSame
+              ? `${env} already runs ${before === version.version ? '' : 'the same document, as '}v${before}.`
+              : `${env} currently runs v${before}${isBack ? ', a later version' : ''}. Changes:`}
         </p>
-        {before !== null && before !== version.version && (
+        {before !== null && !isSame && (
           <>
             <Compared name={name} before={before} after={version.version} />
             <VersionReplay
@@ -239,12 +258,20 @@ function Deploy({
         )}
         {deploy.error && <Failed error={deploy.error} />}
         <div className="decide-buttons">
-          <Button kind="primary" busy={deploy.isPending} onClick={() => go(null)}>
-            {isBack ? 'Roll back' : 'Deploy'} v{version.version} to {env}
-          </Button>
+          <UnchangedGuard
+            key={env}
+            isUnchanged={isSame}
+            says={`${env} already runs this document, as v${before}.`}
+          >
+            {(guard) => (
+              <Button kind="primary" busy={deploy.isPending} onClick={() => guard(() => go(null))}>
+                {isBack ? 'Roll back' : 'Deploy'} v{version.version} to {env}
+              </Button>
+            )}
+          </UnchangedGuard>
           <Button onClick={() => setOpen(false)}>Cancel</Button>
         </div>
-        {isRefused && <ForceForm action="Deploy it all the same" busy={deploy.isPending} onForce={go} />}
+        {isRefused && <ForceForm action="Deploy despite errors" busy={deploy.isPending} onForce={go} />}
       </Dialog>
     </>
   );
@@ -260,11 +287,11 @@ function Text({
   readonly versions: readonly Version[];
 }): JSX.Element {
   const [other, setOther] = useState('');
-  const found = useHosted('hostedRulesetVersion', { params: { name, version } });
+  const rulesetVersionQuery = useHosted('hostedRulesetVersion', { params: { name, version } });
   return (
     <section className="form" aria-label="Document">
       <div className="card-head">
-        <h3>{other === '' ? 'What it says' : 'What changed'}</h3>
+        <h3>{other === '' ? 'Content' : 'Changes'}</h3>
         <Select
           compact
           label="Compare with"
@@ -284,14 +311,14 @@ function Text({
           <VersionReplay key={`${other} ${version}`} name={name} base={Number(other)} candidate={version} />
         </>
       ) : (
-        <Answer of={found} rows={8}>
+        <QueryResult query={rulesetVersionQuery} rows={8}>
           {({ yaml_content: text }) => (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
             <section className="code" tabIndex={0} aria-label={`v${version} as YAML`}>
               <pre>{visible(text)}</pre>
             </section>
           )}
-        </Answer>
+        </QueryResult>
       )}
     </section>
   );
@@ -306,12 +333,12 @@ function Compared(props: {
   const before = useHosted('hostedRulesetVersion', { params: { name, version: props.before } });
   const after = useHosted('hostedRulesetVersion', { params: { name, version: props.after } });
   return (
-    <Answer of={before} rows={4}>
+    <QueryResult query={before} rows={4}>
       {(old) => (
-        <Answer of={after} rows={4}>
+        <QueryResult query={after} rows={4}>
           {(next) => <Diff before={old.yaml_content} after={next.yaml_content} />}
-        </Answer>
+        </QueryResult>
       )}
-    </Answer>
+    </QueryResult>
   );
 }

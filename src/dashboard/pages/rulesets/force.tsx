@@ -16,12 +16,17 @@ export function ForceForm({
 }): JSX.Element {
   const me = useSignedIn();
   const [reason, setReason] = useState('');
-  if (!me.is_admin) return <p className="muted">Only an admin can go on in spite of these errors.</p>;
+  if (!me.is_admin)
+    return (
+      <p className="muted">
+        Only an admin can continue despite these errors. Fix the errors, or ask an admin.
+      </p>
+    );
   return (
     <section className="form" aria-label={action}>
       <Field
         label="Reason"
-        help="The audit says that it was forced, and why."
+        help="The audit log records the forced deployment and this reason."
         value={reason}
         onValue={setReason}
         maxLength={500}

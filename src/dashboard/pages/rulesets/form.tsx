@@ -3,15 +3,16 @@ import { type JSX, useMemo, useState } from 'react';
 import { useDraft } from '../../lib/drafts.ts';
 import { definitionOf, problemsOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
+import { useOwnWords } from '../../lib/own-words.ts';
 import { useRefused } from '../../lib/refused.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { ofDocument, unableIn } from '../../lib/unable.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Select } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { ForceForm } from './force.tsx';
 import { starterRuleset } from './starter.ts';
@@ -34,9 +35,9 @@ export function RulesetForm({ name, onDone }: Props): JSX.Element {
 function NextVersion({ name, onDone }: Required<Props>): JSX.Element {
   const before = useHosted('hostedGetRuleset', { params: { name } });
   return (
-    <Answer of={before} rows={8}>
+    <QueryResult query={before} rows={8}>
       {({ yaml_content }) => <RulesetFields name={name} stored={yaml_content} onDone={onDone} />}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -56,7 +57,8 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
     if (next !== text) setDraft({ text: next, base: draft?.base ?? stored });
   };
   const [target, setTarget] = useState('');
-  const problems = useMemo(() => (text === '' ? [] : problemsOf(text)), [text]);
+  const words = useOwnWords();
+  const problems = useMemo(() => (text === '' ? [] : problemsOf(text, words)), [text, words]);
   // A document is sent to its own name.
   const called = useMemo(() => nameIn(text), [text]);
   const isRefused = useRefused(save.error?.status === 422, '');
@@ -72,12 +74,12 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
       },
       {
         onSuccess: (made) => {
-          const linted = ofDocument(made.warnings).length;
-          const found = linted > 0 ? ` The linter found ${counted(linted, 'thing')}.` : '';
+          const linted = ofDocument(made.warnings).filter(({ severity }) => severity !== 'notice').length;
+          const lintNote = linted > 0 ? ` The linter found ${counted(linted, 'problem')}.` : '';
           const unable = unableIn(made.warnings);
           if (unable !== null) say(unable, 'deny');
           say(
-            `${made.created ? `v${made.version} is saved` : `v${made.version} has these bytes already`}${target === '' ? '' : ` and runs in ${target}`}.${found}`,
+            `${made.created ? `v${made.version} saved` : `Identical to v${made.version}, so no new version was saved`}${target === '' ? '' : `; deployed to ${target}`}.${lintNote}`,
             'allow',
           );
           setDraft(null);
@@ -93,20 +95,20 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
     >
       {isOld && (
         <p className="notice notice-ask" role="status">
-          Another version was saved after you began. What you see is yours.
+          Another user saved a newer version. Your draft is unchanged. Compare both before you save.
         </p>
       )}
       <Editor label="Ruleset as YAML" value={text} onValue={setText} problems={problems} />
       <Problems of={problems} />
       {name !== undefined && called !== '' && called !== name && (
         <p className="field-error">
-          metadata.name is now another one: this is saved as a ruleset of its own.
+          The value of metadata.name is different, so saving creates a separate ruleset.
         </p>
       )}
       <Select
         label="Deploy to"
         value={target}
-        options={[['', 'Nowhere: only save'], ...envs.map((env) => [env, env] as const)]}
+        options={[['', 'Save without deploying'], ...envs.map((env) => [env, env] as const)]}
         onValue={setTarget}
       />
       {save.error && <Failed error={save.error} />}
@@ -114,9 +116,9 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         <Button kind="primary" submit busy={save.isPending} disabled={called === ''}>
           {target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
         </Button>
-        {draft && <Button onClick={() => setDraft(null)}>Begin again</Button>}
+        {draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
       </div>
-      {isRefused && <ForceForm action="Save it all the same" busy={save.isPending} onForce={submit} />}
+      {isRefused && <ForceForm action="Save despite errors" busy={save.isPending} onForce={submit} />}
     </Form>
   );
 }

@@ -7,10 +7,10 @@ import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
 import { readOn } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Button, Empty, Env, PageHead } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RulesetDetail } from './detail.tsx';
 import { RulesetForm } from './form.tsx';
@@ -24,7 +24,7 @@ const columns: readonly Column<Ruleset>[] = [
   nameColumn('name', 'Ruleset', (one) => one.name, 2),
   {
     key: 'latest',
-    label: 'Newest',
+    label: 'Latest',
     width: 0.9,
     number: true,
     sort: (one) => one.latest_version,
@@ -45,7 +45,7 @@ const columns: readonly Column<Ruleset>[] = [
     sort: runsText,
     cell: (one) =>
       one.deployed.length === 0 ? (
-        <span className="muted">nowhere</span>
+        <span className="muted">not deployed</span>
       ) : (
         one.deployed.map(({ env, version }) => (
           <span key={env}>
@@ -54,7 +54,7 @@ const columns: readonly Column<Ruleset>[] = [
         ))
       ),
   },
-  nameColumn('revision', 'SHA-256 of the newest', (one) => one.revision_hash, 1.6),
+  nameColumn('revision', 'Latest SHA-256', (one) => one.revision_hash, 1.6),
   timeColumn('updated', 'Changed', (one) => one.updated_at, 1.2),
 ];
 
@@ -63,30 +63,30 @@ export default function Rulesets(): JSX.Element {
   const env = useEnv();
   const [making, setMaking] = useState(false);
   useCommand('newRuleset', () => setMaking(true));
-  const found = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
-  const loaded = useMemo(() => (found.data?.pages ?? []).flatMap(({ rulesets }) => rulesets), [found.data]);
+  const rulesetsQuery = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
+  const loaded = useMemo(
+    () => (rulesetsQuery.data?.pages ?? []).flatMap(({ rulesets }) => rulesets),
+    [rulesetsQuery.data],
+  );
   const rows = env ? loaded.filter(({ deployed }) => deployed.some((one) => one.env === env)) : loaded;
   return (
     <div className="page">
       <PageHead
         title="Rulesets"
         says={
-          found.data &&
-          `${counted(rows.length, 'ruleset')}${found.hasNextPage ? ' and more' : ''}${env ? ` ${rows.length === 1 ? 'runs' : 'run'} in ${env}` : ''}.`
+          rulesetsQuery.data &&
+          `${counted(rows.length, 'ruleset')}${rulesetsQuery.hasNextPage ? ' and more' : ''}${env ? ` ${rows.length === 1 ? 'runs' : 'run'} in ${env}` : ''}.`
         }
       >
         <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New ruleset
         </Button>
       </PageHead>
-      <Answer of={found} rows={6}>
+      <QueryResult query={rulesetsQuery} rows={6}>
         {() =>
           rows.length === 0 ? (
-            <Empty title={env ? `No ruleset runs in ${env}` : 'There is no ruleset yet'}>
-              <p>
-                A ruleset is a document of rules that agents of the API under /v1 load, saved and deployed in
-                one step.
-              </p>
+            <Empty title={env ? `No rulesets deployed to ${env}` : 'No rulesets yet'}>
+              <p>Rulesets appear here when you create them. Agents that use the /v1 API load rulesets.</p>
             </Empty>
           ) : (
             <Table
@@ -97,11 +97,11 @@ export default function Rulesets(): JSX.Element {
               keyOf={(one) => one.name}
               chosen={id}
               onOpen={(one) => change({ id: one.name }, id !== undefined)}
-              onEnd={() => readOn(found)}
+              onEnd={() => readOn(rulesetsQuery)}
             />
           )
         }
-      </Answer>
+      </QueryResult>
       <Dialog title="New ruleset" shape="wide" open={making} onClose={() => setMaking(false)}>
         <RulesetForm
           onDone={(name) => {

@@ -5,18 +5,18 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { Button } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import { ReplayChanges } from '../../ui/replay-changes.tsx';
 import { type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 
 type Replay = HostedReply<'hostedReplayVersions'>;
 
 const maxSessions = 200;
-const shown = 100;
+const maxResults = 100;
 
 const changes = [
-  ['newly_blocked', 'tone-deny', 'would now be blocked'],
+  ['newly_blocked', 'tone-deny', 'would now be denied'],
   ['newly_allowed', 'tone-allow', 'would now be allowed'],
   ['newly_asked', 'tone-ask', 'would now ask a person'],
   ['newly_observed', 'tone-observe', 'would now only be observed'],
@@ -39,13 +39,13 @@ export function VersionReplay({
   const chosen = useEnv();
   const env = of ?? chosen;
   const replay = useHostedAction('hostedReplayVersions');
-  const query = { base, candidate, env, sessions: maxSessions, limit: shown };
+  const query = { base, candidate, env, sessions: maxSessions, limit: maxResults };
   return (
-    <section className="form" aria-label="Replay over past calls">
-      <h3>What they would have decided</h3>
+    <section className="form" aria-label="Replay of past calls">
+      <h3>Replay of past calls</h3>
       <p className="muted">
-        The hub judges the newest calls of the last 7 days, of {maxSessions} sessions at most
-        {env ? `, in ${env}` : ''}, by v{base} and by v{candidate}.
+        A replay compares v{base} with v{candidate} for the newest calls from the last 7 days, in up to{' '}
+        {maxSessions} sessions{env ? `, in ${env}` : ''}.
       </p>
       <div>
         <Button
@@ -67,7 +67,7 @@ export function VersionReplay({
 
 function Sums({ of }: { readonly of: Replay }): JSX.Element {
   const { totals, calls_seen: seen, calls_in_window: all, skipped_rules: skipped } = of;
-  if (seen === 0) return <p>No agent reported a call in this time.</p>;
+  if (seen === 0) return <p>No agent reported a call in this period.</p>;
   return (
     <>
       <p className="numbers">
@@ -75,10 +75,14 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
         <ReplayChanges changes={changes} totals={totals} />
         {totals.uncertain > 0 && `; ${count(totals.uncertain)} uncertain`}.
       </p>
-      {of.truncated && <p className="field-error">The time was over before all calls had been seen.</p>}
+      {of.truncated && (
+        <p className="field-error">
+          The time limit ended the replay before it checked all calls. Replay again.
+        </p>
+      )}
       {skipped.candidate > 0 && (
         <p className="muted">
-          {counted(skipped.candidate, 'post rule')} left out: what tools gave is not stored.
+          {counted(skipped.candidate, 'post rule')} left out: the hub does not store tool results.
         </p>
       )}
     </>

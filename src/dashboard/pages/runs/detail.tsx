@@ -6,9 +6,9 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted, duration, plainJson } from '../../lib/text.ts';
-import { Answer, Lacking } from '../../ui/answer.tsx';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Evidence } from './evidence.tsx';
 import type { Run } from './run.ts';
 import { SessionValues } from './values.tsx';
@@ -22,12 +22,17 @@ interface RunPlace {
 type Event = HostedReply<'hostedSearchEvents'>['events'][number];
 
 export function RunDetail({ agent, session }: RunPlace): JSX.Element {
-  const found = useHosted('hostedListRuns', { query: { agent_id: agent, session_id: session, limit: 1 } });
+  const runsQuery = useHosted('hostedListRuns', {
+    query: { agent_id: agent, session_id: session, limit: 1 },
+  });
   return (
-    <Answer of={found} rows={8}>
+    <QueryResult query={runsQuery} rows={8}>
       {({ runs: [run] }) =>
         run === undefined ? (
-          <p>There is no such run. It may have been removed, or its agent may have sent no event yet.</p>
+          <p>
+            This run does not exist. Its events were purged, or its agent has not reported any yet. Return to
+            the list.
+          </p>
         ) : (
           <>
             <Head run={run} />
@@ -39,19 +44,23 @@ export function RunDetail({ agent, session }: RunPlace): JSX.Element {
           </>
         )
       }
-    </Answer>
+    </QueryResult>
   );
 }
+
+/** A call counts once, by its last decision: those that ended in no other way were allowed. */
+const allowedCalls = ({ counts, pending_approval_count: asked }: Run): number =>
+  Math.max(0, counts.calls - counts.blocked - counts.would_block - counts.timed_out - asked);
 
 function Head({ run }: { readonly run: Run }): JSX.Element {
   const { counts, pending_approval: approval } = run;
   const parts = [
     counted(counts.calls, 'call'),
-    `${counts.allowed} allowed`,
-    `${counts.blocked} blocked`,
-    `${counts.asked} asked`,
-    ...(counts.would_block > 0 ? [`${counts.would_block} would be blocked`] : []),
-    ...(counts.timed_out > 0 ? [`${counts.timed_out} timed out`] : []),
+    `${allowedCalls(run)} allowed`,
+    `${counts.blocked} denied`,
+    ...(run.pending_approval_count > 0 ? [`${run.pending_approval_count} asked`] : []),
+    ...(counts.would_block > 0 ? [`${counts.would_block} would deny`] : []),
+    ...(counts.timed_out > 0 ? [`${counts.timed_out} expired`] : []),
     ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
     ...(counts.warned > 0 ? [`${counts.warned} warned`] : []),
   ];
@@ -61,19 +70,19 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
         <Data text={run.session_id} max={200} />
       </h3>
       <p>
-        <Verdict of={run.status} /> <Env of={run.environment} /> of agent{' '}
+        <Verdict of={run.status} /> <Env of={run.environment} /> by agent{' '}
         <Link to="/agents" search={{ id: run.agent_id } as never}>
           <Data text={run.agent_id} max={120} />
         </Link>{' '}
         {run.sample && <span className="tag">sample</span>}
       </p>
       <p className="muted">
-        Began <Time at={run.started_at} />, last activity <Time at={run.last_activity_at} />.{' '}
+        Started <Time at={run.started_at} />, last activity <Time at={run.last_activity_at} />.{' '}
         {parts.join(', ')}.
       </p>
       {run.ruleset_name && (
         <p>
-          Judged by{' '}
+          Ruleset:{' '}
           <Link to="/rulesets" search={{ id: run.ruleset_name } as never}>
             <Data text={run.ruleset_name} max={120} /> v{run.ruleset_version}
           </Link>
@@ -82,16 +91,16 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
       )}
       {run.parent_session_id && (
         <p>
-          Begun by the run <Data text={run.parent_session_id} max={120} />.
+          Started by the run <Data text={run.parent_session_id} max={120} />.
         </p>
       )}
       {approval && (
         <p className="notice notice-ask">
           <span>
-            Waits for a person: <Data text={approval.tool_name} max={120} /> since{' '}
+            Pending approval: <Data text={approval.tool_name} max={120} />, requested{' '}
             <Time at={approval.created_at} />.{' '}
-            <Link to="/approvals" search={{ id: approval.id } as never}>
-              Decide it
+            <Link to="/approvals/$id" params={{ id: approval.id } as never}>
+              Open approval
             </Link>
           </span>
         </p>
@@ -101,14 +110,14 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
 }
 
 function Workflow({ agent, session }: RunPlace): JSX.Element {
-  const found = useHosted('hostedWorkflowState', {
+  const workflowStateQuery = useHosted('hostedWorkflowState', {
     params: { agent_id: agent },
     query: { session_id: session },
   });
   return (
     <section className="form" aria-label="Workflow">
-      <h3>Where the workflow stands</h3>
-      <Answer of={found} rows={2}>
+      <h3>Workflow state</h3>
+      <QueryResult query={workflowStateQuery} rows={2}>
         {(state) => {
           const blocked = typeof state.blocked_reason === 'string' ? state.blocked_reason : null;
           return (
@@ -130,16 +139,16 @@ function Workflow({ agent, session }: RunPlace): JSX.Element {
               </ol>
               {blocked && (
                 <p className="tone-deny">
-                  Blocked: <Data text={blocked} mono={false} max={400} />
+                  Cannot continue: <Data text={blocked} mono={false} max={400} />
                 </p>
               )}
               {state.snapshot_error && (
-                <p className="muted">The agent sent a state that could not be read whole.</p>
+                <p className="muted">Part of the workflow state from the agent is not readable.</p>
               )}
             </>
           );
         }}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -147,25 +156,25 @@ function Workflow({ agent, session }: RunPlace): JSX.Element {
 const words = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt: string }): JSX.Element {
-  const found = useHostedPages(
+  const eventsQuery = useHostedPages(
     'hostedSearchEvents',
     { query: { agent_id: agent, session_id: session, limit: 200 } },
     ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
   );
   const events = useMemo(
-    () => (found.data?.pages ?? []).flatMap((page) => page.events).reverse(),
-    [found.data],
+    () => (eventsQuery.data?.pages ?? []).flatMap((page) => page.events).reverse(),
+    [eventsQuery.data],
   );
   const start = Date.parse(startedAt);
   return (
     <section className="form" aria-label="Timeline">
-      <h3>What happened</h3>
-      <Answer of={found} rows={6}>
+      <h3>Timeline</h3>
+      <QueryResult query={eventsQuery} rows={6}>
         {() => null}
-      </Answer>
-      {found.hasNextPage && (
+      </QueryResult>
+      {eventsQuery.hasNextPage && (
         <div>
-          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+          <Button busy={eventsQuery.isFetchingNextPage} onClick={() => void eventsQuery.fetchNextPage()}>
             Show earlier events
           </Button>
         </div>
@@ -204,9 +213,9 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
         )}
         <CallArguments of={event.tool_args} />
         <p className="muted">
-          <Time at={event.timestamp} />, place {event.seq} in the order of arrival.{' '}
+          <Time at={event.timestamp} />, event {event.seq} in order of arrival.{' '}
           <Link to="/events" search={{ id: event.id } as never}>
-            The whole event
+            View event
           </Link>
         </p>
       </details>
@@ -217,21 +226,21 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
 /** Runs that name this session as their parent. */
 function Children({ session }: { readonly session: string }): JSX.Element | null {
   const [, change] = useFilters();
-  const found = useHostedPages(
+  const eventsQuery = useHostedPages(
     'hostedSearchEvents',
     { query: { parent_session_id: session, limit: 200 } },
     ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
   );
   const runs = new Map(
-    (found.data?.pages ?? [])
+    (eventsQuery.data?.pages ?? [])
       .flatMap(({ events }) => events)
       .filter(({ session_id: id }) => id !== null)
       .map((event) => [`${event.agent_id} ${event.session_id}`, event]),
   );
-  if (runs.size === 0) return found.error ? <Lacking of={found} /> : null;
+  if (runs.size === 0) return eventsQuery.error ? <QueryProblem query={eventsQuery} /> : null;
   return (
     <section className="form">
-      <h3>Runs that it began</h3>
+      <h3>Child runs</h3>
       <ul className="feed">
         {[...runs].map(([key, event]) => (
           <li key={key} className="feed-row">
@@ -246,10 +255,10 @@ function Children({ session }: { readonly session: string }): JSX.Element | null
           </li>
         ))}
       </ul>
-      {found.hasNextPage && (
+      {eventsQuery.hasNextPage && (
         <div>
-          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-            Look for more in earlier calls
+          <Button busy={eventsQuery.isFetchingNextPage} onClick={() => void eventsQuery.fetchNextPage()}>
+            Search earlier calls
           </Button>
         </div>
       )}

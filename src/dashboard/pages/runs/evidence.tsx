@@ -1,16 +1,17 @@
 // A run's signed decision bundle: downloaded, and verified here by keys that the reader pinned. It never trusts the key
 // that came with it.
 import { type JSX, useEffect, useState } from 'react';
+import { readStrictJson } from '../../../../packages/agent/src/rules/strict-json.ts';
 import { type Checked, isKey, verifyBundle } from '../../lib/evidence.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { counted } from '../../lib/text.ts';
-import { Failed } from '../../ui/answer.tsx';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
 import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 
 type Bundle = HostedReply<'hostedRunBundle'>;
 
@@ -43,8 +44,8 @@ export function Evidence({
     <section className="form" aria-label="Evidence">
       <h3>Signed evidence</h3>
       <p className="muted">
-        The decision bundle holds the run’s events as a chain, signed by the hub. It is checked in this
-        browser by the keys that you pinned; <code>reeve-agent verify</code> checks the file elsewhere.
+        The decision bundle contains the events of the run in a signed chain. This browser verifies it with
+        your pinned keys. To verify a file elsewhere, use <code>reeve-agent verify</code>.
       </p>
       <div className="decide-buttons">
         <Button
@@ -55,10 +56,10 @@ export function Evidence({
             fetched.mutate({ params }, { onSuccess: setBundle });
           }}
         >
-          Verify the bundle
+          Verify bundle
         </Button>
         <FileButton
-          label="Verify a file"
+          label="Verify file"
           accept=".json"
           maxBytes={maxFile}
           onText={(text) => {
@@ -72,7 +73,7 @@ export function Evidence({
             icon="download"
             onClick={() => download(fileName(agent, session), 'application/json', JSON.stringify(bundle))}
           >
-            Download it
+            Download bundle
           </Button>
         )}
       </div>
@@ -94,10 +95,10 @@ const fileName = (agent: string, session: string): string =>
 /** Bytes: more than a bundle ever has. */
 const maxFile = 32 * 1024 * 1024;
 
-/** What a file holds; a text that is no JSON is no bundle, which the check says. */
+/** The content of a file. A text that is no JSON, or that can be read in two ways, is no bundle: the check says so. */
 function bundleIn(text: string): Bundle {
   try {
-    return JSON.parse(text) as Bundle;
+    return readStrictJson(text, { numbers: 'written' }) as Bundle;
   } catch {
     return { payload: '', signatures: [] } as unknown as Bundle;
   }
@@ -124,38 +125,39 @@ function Verdict({
   const canPin = isKey(offered) && !keys.includes(offered);
   const tone = of.wrong !== null ? 'deny' : of.keyId === null || isOther ? 'ask' : 'allow';
   return (
-    <div className={`notice notice-${tone}`} role="status" aria-label="What the check found">
+    <div className={`notice notice-${tone}`} role="status" aria-label="Verification result">
       <Icon name={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'} />
       <div>
         {of.wrong !== null ? (
           <p>
-            <strong>Do not rely on it:</strong> <Data text={of.wrong} mono={false} max={400} />.
+            <strong>Verification failed:</strong> <Data text={of.wrong} mono={false} max={400} />.
           </p>
         ) : of.keyId !== null ? (
           <p>
-            <strong>Verified.</strong> {events} are whole and signed by your pinned key{' '}
-            <Data text={of.keyId} /> (<Data text={of.signedBy ?? ''} max={40} />
-            ), checked by {of.by}.
+            <strong>Verified.</strong> {events} intact and signed by your pinned key <Data text={of.keyId} />{' '}
+            (<Data text={of.signedBy ?? ''} max={40} />
+            ), verified with {of.by}.
           </p>
         ) : (
           <p>
-            <strong>Whole, but by whom?</strong> {events} follow each other, and you have pinned no key, so
-            that the signature proves nothing yet.
+            <strong>Intact, signer unknown.</strong> The chain of {events} is complete, but the signature
+            needs a pinned key. Pin a key that you trust.
           </p>
         )}
         {isOther && (
           <p>
-            <strong>It is of another run</strong>: agent <Data text={of.payload?.agent_id ?? ''} max={120} />,
-            session <Data text={of.payload?.session_id ?? ''} max={120} />.
+            <strong>This bundle belongs to another run</strong>: agent{' '}
+            <Data text={of.payload?.agent_id ?? ''} max={120} />, session{' '}
+            <Data text={of.payload?.session_id ?? ''} max={120} />.
           </p>
         )}
         {canPin && (
           <>
             <p>
-              The hub says that it signs with <Data text={offered} />. Compare this with what the hub’s
-              operators published before you pin it.
+              The hub reports the signing key <Data text={offered} />. Before you pin it, compare it with the
+              key that the hub operators published.
             </p>
-            <Button onClick={() => onPin([...keys, offered])}>Pin this key</Button>
+            <Button onClick={() => onPin([...keys, offered])}>Pin hub key</Button>
           </>
         )}
       </div>

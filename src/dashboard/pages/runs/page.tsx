@@ -1,21 +1,22 @@
 // Runs: what is an agent doing, and where does it stand? Sessions by their last activity, one of them in a panel as a
 // timeline.
 import { type JSX, useMemo, useState } from 'react';
+import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { readOn } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Failed } from '../../ui/answer.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RunDetail } from './detail.tsx';
 import { type Run, runKey } from './run.ts';
 
 const stageOf = ({ workflow }: Run): string =>
-  workflow === null ? '' : '_truncated' in workflow ? 'too long to list' : workflow.active_stage;
+  workflow === null ? '' : '_truncated' in workflow ? 'too long to display' : workflow.active_stage;
 
 const columns: readonly Column<Run>[] = [
   nameColumn('session', 'Session', (run) => run.session_id, 1.8),
@@ -37,18 +38,21 @@ const columns: readonly Column<Run>[] = [
     cell: (run) => <Name text={run.ruleset_name ? `${run.ruleset_name} v${run.ruleset_version}` : '–'} />,
   },
   countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
-  countColumn('blocked', 'Blocked', (run) => run.counts.blocked, 0.9),
-  countColumn('waiting', 'Waiting approvals', (run) => run.pending_approval_count, 1),
+  countColumn('blocked', 'Denied', (run) => run.counts.blocked, 0.9),
+  countColumn('waiting', 'Pending approvals', (run) => run.pending_approval_count, 1),
   timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.2),
 ];
 
+const runStatuses = [
+  'active',
+  'approval_pending',
+  'blocked',
+  'completed',
+  'stale',
+] as const satisfies readonly Run['status'][];
 const statuses = [
   ['', 'Any status'],
-  ['active', 'active'],
-  ['approval_pending', 'waits for approval'],
-  ['blocked', 'blocked'],
-  ['completed', 'completed'],
-  ['stale', 'stale'],
+  ...runStatuses.map((status) => [status, displayWord(status)] as const),
 ] as const;
 
 export default function Runs(): JSX.Element {
@@ -56,15 +60,15 @@ export default function Runs(): JSX.Element {
   const env = useEnv();
   const [text, setText] = useState(agent);
   const query = { limit: 100, status, agent_id: agent };
-  const found = useHostedPages('hostedListRuns', { query }, byOffset);
-  const loaded = useMemo(() => (found.data?.pages ?? []).flatMap(({ runs }) => runs), [found.data]);
+  const runsQuery = useHostedPages('hostedListRuns', { query }, byOffset);
+  const loaded = useMemo(() => (runsQuery.data?.pages ?? []).flatMap(({ runs }) => runs), [runsQuery.data]);
   const rows = env ? loaded.filter((run) => run.environment === env) : loaded;
-  const total = found.data?.pages[0]?.total ?? 0;
+  const total = runsQuery.data?.pages[0]?.total ?? 0;
   return (
     <div className="page">
       <PageHead
         title="Runs"
-        says={found.data && `${counted(total, 'run')}${status || agent ? ' fit' : ''}.`}
+        says={runsQuery.data && `${counted(total, 'run')}${status || agent ? ' found' : ''}.`}
       />
       <Form
         className="filter-bar"
@@ -73,12 +77,12 @@ export default function Runs(): JSX.Element {
         }}
       >
         <label className="field">
-          <span className="heard">Runs of the agent</span>
+          <span className="heard">Agent ID</span>
           <input
             type="search"
             value={text}
             maxLength={255}
-            placeholder="Runs of the agent (its whole id)"
+            placeholder="Complete agent ID"
             onChange={(event) => setText(event.target.value)}
           />
         </label>
@@ -89,9 +93,9 @@ export default function Runs(): JSX.Element {
           options={statuses}
           onValue={(next) => change({ status: next })}
         />
-        <Button submit>Find</Button>
+        <Button submit>Find runs</Button>
       </Form>
-      <Answer of={found} rows={10}>
+      <QueryResult query={runsQuery} rows={10}>
         {() =>
           rows.length === 0 ? (
             <NoRuns filtered={status !== '' || agent !== '' || env !== undefined} />
@@ -105,12 +109,12 @@ export default function Runs(): JSX.Element {
               onOpen={(run) =>
                 change({ agent: run.agent_id, session: run.session_id }, session !== undefined)
               }
-              onEnd={() => readOn(found)}
+              onEnd={() => readOn(runsQuery)}
               bar={
                 <span className="muted">
                   {env ? `${count(rows.length)} in ${env} of ` : ''}
                   {count(loaded.length)}
-                  {found.hasNextPage
+                  {runsQuery.hasNextPage
                     ? ` of ${count(total)} runs; scroll for more`
                     : ` ${loaded.length === 1 ? 'run' : 'runs'}`}
                 </span>
@@ -118,7 +122,7 @@ export default function Runs(): JSX.Element {
             />
           )
         }
-      </Answer>
+      </QueryResult>
       <Dialog
         title="Run"
         shape="panel"
@@ -137,22 +141,22 @@ function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
   const make = useHostedAction('hostedSampleRun', ['hostedListRuns', 'hostedListRulesets']);
   if (filtered) {
     return (
-      <Empty title="No run fits">
-        <p>Choose another status, agent or environment.</p>
+      <Empty title="No runs match these filters">
+        <p>Select another status, agent or environment.</p>
       </Empty>
     );
   }
   return (
-    <Empty title="There is no run yet">
+    <Empty title="No runs yet">
       <p>
-        A run begins when an agent reports calls with a session. The sample run shows what one looks like.
+        Runs appear here when an agent reports calls with a session. To see an example, load the sample run.
       </p>
       {make.error && <Failed error={make.error} />}
       <Button
         busy={make.isPending}
-        onClick={() => make.mutate({}, { onSuccess: () => say('The sample run is there.', 'allow') })}
+        onClick={() => make.mutate({}, { onSuccess: () => say('Sample run loaded.', 'allow') })}
       >
-        Load the sample run
+        Load sample run
       </Button>
     </Empty>
   );

@@ -3,9 +3,9 @@ import { type JSX, useMemo, useState } from 'react';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { sessionKeys } from '../../lib/session-keys.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Button, Data, Field } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 
 export function SessionValues({
   agent,
@@ -19,15 +19,15 @@ export function SessionValues({
   });
   return (
     <section className="form" aria-label="Session values">
-      <h3>Its session values</h3>
-      <Answer of={events} rows={2}>
-        {(found) => (
+      <h3>Session values</h3>
+      <QueryResult query={events} rows={2}>
+        {(page) => (
           <Counters
             session={session}
-            tools={[...new Set(found.events.map(({ tool_name: tool }) => tool))].sort()}
+            tools={[...new Set(page.events.map(({ tool_name: tool }) => tool))].sort()}
           />
         )}
-      </Answer>
+      </QueryResult>
       <LookUp />
     </section>
   );
@@ -41,9 +41,9 @@ function Counters({
   readonly tools: readonly string[];
 }): JSX.Element {
   const keys = useMemo(() => sessionKeys(session, tools), [session, tools]);
-  const found = useCall('readSessions', { body: { keys: keys.map(({ key }) => key) } });
+  const sessionsQuery = useCall('readSessions', { body: { keys: keys.map(({ key }) => key) } });
   return (
-    <Answer of={found} rows={2}>
+    <QueryResult query={sessionsQuery} rows={2}>
       {({ values }) => {
         const kept = keys.flatMap((one) => {
           const value = values[one.key];
@@ -51,8 +51,8 @@ function Counters({
         });
         return kept.length === 0 ? (
           <p className="muted">
-            It keeps no counters in the hub: they are in the agent's own process, or ended 7 days after the
-            last of them was written.
+            No session counters in the hub. The agent may keep them itself, or they expired 7 days after the
+            last update.
           </p>
         ) : (
           <dl className="facts">
@@ -69,7 +69,7 @@ function Counters({
           </dl>
         );
       }}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -77,7 +77,7 @@ function Counters({
 function LookUp(): JSX.Element {
   const [typed, setTyped] = useState('');
   const [key, setKey] = useState('');
-  const found = useCall('readSessions', { body: { keys: [key] } }, { enabled: key !== '' });
+  const sessionsQuery = useCall('readSessions', { body: { keys: [key] } }, { enabled: key !== '' });
   return (
     <Form
       onSubmit={() => {
@@ -85,7 +85,7 @@ function LookUp(): JSX.Element {
       }}
     >
       <Field
-        label="Another value, by its key"
+        label="Value key"
         value={typed}
         maxLength={256}
         onValue={setTyped}
@@ -94,16 +94,16 @@ function LookUp(): JSX.Element {
       />
       <div>
         <Button submit disabled={typed.trim() === ''}>
-          Look it up
+          Find value
         </Button>
       </div>
       {key !== '' && (
-        <Answer of={found} rows={1}>
+        <QueryResult query={sessionsQuery} rows={1}>
           {({ values }) => {
             const value = values[key];
             return value === null || value === undefined ? (
               <p className="muted">
-                There is no value under <Data text={key} max={256} />.
+                No value found for the key <Data text={key} max={256} />.
               </p>
             ) : (
               <pre className="code">
@@ -111,7 +111,7 @@ function LookUp(): JSX.Element {
               </pre>
             );
           }}
-        </Answer>
+        </QueryResult>
       )}
     </Form>
   );

@@ -4,9 +4,9 @@ import { dayMs } from '../../../domain/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import type { Slot, Track } from '../../ui/chart.ts';
 import { PeriodSelect } from '../../ui/period.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { TimeChart } from '../../ui/time-chart.tsx';
 
 type Usage = Reply<'aiUsage'>;
@@ -17,8 +17,8 @@ const dollars = (usd: number | null): string => (usd === null ? 'unknown' : `$${
 const number = (value: number | null): string => count(value ?? 0);
 
 const tracks: readonly Track[] = [
-  { key: 'read', label: 'tokens read', icon: 'down', color: '--accent', text: number },
-  { key: 'written', label: 'tokens written', icon: 'up', color: '--bar-observe', text: number },
+  { key: 'read', label: 'input tokens', icon: 'down', color: '--accent', text: number },
+  { key: 'written', label: 'output tokens', icon: 'up', color: '--bar-observe', text: number },
   { key: 'questions', label: 'questions', text: number },
   { key: 'cost', label: 'cost', text: dollars },
 ];
@@ -26,15 +26,15 @@ const tracks: readonly Track[] = [
 export function AiUsage(): JSX.Element {
   const [period, setPeriod] = useState<(typeof periods)[number]>('30d');
   const days = Number.parseInt(period, 10);
-  const found = useCall('aiUsage', { query: { days } }, { keep: true });
-  const isOld = useIsOld(found, period);
+  const aiUsageQuery = useCall('aiUsage', { query: { days } }, { keep: true });
+  const isOld = useIsOld(aiUsageQuery, period);
   return (
-    <section className="form" aria-label="Usage of the assistant">
+    <section className="form" aria-label="Assistant usage">
       <div className="card-head">
-        <h3>What it was asked</h3>
-        <PeriodSelect label="Usage of the last" value={period} periods={periods} onValue={setPeriod} />
+        <h3>Usage</h3>
+        <PeriodSelect label="Period" value={period} periods={periods} onValue={setPeriod} />
       </div>
-      <Answer of={found} rows={3} isOld={isOld}>
+      <QueryResult query={aiUsageQuery} rows={3} isOld={isOld}>
         {(usage) => (
           <>
             <p>
@@ -44,7 +44,7 @@ export function AiUsage(): JSX.Element {
             {usage.daily.length > 0 && <UsageChart of={usage} days={days} />}
           </>
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }

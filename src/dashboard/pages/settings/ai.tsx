@@ -2,11 +2,11 @@
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { Answer, Failed, FormFailed } from '../../ui/answer.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Field, Select, Time } from '../../ui/parts.tsx';
+import { Failed, FormFailed, QueryResult } from '../../ui/query-result.tsx';
 import { AiUsage } from './ai-usage.tsx';
 
 type Ai = Reply<'aiSettings'>;
@@ -19,17 +19,17 @@ const providers = [
 ] as const;
 
 export function AiSettings(): JSX.Element {
-  const found = useCall('aiSettings');
+  const aiSettingsQuery = useCall('aiSettings');
   return (
     <section className="card" aria-label="Assistant">
       <h2>Assistant</h2>
-      <Answer of={found} rows={3}>
+      <QueryResult query={aiSettingsQuery} rows={3}>
         {(settings) => (
           <>
             <p className="muted">
               {settings.configured ? (
                 <>
-                  It helps to write contracts. Changed <Time at={settings.updated_at} />
+                  The assistant helps you write contracts. Updated <Time at={settings.updated_at} />
                   {settings.updated_by && (
                     <>
                       {' '}
@@ -39,14 +39,14 @@ export function AiSettings(): JSX.Element {
                   .
                 </>
               ) : (
-                'None is configured: the pages offer no help with writing.'
+                'No assistant is configured. To get help with writing contracts, select a provider below.'
               )}
             </p>
             <AiFields key={settings.updated_at ?? ''} of={settings} />
             {settings.configured && <AiUsage />}
           </>
         )}
-      </Answer>
+      </QueryResult>
     </section>
   );
 }
@@ -75,7 +75,7 @@ function AiFields({ of }: { readonly of: Ai }): JSX.Element {
         save.mutate({ body } as Input<'putAiSettings'>, {
           onSuccess: () => {
             setForm({ ...form, key: '' });
-            say('The assistant is saved.', 'allow');
+            say('Assistant saved.', 'allow');
           },
         });
       }}
@@ -91,24 +91,24 @@ function AiFields({ of }: { readonly of: Ai }): JSX.Element {
           label="Model"
           value={form.model}
           onValue={(model) => setForm({ ...form, model })}
-          help="Empty: the provider’s usual one."
+          help="Leave empty to use the default model."
           error={fields.model}
         />
         <Field
-          label="API key of the provider"
+          label="Provider API key"
           type="password"
           autoComplete="off"
           value={form.key}
           onValue={(key) => setForm({ ...form, key })}
           placeholder={of.api_key_masked ?? ''}
-          help={of.api_key_masked ? 'Empty: the stored one stays.' : undefined}
+          help={of.api_key_masked ? 'Leave empty to keep the stored key.' : undefined}
           error={fields.api_key}
         />
         <Field
           label="Base URL"
           value={form.url}
           onValue={(url) => setForm({ ...form, url })}
-          help="For a router or a local model."
+          help="Needed only for a router or a local model."
           error={fields.base_url}
         />
       </div>
@@ -119,13 +119,13 @@ function AiFields({ of }: { readonly of: Ai }): JSX.Element {
           <div>
             {test.data.ok ? (
               <>
-                It answers: <Data text={test.data.model ?? 'its usual model'} max={120} />, in{' '}
+                Test passed: <Data text={test.data.model ?? 'default model'} max={120} />, in{' '}
                 {Math.round(test.data.latency_ms ?? 0)} ms.
               </>
             ) : (
               <>
-                It does not answer:{' '}
-                <Data text={test.data.error ?? 'no reason was given'} mono={false} max={400} />
+                Test failed:{' '}
+                <Data text={test.data.error ?? 'the provider gave no reason'} mono={false} max={400} />
               </>
             )}
           </div>
@@ -138,10 +138,10 @@ function AiFields({ of }: { readonly of: Ai }): JSX.Element {
         {of.configured && (
           <>
             <Button busy={test.isPending} onClick={() => test.mutate({})}>
-              Ask it something
+              Test assistant
             </Button>
             <Button kind="danger" onClick={() => setForgetting(true)}>
-              Forget it and its key
+              Remove assistant
             </Button>
           </>
         )}
@@ -155,14 +155,16 @@ function Forget({ open, onClose }: { readonly open: boolean; readonly onClose: (
   const forget = useAction('deleteAiSettings', ['aiSettings']);
   return (
     <Confirm
-      title="Forget the assistant"
+      title="Remove assistant"
       open={open}
       onClose={onClose}
       by={forget}
-      act="Forget assistant"
+      act="Remove assistant"
       onAct={() => forget.mutate({}, { onSuccess: onClose })}
     >
-      <p>The stored key is removed, and nobody is helped with writing. What it has cost stays counted.</p>
+      <p>
+        Removing the assistant deletes the stored key and turns off writing assistance. Usage figures remain.
+      </p>
     </Confirm>
   );
 }

@@ -8,10 +8,10 @@ import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../
 import { useAction, useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { counted } from '../../lib/text.ts';
-import { Failed, FormFailed } from '../../ui/answer.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Failed, FormFailed } from '../../ui/query-result.tsx';
 import { AiSettings } from './ai.tsx';
 import { Users } from './users.tsx';
 
@@ -21,7 +21,7 @@ export default function Settings(): JSX.Element {
     <div className="page">
       <PageHead
         title="Settings"
-        says={me.is_admin ? undefined : 'Users, keys and data are an admin’s to change.'}
+        says={me.is_admin ? undefined : 'Only an admin can change users, keys and data.'}
       />
       <div className="columns-two">
         <View />
@@ -52,25 +52,25 @@ function View(): JSX.Element {
   const { utc, compact } = usePrefs();
   const theme = useStore(themeChoice);
   return (
-    <Card title="How the console looks">
+    <Card title="Appearance">
       <Select
         label="Theme"
         value={theme}
         options={[
-          ['system', 'Theme of the system'],
+          ['system', 'System theme'],
           ['light', 'Light'],
           ['dark', 'Dark'],
         ]}
         onValue={(next) => chooseTheme(next as Theme)}
       />
       <label className="checks">
-        <input type="checkbox" checked={utc} onChange={() => changePrefs({ utc: !utc })} /> Times in UTC
+        <input type="checkbox" checked={utc} onChange={() => changePrefs({ utc: !utc })} /> Show times in UTC
       </label>
       <label className="checks">
-        <input type="checkbox" checked={compact} onChange={() => changePrefs({ compact: !compact })} />{' '}
-        Compact rows
+        <input type="checkbox" checked={compact} onChange={() => changePrefs({ compact: !compact })} /> Use
+        compact rows
       </label>
-      <p className="muted">Kept in this browser.</p>
+      <p className="muted">Stored in this browser.</p>
     </Card>
   );
 }
@@ -90,7 +90,7 @@ function Password(): JSX.Element {
             {
               onSuccess: () => {
                 setForm({ old: '', next: '' });
-                say('Your password is changed. Your other logins have ended.', 'allow');
+                say('Password changed. Your other sessions are signed out.', 'allow');
               },
             },
           );
@@ -98,7 +98,7 @@ function Password(): JSX.Element {
       >
         <Field
           ref={first}
-          label="Present password"
+          label="Current password"
           type="password"
           required
           autoComplete="current-password"
@@ -115,7 +115,7 @@ function Password(): JSX.Element {
           autoComplete="new-password"
           value={form.next}
           onValue={(next) => setForm({ ...form, next })}
-          help="12 characters or more. Your other logins end."
+          help="Use at least 12 characters. The change signs out your other sessions."
           error={fields.new_password}
         />
         <FormFailed error={change.error} />
@@ -147,7 +147,7 @@ function Typed(props: {
   return (
     <Dialog title={props.title} open={props.open} onClose={close}>
       {props.children}
-      <Field label={`Type ${props.word} to go on`} value={text} autoComplete="off" onValue={setText} />
+      <Field label={`Type ${props.word} to confirm`} value={text} autoComplete="off" onValue={setText} />
       <div className="decide-buttons">
         <Button kind="danger" busy={props.busy} disabled={text !== props.word} onClick={props.onGo}>
           {props.title}
@@ -169,7 +169,9 @@ function SigningKey(): JSX.Element {
   const deployments = (bundles.data ?? []).reduce((sum, one) => sum + one.deployed_envs.length, 0);
   return (
     <Card title="Signing key">
-      <p>Every document that agents load is signed with it. A new key signs every current deployment anew.</p>
+      <p>
+        The hub signs every document with this key. Rotating the key signs every current deployment again.
+      </p>
       {done && (
         <div className="notice notice-allow">
           <div>
@@ -208,15 +210,15 @@ function SigningKey(): JSX.Element {
       >
         <p>
           {bundles.data && details.data
-            ? `${counted(deployments, 'deployment')} ${deployments === 1 ? 'is' : 'are'} signed anew, and ` +
+            ? `The new key signs ${counted(deployments, 'deployment')}, and ` +
               `${counted(details.data.connected_agents, 'connected agent')} ` +
-              `${details.data.connected_agents === 1 ? 'gets' : 'get'} the new signatures at once.`
-            : 'Every current deployment is signed anew, and connected agents get the new signatures at once.'}{' '}
-          Agents that pinned the old key follow to the new one, unless the old one is compromised.
+              `${details.data.connected_agents === 1 ? 'gets' : 'get'} the new signatures immediately.`
+            : 'The new key signs every current deployment. Connected agents get the new signatures immediately.'}{' '}
+          Agents with the old key pinned accept the new key, unless the old key is compromised.
         </p>
         <label className="checks">
           <input type="checkbox" checked={compromised} onChange={() => setCompromised(!compromised)} /> The
-          old key is compromised: agents that pinned it must be pinned again
+          old key is compromised (agents must pin the new key)
         </label>
         {rotate.error && <Failed error={rotate.error} />}
       </Typed>
@@ -226,45 +228,59 @@ function SigningKey(): JSX.Element {
 
 function Purge(): JSX.Element {
   const purge = useAction('purgeEvents', ['searchEvents', 'eventHistogram', 'eventFacets', 'statsOverview']);
-  const count = useAction('purgeEvents');
-  const [days, setDays] = useState('90');
+  const preview = useAction('purgeEvents');
+  const [count, setCount] = useState('90');
+  const [unit, setUnit] = useState<'days' | 'hours'>('days');
   const field = useRef<HTMLInputElement>(null);
   useCommand('purgeEvents', () => field.current?.focus());
   const [open, setOpen] = useState(false);
+  const age = unit === 'hours' ? { older_than_hours: Number(count) } : { older_than_days: Number(count) };
   const ask = (): void =>
-    count.mutate(
-      { query: { older_than_days: Number(days), dry_run: 'true' } },
-      { onSuccess: () => setOpen(true) },
-    );
-  const many = count.data === undefined ? '' : counted(count.data.deleted_count, 'event');
+    preview.mutate({ query: { ...age, dry_run: 'true' } }, { onSuccess: () => setOpen(true) });
+  const many = preview.data === undefined ? '' : counted(preview.data.deleted_count, 'event');
   const done = ({ deleted_count: deleted, complete }: Reply<'purgeEvents'>): void => {
     setOpen(false);
     say(
-      `${counted(deleted, 'event')} removed${complete ? '' : '; the rest goes in the background'}.`,
+      `${counted(deleted, 'event')} removed${complete ? '' : '; removal continues in the background'}.`,
       'allow',
     );
   };
   return (
     <Card title="Old events">
-      <Field ref={field} label="Older than days" type="number" min={1} value={days} onValue={setDays} />
+      <Field
+        ref={field}
+        label={`Older than (${unit})`}
+        type="number"
+        min={1}
+        value={count}
+        onValue={setCount}
+      />
+      <Select
+        label="Unit"
+        value={unit}
+        options={[
+          ['days', 'days'],
+          ['hours', 'hours'],
+        ]}
+        onValue={(value) => setUnit(value === 'hours' ? 'hours' : 'days')}
+      />
       <div>
-        <Button kind="danger" busy={count.isPending} disabled={!/^[1-9]\d{0,4}$/.test(days)} onClick={ask}>
+        <Button kind="danger" busy={preview.isPending} disabled={!/^[1-9]\d{0,4}$/.test(count)} onClick={ask}>
           Purge events
         </Button>
       </div>
-      {count.error && <Failed error={count.error} />}
+      {preview.error && <Failed error={preview.error} />}
       <Typed
         title="Purge events"
         word="purge"
         open={open}
         busy={purge.isPending}
         onClose={() => setOpen(false)}
-        onGo={() => purge.mutate({ query: { older_than_days: Number(days) } }, { onSuccess: done })}
+        onGo={() => purge.mutate({ query: { ...age } }, { onSuccess: done })}
       >
         <p>
-          {many} that the hub received before <Time at={count.data?.cutoff ?? null} />{' '}
-          {count.data?.deleted_count === 1 ? 'is' : 'are'} removed, in every environment, for ever
-          {count.data?.complete === false ? '; there may be more of them than that' : ''}.
+          The purge removes {many} received before <Time at={preview.data?.cutoff ?? null} /> from all
+          environments permanently{preview.data?.complete === false ? ', and possibly more' : ''}.
         </p>
         {purge.error && <Failed error={purge.error} />}
       </Typed>

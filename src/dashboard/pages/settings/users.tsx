@@ -5,18 +5,18 @@ import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
-import { Answer, Failed, FormFailed } from '../../ui/answer.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Field, Time } from '../../ui/parts.tsx';
+import { Failed, FormFailed, QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 
 type User = Reply<'listUsers'>[number];
 
 export function Users(): JSX.Element {
   const me = useSignedIn();
-  const found = useCall('listUsers', { query: { limit: 1000 } });
+  const usersQuery = useCall('listUsers', { query: { limit: 1000 } });
   const update = useAction('updateUser', ['listUsers']);
   const remove = useAction('removeUser', ['listUsers']);
   const [adding, setAdding] = useState(false);
@@ -31,7 +31,7 @@ export function Users(): JSX.Element {
         </Button>
       </div>
       {update.error && <Failed error={update.error} />}
-      <Answer of={found} rows={3}>
+      <QueryResult query={usersQuery} rows={3}>
         {(list) => (
           <Table
             name="people"
@@ -74,7 +74,7 @@ export function Users(): JSX.Element {
                     <span className="decide-buttons">
                       <Button
                         kind="quiet"
-                        aria-label={`${user.is_admin ? 'Make a member' : 'Make an admin'}: ${visible(user.email)}`}
+                        aria-label={`${user.is_admin ? 'Make member' : 'Make admin'}: ${visible(user.email)}`}
                         busy={update.isPending && update.variables?.params.user_id === user.user_id}
                         onClick={() =>
                           update.mutate({
@@ -83,7 +83,7 @@ export function Users(): JSX.Element {
                           })
                         }
                       >
-                        {user.is_admin ? 'Make a member' : 'Make an admin'}
+                        {user.is_admin ? 'Make member' : 'Make admin'}
                       </Button>
                       <Button
                         kind="quiet"
@@ -99,7 +99,7 @@ export function Users(): JSX.Element {
             ]}
           />
         )}
-      </Answer>
+      </QueryResult>
       <Add open={adding} onClose={() => setAdding(false)} />
       <Confirm
         title="Remove user"
@@ -113,8 +113,8 @@ export function Users(): JSX.Element {
         }
       >
         <p>
-          <Data text={removing?.email ?? ''} mono={false} max={120} /> is signed out everywhere within a
-          second and cannot sign in again. What this person did stays in the records.
+          Removing <Data text={removing?.email ?? ''} mono={false} max={120} /> signs this user out within a
+          second and blocks further sign-in. Records of earlier actions remain.
         </p>
       </Confirm>
     </section>
@@ -133,7 +133,7 @@ function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () =
             { body: { email: form.email, password: form.password, is_admin: form.admin } },
             {
               onSuccess: () => {
-                say(`${form.email} can sign in now.`, 'allow');
+                say(`User ${form.email} added.`, 'allow');
                 setForm({ email: '', password: '', admin: false });
                 onClose();
               },
@@ -150,14 +150,14 @@ function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () =
           error={fields.email}
         />
         <Field
-          label="First password"
+          label="Initial password"
           type="password"
           required
           minLength={12}
           autoComplete="new-password"
           value={form.password}
           onValue={(password) => setForm({ ...form, password })}
-          help="12 characters or more. Tell it to the person, who changes it under Settings."
+          help="Use at least 12 characters. The user can change it under Settings."
           error={fields.password}
         />
         <label className="checks">

@@ -4,9 +4,9 @@ import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { countColumn, nameColumn } from '../../ui/columns.tsx';
 import { Data, Time } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { bytes, quantile, refetchMs } from './figures.ts';
 
@@ -39,14 +39,14 @@ const columnsOf = (bounds: readonly number[]): readonly Column<Route>[] => [
   },
   {
     key: 'mean',
-    label: 'Mean ms',
+    label: 'Mean (ms)',
     number: true,
     sort: (row) => row.sum_ms / Math.max(1, row.requests),
     cell: (row) => (row.sum_ms / Math.max(1, row.requests)).toFixed(1),
   },
   {
     key: 'p95',
-    label: '95 % in ms',
+    label: '95th percentile (ms)',
     width: 1.1,
     number: true,
     sort: (row) => quantile(bounds, row.buckets, 0.95) ?? -1,
@@ -62,15 +62,15 @@ const columnsOf = (bounds: readonly number[]): readonly Column<Route>[] => [
 ];
 
 export function Metrics(): JSX.Element {
-  const found = useCall('healthMetrics', {}, { refetchMs });
+  const healthMetricsQuery = useCall('healthMetrics', {}, { refetchMs });
   return (
-    <Answer of={found}>
+    <QueryResult query={healthMetricsQuery}>
       {(data) => (
-        <section className="card" aria-label="Figures of the node">
-          <h2>Since its start</h2>
+        <section className="card" aria-label="Node metrics">
+          <h2>Metrics since start</h2>
           <p className="muted">
-            <Data text={data.node} max={60} /> answers, started <Time at={data.started_at} />. Other nodes
-            have figures of their own.
+            <Data text={data.node} max={60} />, started <Time at={data.started_at} />. Other nodes have their
+            own metrics.
           </p>
           <dl className="health">
             {rowsOf(data).map(([name, says, ok]) => (
@@ -90,7 +90,7 @@ export function Metrics(): JSX.Element {
           />
         </section>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -105,21 +105,21 @@ function rowsOf({
   return [
     [
       'Open streams',
-      `${counted(streams.agents, 'agent stream')}, ${counted(streams.dashboards, 'console')}, ${streams.blocked} slow to read`,
+      `${counted(streams.agents, 'agent stream')}, ${counted(streams.dashboards, 'console')}, ${streams.blocked} slow`,
       streams.blocked === 0,
     ],
-    ['Streams that ended', ended.length === 0 ? 'none' : ended.join(', '), true],
+    ['Closed streams', ended.length === 0 ? 'none' : ended.join(', '), true],
     [
       'Queues',
       queues.messages === 0 && queues.jobs === 0
-        ? 'nothing waits'
+        ? 'empty'
         : `${counted(queues.messages, 'message')}, the oldest for ${Math.round(queues.oldest_message_ms)} ms; ` +
           `${counted(queues.jobs, 'job')}`,
       queues.messages === 0,
     ],
     [
       'Event loop',
-      `late by ${loop.mean_ms.toFixed(1)} ms in the mean, ${loop.p99_ms.toFixed(1)} ms for 1 of 100, ${loop.max_ms.toFixed(0)} ms at most`,
+      `delay: mean ${loop.mean_ms.toFixed(1)} ms, 99th percentile ${loop.p99_ms.toFixed(1)} ms, maximum ${loop.max_ms.toFixed(0)} ms`,
       loop.p99_ms < 100,
     ],
   ];

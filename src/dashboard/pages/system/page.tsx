@@ -4,9 +4,9 @@ import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer } from '../../ui/answer.tsx';
 import { countColumn, timeColumn } from '../../ui/columns.tsx';
 import { Name, PageHead } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { bytes, refetchMs } from './figures.ts';
 import { Metrics } from './metrics.tsx';
@@ -18,14 +18,14 @@ export default function System(): JSX.Element {
   return (
     <div className="page">
       <PageHead title="System" says={details.data && <Summary of={details.data} />} />
-      <Answer of={details}>{(data) => <Figures of={data} />}</Answer>
+      <QueryResult query={details}>{(data) => <Figures of={data} />}</QueryResult>
       {me.is_admin ? (
         <>
           <Cluster />
           <Metrics />
         </>
       ) : (
-        <p className="muted">Only admins see nodes, shards and figures.</p>
+        <p className="muted">Only admins can view nodes, shards and metrics.</p>
       )}
     </div>
   );
@@ -34,25 +34,25 @@ export default function System(): JSX.Element {
 type Details = Reply<'healthDetails'>;
 
 const storageWords: { readonly [state: string]: string } = {
-  ok: 'there is room',
-  low: 'the disk is filling up',
-  reserved: 'events are refused: the rest of the disk is kept for decisions',
-  full: 'the disk is full: writes are refused',
-  failing: 'writes fail',
-  damaged: 'the store is damaged: restore a back-up',
+  ok: 'ok',
+  low: 'disk space is low',
+  reserved: 'disk space is nearly exhausted, so only decisions are stored',
+  full: 'the disk is full, so writes fail',
+  failing: 'writes to the disk fail',
+  damaged: 'the store is damaged; restore a backup',
 };
 
 function Summary({ of }: { readonly of: Details }): JSX.Element {
   const wrong = [
-    ...(of.database.connected ? [] : ['the store does not answer']),
-    ...(of.cache.connected ? [] : ['the key-value store does not answer']),
+    ...(of.database.connected ? [] : ['the store is not responding']),
+    ...(of.cache.connected ? [] : ['the key-value store is not responding']),
     ...(of.storage.state === 'ok' ? [] : [storageWords[of.storage.state] ?? of.storage.state]),
   ];
-  return <>{wrong.length === 0 ? 'The hub is well.' : `Look at this: ${wrong.join('; ')}.`}</>;
+  return <>{wrong.length === 0 ? 'The hub is healthy.' : `Action needed: ${wrong.join('; ')}.`}</>;
 }
 
 const took = (ms: number | null): string =>
-  ms === null ? 'no answer' : `answers in ${ms < 1 ? '< 1' : Math.round(ms)} ms`;
+  ms === null ? 'not responding' : `responds in ${ms < 1 ? '< 1' : Math.round(ms)} ms`;
 
 function Figures({ of }: { readonly of: Details }): JSX.Element {
   const rows: readonly (readonly [string, string, boolean])[] = [
@@ -63,13 +63,9 @@ function Figures({ of }: { readonly of: Details }): JSX.Element {
       `${storageWords[of.storage.state] ?? of.storage.state}${of.storage.free_bytes === null ? '' : `, ${bytes(of.storage.free_bytes)} free`}`,
       of.storage.state === 'ok',
     ],
-    ['Workers', `${of.workers} run`, true],
+    ['Workers', `${of.workers} running`, true],
     ['Connected agents', count(of.connected_agents), true],
-    [
-      'Address',
-      of.base_url_https ? 'https: cookies are Secure' : 'plain http: fit for this machine only',
-      of.base_url_https,
-    ],
+    ['Address', of.base_url_https ? 'HTTPS, secure cookies' : 'HTTP, for local use only', of.base_url_https],
     ['Sign-in', of.auth_provider, true],
     ['Version', of.version, true],
   ];
@@ -88,20 +84,20 @@ function Figures({ of }: { readonly of: Details }): JSX.Element {
 }
 
 function Cluster(): JSX.Element {
-  const found = useCall('healthCluster', {}, { refetchMs });
+  const healthClusterQuery = useCall('healthCluster', {}, { refetchMs });
   return (
-    <Answer of={found}>
+    <QueryResult query={healthClusterQuery}>
       {(data) => (
         <section className="card" aria-label="Nodes and shards">
           <h2>
-            {data.mode === 'embedded' ? 'One process' : counted(data.nodes.length, 'node')},{' '}
+            {data.mode === 'embedded' ? 'Single process' : counted(data.nodes.length, 'node')},{' '}
             {count(data.shards.owned)} of {count(data.shards.total)} shards owned
           </h2>
           <p className={data.lag.waiting > 0 ? 'tone-ask' : 'muted'}>
             {data.lag.waiting === 0
-              ? 'Nothing waits.'
-              : `${counted(data.lag.waiting, 'message')} wait, the oldest for ${Math.round(data.lag.oldest_ms)} ms.`}{' '}
-            Broadcasts lag {Math.round(data.broadcast.lag_ms)} ms.
+              ? 'No queued messages.'
+              : `${counted(data.lag.waiting, 'queued message')}, the oldest for ${Math.round(data.lag.oldest_ms)} ms.`}{' '}
+            Broadcast delay: {Math.round(data.broadcast.lag_ms)} ms.
           </p>
           <Table
             name="nodes"
@@ -114,7 +110,7 @@ function Cluster(): JSX.Element {
           <ShardMap of={data} />
         </section>
       )}
-    </Answer>
+    </QueryResult>
   );
 }
 
@@ -133,7 +129,7 @@ const nodeColumns = ({ nodes, node: own }: Reply<'healthCluster'>): readonly Col
       <span className="node-name">
         <span className={`shard shard-${nodes.indexOf(node) % colours}`} aria-hidden="true" />
         <Name text={node.node} />
-        {node.node === own && <span className="muted">(answers you)</span>}
+        {node.node === own && <span className="muted">(this node)</span>}
       </span>
     ),
   },
@@ -153,18 +149,14 @@ function ShardMap({ of }: { readonly of: Reply<'healthCluster'> }): JSX.Element 
     return map;
   }, [of.nodes]);
   return (
-    <div
-      className="shards"
-      role="img"
-      aria-label={`${of.shards.owned} of ${of.shards.total} shards have an owner`}
-    >
+    <div className="shards" role="img" aria-label={`${of.shards.owned} of ${of.shards.total} shards owned`}>
       {Array.from({ length: of.shards.total }, (_, shard) => shard).map((shard) => {
         const owner = owners.get(shard);
         return (
           <span
             key={shard}
             className={owner === undefined ? 'shard shard-free' : `shard shard-${owner % colours}`}
-            title={`shard ${shard}: ${owner === undefined ? 'nobody' : (of.nodes[owner]?.node ?? '')}`}
+            title={`shard ${shard}: ${owner === undefined ? 'no owner' : (of.nodes[owner]?.node ?? '')}`}
           />
         );
       })}

@@ -410,3 +410,20 @@ describe('streams', () => {
     expect(await failureOf(read())).toBe('timeout');
   });
 });
+
+describe('the rule for ports', () => {
+  it('holds for public hosts where private ones are allowed', async () => {
+    const byName = async (host: string) => [host === 'inside.example' ? '10.0.0.1' : '93.184.215.14'];
+    for (const port of [22, 25, 80]) {
+      expect(await failureOf(local({ byName }).check(`https://public.example:${port}/`))).toBe('refused');
+      expect(await failureOf(local({ byName }).check(`https://inside.example:${port}/`))).toBe('none');
+    }
+    for (const port of [443, 1024, 8443]) {
+      expect(await failureOf(local({ byName }).check(`https://public.example:${port}/`))).toBe('none');
+    }
+    const allow = ['public.example:25'];
+    expect(
+      await failureOf(local({ byName, allow, bySystem: byName }).check('https://public.example:25/')),
+    ).toBe('none');
+  });
+});

@@ -14,8 +14,6 @@ export interface Outage {
 }
 
 const recoverMs = 10_000;
-/** Without Redis the limits let nothing through: 429 with this Retry-After. Deploys have no such limit. */
-const closedSeconds = 30;
 /** A request may be under way for longer than this nowhere. */
 const answerMs = 12_000;
 
@@ -39,7 +37,7 @@ export function checkOutage(
     if (ended < from || ended > until) continue;
     // What was under way may have been done before.
     if (invoked < from && call.outcome === 'ok') continue;
-    if (isRefusal(call, service)) refused.set(op, (refused.get(op) ?? 0) + 1);
+    if (isRefusal(call)) refused.set(op, (refused.get(op) ?? 0) + 1);
     else odd.set(`${op}: ${word(call)}`, (odd.get(`${op}: ${word(call)}`) ?? 0) + 1);
   }
   for (const [text, times] of odd)
@@ -64,7 +62,5 @@ export function checkOutage(
 const word = ({ status, retryAfter, output }: Call): string =>
   status === 0 ? String(output) : `${status}${retryAfter === null ? ' without Retry-After' : ''}`;
 
-function isRefusal({ op, status, retryAfter }: Call, service: Outage['service']): boolean {
-  if (status === 503) return retryAfter !== null && retryAfter >= 1;
-  return service === 'redis' && op === 'ingest' && status === 429 && retryAfter === closedSeconds;
-}
+const isRefusal = ({ status, retryAfter }: Call): boolean =>
+  status === 503 && retryAfter !== null && retryAfter >= 1;

@@ -120,7 +120,7 @@ async function killAll(
   const left = new Set(places.map(({ tenant: { id }, key }) => shardOf(`${id}/${key.env}`)));
   while (left.size > 0 && deaths.length < of(3, 6)) {
     await wait(random.between(0.5, 1) * everyMs);
-    const owned = await Promise.all([...fleet.nodes.keys()].map((i) => ownedBy(fleet, i, tenant)));
+    const owned = await Promise.all([...fleet.nodes.keys()].map((i) => ownedBy(fleet, i)));
     const owners = owned.flatMap((shards, i) => ([...left].some((shard) => shards.has(shard)) ? [i] : []));
     // All that is left is between two owners.
     if (owners.length === 0) continue;
@@ -128,7 +128,7 @@ async function killAll(
     await fleet.kill(i);
     const at = Date.now();
     // It may have taken some since it was asked: what nobody else owns was its, or on its way.
-    const shards = new Set([...(owned[i] ?? []), ...(await ownerless(fleet, tenant))]);
+    const shards = new Set([...(owned[i] ?? []), ...(await ownerless(fleet))]);
     deaths.push({ at, shards });
     for (const shard of shards) left.delete(shard);
     await wait(random.between(200, 1000));

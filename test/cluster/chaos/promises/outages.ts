@@ -69,7 +69,7 @@ export const outages: Suite = {
           .map(({ service, from, back }) => `${service} ${((back - from) / 1000).toFixed(1)} s`)
           .join(', '),
         'events acknowledged/unknown/found': `${counts.acknowledged}/${counts.unknown}/${counts.found}`,
-        'answered 503/429': `${answered(503)}/${answered(429)}`,
+        'answered 503': answered(503),
         'recovered after at most': `${Math.round(percentile(recovered, 1))} ms`,
       },
       violations: [

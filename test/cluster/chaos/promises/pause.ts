@@ -46,7 +46,7 @@ export const pause: Suite = {
     const burst = early
       .slice(0, 4)
       .map((one, n) => decide(fleet, one, asleep, n % 2 === 0, 'at the pause', patience));
-    const shards = await ownedBy(fleet, owner, tenant);
+    const shards = await ownedBy(fleet, owner);
     await rest(random.between(0, 8), trial.ended);
     const from = Date.now();
     fleet.pause(owner);
@@ -77,7 +77,7 @@ export const pause: Suite = {
     const dropped = await eventually(
       'it drops its role',
       async () => {
-        const own = (await view(fleet, asleep, tenant))?.own;
+        const own = (await view(fleet, asleep))?.own;
         return own && !own.has(shard) ? true : undefined;
       },
       10 * dropMs,

@@ -2,7 +2,6 @@
 import { eventually } from '../../nodes.ts';
 import { spread } from '../figures.ts';
 import { isWhole, view } from '../shards.ts';
-import { Tenant } from '../tenant.ts';
 import type { Suite } from '../trial.ts';
 
 const limitMs = 10_000;
@@ -12,9 +11,8 @@ export const shards: Suite = {
   title: 'losing shards: one of three nodes killed',
 
   async run({ fleet, random, of }) {
-    const tenant = await Tenant.create(fleet, random);
     const whole = async () => {
-      const views = await Promise.all(fleet.up.map((node) => view(fleet, node, tenant)));
+      const views = await Promise.all(fleet.up.map((node) => view(fleet, node)));
       return isWhole(views) ? true : undefined;
     };
     const lost: number[] = [];
@@ -23,7 +21,7 @@ export const shards: Suite = {
     for (let round = 0; round < of(1, 2); round++) {
       await eventually('all shards are owned before the kill', whole, 30_000);
       const victim = random.int(fleet.size);
-      lost.push((await view(fleet, fleet.at(victim), tenant))?.own.size ?? 0);
+      lost.push((await view(fleet, fleet.at(victim)))?.own.size ?? 0);
       await fleet.kill(victim);
       const again = eventually('all shards are owned', whole, 3 * limitMs).then(
         ({ tookMs }) => tookMs,

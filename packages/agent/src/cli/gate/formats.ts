@@ -1,14 +1,46 @@
-// The words of coding assistants: what each sends to a hook before a tool, and how each reads a verdict. Tools that
-// most assistants have are judged under one name (Bash, Read, Write, Edit), so that one contract fits them all.
+// The words of coding assistants: what each sends to a hook before a tool, and how each reads a verdict. What their
+// tools do is in tables.ts.
+import { readStrictJson, StrictJsonError } from '../../rules/strict-json.ts';
+import {
+  claudeTable,
+  codexTable,
+  copilotTable,
+  cursorTable,
+  geminiTable,
+  genericTable,
+  type KnownTool,
+  mcpTool,
+  type ToolTable,
+  toolIn,
+  vscodeTable,
+  windsurfTable,
+} from './tables.ts';
 
-/** The call that an assistant is about to make. */
-export interface HookInput {
+/** The call that an assistant is about to make, as its payload has it. */
+interface HookPayload {
+  /** The assistant's name of the tool. */
   readonly tool: string;
-  readonly args: { readonly [name: string]: unknown };
+  readonly args: Fields;
   /** Where the tool runs; null: not told. */
   readonly cwd: string | null;
   /** The assistant's session; null: it has none. */
   readonly session: string | null;
+  /** Folders of the project; default: the payload names none. */
+  readonly roots?: readonly string[];
+  /** Whether the assistant asks its user at this event; default: as the format says. */
+  readonly asks?: boolean;
+  /** The assistant needs to be told that the call is allowed. */
+  readonly needsAnswer?: boolean;
+  /** Where the event itself says what the tool is; default: the format's table says it. */
+  readonly known?: KnownTool;
+}
+
+/** The call as it is judged. */
+export interface HookInput extends Omit<HookPayload, 'known'> {
+  /** The common name of what the tool does, else the assistant's own name of it. */
+  readonly tool: string;
+  /** Null: the tool is not known. */
+  readonly known: KnownTool | null;
 }
 
 export interface Verdict {
@@ -27,11 +59,15 @@ export interface HookOutput {
 }
 
 export interface HookFormat {
+  readonly table: ToolTable;
   /** Whether the assistant asks its user when a hook says so. */
   readonly asks: boolean;
+  /** The variable of the environment by which the assistant names the project; null: it sets none. */
+  readonly projectVariable: string | null;
   /** Null: no event before a tool. @throws Error for input that cannot be understood */
-  read(input: Fields): HookInput | null;
-  write(verdict: Verdict): HookOutput;
+  read(input: Fields): HookPayload | null;
+  /** @param input the call; absent where it could not be read */
+  write(verdict: Verdict, input?: Pick<HookInput, 'asks' | 'needsAnswer'>): HookOutput;
 }
 
 export type Fields = { readonly [name: string]: unknown };
@@ -48,11 +84,36 @@ function nameOf(value: unknown): string {
   return name;
 }
 
+/** @throws Error: what is not a text could be judged as another one than is used */
+function requiredText(value: unknown, what: string): string {
+  if (typeof value !== 'string') throw new Error(`the input names no ${what}`);
+  return value;
+}
+
 /** Arguments, as an object or as the JSON text of one. @throws Error */
 function argsOf(value: unknown): Fields {
-  const read: unknown = typeof value === 'string' ? JSON.parse(value) : (value ?? {});
-  if (!isObject(read)) throw new Error('the arguments of the tool are no object');
-  return read;
+  let args: unknown = value ?? {};
+  if (typeof value === 'string') {
+    // The patch itself, as some versions send it.
+    if (/^\s*\*\*\* Begin Patch/.test(value)) return { input: value };
+    try {
+      args = readStrictJson(value);
+    } catch (failure) {
+      if (!(failure instanceof StrictJsonError)) throw failure;
+      throw new Error(`the arguments of the tool are not valid JSON: ${failure.message}`);
+    }
+  }
+  if (!isObject(args)) throw new Error('the arguments of the tool are not an object');
+  return args;
+}
+
+/** @throws Error for roots that are no list of texts */
+function rootsOf(value: unknown): readonly string[] {
+  const roots: readonly unknown[] = Array.isArray(value) ? value : [value ?? []].flat();
+  return roots.map((root) => {
+    if (typeof root !== 'string' || root === '') throw new Error('the project folders are not strings');
+    return root;
+  });
 }
 
 const silent = (code = 0, stdout: object | null = null): HookOutput => ({ code, stdout, stderr: '' });
@@ -72,15 +133,19 @@ const preToolUse = (permissionDecision: 'deny' | 'ask', permissionDecisionReason
  * Claude Code, and those that took its hooks over. An allow says nothing: it would go past the assistant's own
  * permissions.
  */
-const claude = (asks: boolean): HookFormat => ({
+const claude = (table: ToolTable, asks: boolean, projectVariable: string | null): HookFormat => ({
+  table,
   asks,
+  projectVariable,
   read(input) {
-    if ((input.hook_event_name ?? 'PreToolUse') !== 'PreToolUse') return null;
+    // One of those that took them over writes these names in camel case.
+    const events = [input.hook_event_name, input.hookEventName].filter((event) => event !== undefined);
+    if (events.length > 0 && !events.includes('PreToolUse')) return null;
     return {
       tool: nameOf(input.tool_name),
       args: argsOf(input.tool_input),
       cwd: textOf(input.cwd),
-      session: textOf(input.session_id),
+      session: textOf(input.session_id) ?? textOf(input.sessionId),
     };
   },
   write({ verdict, reason }) {
@@ -90,52 +155,65 @@ const claude = (asks: boolean): HookFormat => ({
   },
 });
 
+/** Events before something else than a tool. */
+const cursorOthers: ReadonlySet<unknown> = new Set(['beforeSubmitPrompt', 'preCompact']);
+
 const cursor: HookFormat = {
+  table: cursorTable,
   asks: true,
+  projectVariable: 'CURSOR_PROJECT_DIR',
   read(input) {
-    const [root] = Array.isArray(input.workspace_roots) ? (input.workspace_roots as unknown[]) : [];
+    const roots = rootsOf(input.workspace_roots);
     const place = {
-      cwd: textOf(input.cwd) ?? textOf(root),
+      cwd: textOf(input.cwd) ?? roots[0] ?? null,
       session: textOf(input.conversation_id) ?? textOf(input.session_id),
+      roots,
     };
-    switch (input.hook_event_name) {
+    const event = input.hook_event_name;
+    switch (event) {
       case 'beforeShellExecution':
-        return { tool: 'Bash', args: { command: String(input.command ?? '') }, ...place };
+        return { tool: 'Shell', args: { command: requiredText(input.command, 'command') }, ...place };
       // The file's content is not an argument.
       case 'beforeReadFile':
       case 'beforeTabFileRead':
-        return { tool: 'Read', args: { file_path: String(input.file_path ?? '') }, ...place };
-      case 'beforeMCPExecution':
-        return { tool: nameOf(input.tool_name), args: argsOf(input.tool_input), ...place };
-      case 'preToolUse': {
+        return {
+          tool: 'Read',
+          args: { file_path: requiredText(input.file_path, 'file') },
+          ...place,
+          asks: false,
+        };
+      case 'beforeMCPExecution': {
         const tool = nameOf(input.tool_name);
-        return { tool: tool === 'Shell' ? 'Bash' : tool, args: argsOf(input.tool_input), ...place };
+        const known = mcpTool(tool, [`MCP:${tool}`]);
+        return { tool, args: argsOf(input.tool_input), ...place, known };
+      }
+      case 'preToolUse': {
+        // It takes `ask` and does not ask.
+        const answer = { asks: false, needsAnswer: true };
+        return { tool: nameOf(input.tool_name), args: argsOf(input.tool_input), ...place, ...answer };
       }
       default:
-        return null;
+        if (typeof event !== 'string' || cursorOthers.has(event) || !/^(?:before|pre)[A-Z]/.test(event))
+          return null;
+        // A tool of a version to come: unknown.
+        return { tool: event, args: input, ...place, asks: false };
     }
   },
-  write({ verdict, reason }) {
-    if (verdict === 'allow') return silent();
-    const said = { permission: verdict, user_message: reason, agent_message: reason };
-    return verdict === 'deny' ? blocked(reason, said) : silent(0, said);
+  write({ verdict, reason }, { asks = true, needsAnswer = false } = {}) {
+    if (verdict === 'allow') return silent(0, needsAnswer ? { permission: 'allow' } : null);
+    const said = { permission: asks ? verdict : 'deny', user_message: reason, agent_message: reason };
+    return said.permission === 'deny' ? blocked(reason, said) : silent(0, said);
   },
-};
-
-const geminiNames: { readonly [name: string]: string } = {
-  run_shell_command: 'Bash',
-  read_file: 'Read',
-  write_file: 'Write',
-  replace: 'Edit',
 };
 
 const gemini: HookFormat = {
+  table: geminiTable,
   asks: false,
+  projectVariable: 'GEMINI_PROJECT_DIR',
   read(input) {
     if ((input.hook_event_name ?? 'BeforeTool') !== 'BeforeTool') return null;
-    const tool = nameOf(input.tool_name);
     return {
-      tool: Object.hasOwn(geminiNames, tool) ? (geminiNames[tool] ?? tool) : tool,
+      tool: nameOf(input.tool_name),
       args: argsOf(input.tool_input),
       cwd: textOf(input.cwd),
       session: textOf(input.session_id),
@@ -145,24 +223,16 @@ const gemini: HookFormat = {
     verdict === 'allow' ? silent() : blocked(reason, { decision: 'deny', reason }),
 };
 
-const copilotNames: { readonly [name: string]: string } = {
-  bash: 'Bash',
-  view: 'Read',
-  create: 'Write',
-  edit: 'Edit',
-};
-
 const copilot: HookFormat = {
+  table: copilotTable,
   asks: true,
-  read(input) {
-    const tool = nameOf(input.toolName);
-    return {
-      tool: Object.hasOwn(copilotNames, tool) ? (copilotNames[tool] ?? tool) : tool,
-      args: argsOf(input.toolArgs),
-      cwd: textOf(input.cwd),
-      session: textOf(input.sessionId),
-    };
-  },
+  projectVariable: null,
+  read: (input) => ({
+    tool: nameOf(input.toolName),
+    args: argsOf(input.toolArgs),
+    cwd: textOf(input.cwd),
+    session: textOf(input.sessionId),
+  }),
   // It reads verdicts from hooks that end well.
   write: ({ verdict, reason }) =>
     verdict === 'allow'
@@ -171,29 +241,32 @@ const copilot: HookFormat = {
 };
 
 const windsurf: HookFormat = {
+  table: windsurfTable,
   asks: false,
+  projectVariable: null,
   read(input) {
+    const event = input.agent_action_name;
+    if (typeof event !== 'string' || !event.startsWith('pre_') || event === 'pre_user_prompt') return null;
     const info = argsOf(input.tool_info);
     const place = { cwd: textOf(info.cwd), session: textOf(input.trajectory_id) };
-    switch (input.agent_action_name) {
+    const file = () => ({ file_path: requiredText(info.file_path, 'file') });
+    switch (event) {
       case 'pre_run_command':
-        return { tool: 'Bash', args: { command: String(info.command_line ?? '') }, ...place };
+        return { tool: 'Bash', args: { command: requiredText(info.command_line, 'command') }, ...place };
       case 'pre_read_code':
-        return { tool: 'Read', args: { file_path: String(info.file_path ?? '') }, ...place };
+        return { tool: 'Read', args: file(), ...place };
       case 'pre_write_code':
-        return {
-          tool: 'Write',
-          args: { file_path: String(info.file_path ?? ''), edits: info.edits ?? [] },
-          ...place,
-        };
+        return { tool: 'Write', args: { ...file(), edits: info.edits ?? [] }, ...place };
       case 'pre_mcp_tool_use': {
         const server = textOf(info.mcp_server_name);
         const tool = nameOf(info.mcp_tool_name);
         const args = argsOf(info.mcp_tool_arguments);
-        return { tool: server === null ? tool : `mcp__${server}__${tool}`, args, ...place };
+        const name = server === null ? tool : `mcp__${server}__${tool}`;
+        return { tool: name, args, ...place, known: mcpTool(name) };
       }
       default:
-        return null;
+        // A tool of a version to come: unknown.
+        return { tool: event, args: info, ...place };
     }
   },
   write: ({ verdict, reason }) => (verdict === 'allow' ? silent() : blocked(reason)),
@@ -201,12 +274,15 @@ const windsurf: HookFormat = {
 
 /** For programs of one's own. */
 const generic: HookFormat = {
+  table: genericTable,
   asks: false,
+  projectVariable: null,
   read: (input) => ({
     tool: nameOf(input.tool),
     args: argsOf(input.args),
     cwd: textOf(input.cwd),
     session: textOf(input.session),
+    roots: rootsOf(input.project),
   }),
   write: (verdict) => ({
     code: verdict.verdict === 'allow' ? 0 : 2,
@@ -217,28 +293,28 @@ const generic: HookFormat = {
 
 export const formats: { readonly [name: string]: HookFormat } = {
   generic,
-  'claude-code': claude(true),
-  codex: claude(false),
+  'claude-code': claude(claudeTable, true, 'CLAUDE_PROJECT_DIR'),
+  codex: claude(codexTable, false, null),
   copilot,
   cursor,
   gemini,
-  vscode: claude(true),
+  vscode: claude(vscodeTable, true, null),
   windsurf,
 };
 
-/** @throws Error in plain words */
+/** Null: no event before a tool. @throws Error in plain words */
 export function readInput(format: HookFormat, text: string): HookInput | null {
   let read: unknown;
   try {
-    read = JSON.parse(text);
-  } catch {
-    throw new Error('the input is not JSON');
+    read = readStrictJson(text);
+  } catch (failure) {
+    if (!(failure instanceof StrictJsonError)) throw failure;
+    throw new Error(`the input is not valid JSON: ${failure.message}`);
   }
   if (!isObject(read)) throw new Error('the input is not an object');
-  try {
-    return format.read(read);
-  } catch (failure) {
-    if (failure instanceof SyntaxError) throw new Error('the arguments of the tool are not JSON');
-    throw failure;
-  }
+  const payload = format.read(read);
+  if (!payload) return null;
+  const known = payload.known ?? toolIn(format.table, payload.tool);
+  const args = known?.adapt ? known.adapt(payload.args) : payload.args;
+  return { ...payload, tool: known?.name ?? payload.tool, args, known };
 }

@@ -1,19 +1,24 @@
 // The verdict on one call of a coding assistant: the same path as a guard's call up to the tool, which the assistant
 // runs itself.
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type ApprovalBackend, type ApprovalRequest, HandedOverError } from '../../approvals.ts';
 import { systemClock } from '../../clock.ts';
 import { judgedArguments } from '../../guard/arguments.ts';
 import { DeniedError } from '../../guard/call.ts';
 import { engineOptions } from '../../guard/engine.ts';
+import { agentFiles } from '../../guard/files.ts';
+import type { BeforeHook } from '../../guard/hook.ts';
 import { Policy } from '../../guard/policy.ts';
 import { GovernedCall } from '../../guard/run.ts';
 import { type AuditRecord, toWire } from '../../record.ts';
 import { compileBundle } from '../../rules/evaluate/compile.ts';
 import { globMatch } from '../../rules/evaluate/glob.ts';
-import { capPayload, createRedaction } from '../../rules/redact.ts';
+import { createRedaction } from '../../rules/redact.ts';
+import type { ToolArguments } from '../../rules/sandbox/names.ts';
 import { noTelemetry } from '../../telemetry.ts';
 import type { ConnectionPlan } from '../connection.ts';
+import { findAmbiguousName } from '../mcp/names.ts';
+import { withAliases } from './aliases.ts';
 import type { HookInput, Verdict } from './formats.ts';
 import { FileCounters, type GateState, type KeptContracts } from './state.ts';
 
@@ -21,10 +26,16 @@ export interface Judging {
   readonly plan: ConnectionPlan;
   readonly state: GateState;
   readonly contracts: KeptContracts;
+  /** Absolute folders of the project: relative boundaries of sandboxes start there. */
+  readonly projects: readonly [string, ...string[]];
   /** Whether the assistant asks its own user when it is told to. */
   readonly asks: boolean;
+  /** What happens to a call of a tool that is not known. */
+  readonly unknown: 'judge' | 'deny';
   /** Approvals of the hub, when there is one. */
   readonly hubApprovals: () => Promise<ApprovalBackend | null>;
+  /** Whether people are told of tools that are not known. */
+  readonly warnsOfUnknown: boolean;
   /** For people. */
   readonly told: (text: string) => void;
 }
@@ -37,11 +48,19 @@ const mayElicit = ({ contracts = [] }: ApprovalRequest): boolean =>
 export async function judge(input: HookInput, judging: Judging): Promise<Verdict> {
   const { plan, state, contracts, told } = judging;
   const { toolArguments, principal = null, environment = plan.hub?.env ?? 'production' } = plan.guard;
-  const cwd = input.cwd ?? process.cwd();
-  const language = { cwd, ...(toolArguments ? { toolArguments } : {}) };
-  const compiled = compileBundle(contracts.documents, engineOptions(language));
+  const [project] = judging.projects;
+  // The assistant's folder moves with what the model runs: it says where words start, never where a sandbox is.
+  const cwd = resolve(project, input.cwd ?? '');
+  const { tool, known } = input;
+  const options = engineOptions({ toolArguments: declarationsOf(input, toolArguments) });
+  const compiled = compileBundle(contracts.documents, {
+    ...options,
+    files: { ...agentFiles(project, judging.projects), judgesFolder: input.cwd !== null },
+    windows: options.windows === true || known?.foreignShell === true,
+  });
   if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'));
-  const policy = new Policy(compiled.bundle, contracts.policyVersion, contracts.name);
+  const bundle = withAliases(compiled.bundle, tool, known?.also ?? []);
+  const policy = new Policy(bundle, contracts.policyVersion, contracts.name);
   const keyPrefix = /^[A-Za-z][A-Za-z0-9-]{1,15}_/.exec(plan.hub?.apiKey ?? '')?.[0];
   const session = input.session ?? `gate-${process.ppid}`;
   let question = '';
@@ -57,7 +76,7 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
         };
       }
       const hub = await judging.hubApprovals();
-      if (!hub) throw new Error('there is no hub to ask');
+      if (!hub) throw new Error('no hub is configured that could ask a person');
       return hub.request(request, signal);
     },
   };
@@ -65,7 +84,7 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
     policy,
     currentPolicy: () => policy,
     mode: policy.bundle.mode,
-    hooks: [],
+    hooks: hooksOf(input, policy, judging),
     contracts: [],
     matches: globMatch,
     sessions: new FileCounters(join(state.folder, 'sessions')),
@@ -77,11 +96,10 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
     clock: systemClock,
     onError: (failure: unknown, what: string) =>
       told(`${what}: ${failure instanceof Error ? failure.message : String(failure)}`),
-    onNotice: told,
     strict: false,
   };
   const place = { runId: session, callIndex: 0, parentCallId: null, environment, principal };
-  const asked = { tool: input.tool, args: input.args, judged: judgedArguments(input.args) };
+  const asked = { tool, args: input.args, judged: judgedArguments(input.args) };
   try {
     await new GovernedCall(parts, place, asked, { cwd }).decide();
     return { verdict: 'allow', contract: null, reason: '' };
@@ -92,8 +110,37 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
   }
 }
 
+/** What arguments hold: as the table of the assistant says, and over that as the caller does. */
+function declarationsOf({ tool, known }: HookInput, declared: ToolArguments = {}): ToolArguments {
+  const names = [...(known?.also ?? []), tool];
+  const own = names.map((name) => (Object.hasOwn(declared, name) ? declared[name] : undefined));
+  return { ...declared, [tool]: Object.assign({}, known?.args, ...own) };
+}
+
+/** What is refused before any contract is asked. */
+function hooksOf({ tool, args, known }: HookInput, policy: Policy, judging: Judging): BeforeHook[] {
+  const { toolArguments = {} } = judging.plan.guard;
+  if (known === null && !Object.keys(toolArguments).some((pattern) => globMatch(pattern, tool))) {
+    const advice = 'Declare its arguments with --tools';
+    if (judging.unknown === 'judge') {
+      if (judging.warnsOfUnknown)
+        judging.told(
+          `the tool ${tool} is unknown to this format, so it is judged by its own name and arguments. ${advice}.`,
+        );
+      return [];
+    }
+    const deny = `The tool ${tool} is unknown to this format, and --unknown deny refuses unknown tools. ${advice}.`;
+    return [{ name: 'unknown_tool', run: () => ({ deny }) }];
+  }
+  const ambiguous = known?.isMcp ? findAmbiguousName(args, policy.argumentPaths(tool), null) : null;
+  if (!ambiguous) return [];
+  const { name, meant } = ambiguous;
+  const deny = `The argument ${JSON.stringify(name)} is refused, because the server may read it as ${JSON.stringify(meant)}.`;
+  return [{ name: 'ambiguous_argument', run: () => ({ deny }) }];
+}
+
 function keep(record: AuditRecord, { plan, state, contracts }: Judging): void {
   if (!plan.hub) return;
-  const event = toWire(capPayload(record) as AuditRecord, plan.hub.agentId ?? 'default', contracts.name);
+  const event = toWire(record, plan.hub.agentId ?? 'default', contracts.name);
   state.appendEvent(JSON.stringify(event));
 }

@@ -54,7 +54,7 @@ export async function fetchContracts(
     readonly yaml_bytes: string;
   };
   const bytes = Buffer.from(saved.yaml_bytes, 'base64');
-  if (sha256(bytes) !== policyVersion) throw new Error('the document on disk changed while it was read');
+  if (sha256(bytes) !== policyVersion) throw new Error('the document on disk changed during the read');
   return keep(state, { sources: '', policyVersion, name }, [bytes]);
 }
 

@@ -64,7 +64,7 @@ export class AskingClient {
       request: async (request, signal) => {
         const elicits = this.#canElicit && mayElicit(request);
         if (!elicits && !own) {
-          throw new Error('there is no hub to ask, and the client cannot be asked');
+          throw new Error('no hub is configured, and the client does not support elicitation');
         }
         const backend = elicits || !own ? this.#elicitation(call) : own;
         return this.#withProgress(await backend.request(request, signal), request, call);
@@ -84,7 +84,7 @@ export class AskingClient {
         const tell = (): void => {
           if (over.signal.aborted) return;
           progress += 1e-6;
-          const params = { progressToken, progress, message: `Waiting for approval: ${message}` };
+          const params = { progressToken, progress, message: `Approval pending: ${message}` };
           this.#toClient({ kind: 'notification', method: 'notifications/progress', params }, id);
           this.#clock.after(progressInterval, tell);
         };
@@ -128,14 +128,14 @@ export class AskingClient {
       };
       const abort = (): void => {
         end();
-        const params = { requestId: id, reason: 'decided otherwise, or too late' };
+        const params = { requestId: id, reason: 'decided elsewhere, or too late' };
         this.#toClient({ kind: 'notification', method: 'notifications/cancelled', params }, related);
         reject(signal.reason);
       };
       signal.addEventListener('abort', abort, { once: true });
       this.#questions.set(id, ({ result, error }) => {
         end();
-        if (error) reject(new Error(`the client could not ask: ${error.message}`));
+        if (error) reject(new Error(`the client failed to ask: ${error.message}`));
         else resolve(result);
       });
       this.#toClient(

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { processVariables } from '../../environment.ts';
 import type { Connect, Connection } from './connection.ts';
 import { lineWriter, readLines } from './lines.ts';
-import { MessageError, readMessages, textOf } from './message.ts';
+import { MessageError, readServerMessages, textOf } from './message.ts';
 
 /** What a process is given to end by itself, and then after SIGTERM; milliseconds. */
 const grace = 2000;
@@ -35,10 +35,10 @@ export function childServer(
     readLines(child.stdout, {
       line: (text) => {
         try {
-          for (const message of readMessages(text)) events.message(message);
+          for (const message of readServerMessages(text)) events.message(message);
         } catch (failure) {
           if (!(failure instanceof MessageError)) throw failure;
-          told(`the MCP server wrote what is no message: ${text.slice(0, 200)}`);
+          told(`the MCP server wrote an invalid message: ${text.slice(0, 200)}`);
         }
       },
       ended: (failure) => {

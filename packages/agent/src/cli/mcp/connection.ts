@@ -124,12 +124,12 @@ export class McpServer {
     this.#open.clear();
     for (const id of open) {
       this.#events.message(
-        failureOf(id, codes.server, `the MCP server ${reason} before it answered; make the call again`),
+        failureOf(id, codes.server, `the MCP server ${reason} before it answered; repeat the call`),
       );
     }
     const lasted = this.#clock.monotonic() - this.#startedAt;
     if (lasted >= longEnough) this.#wait = firstWait;
-    this.#events.told(`the MCP server ${reason}; it is started again`);
+    this.#events.told(`the MCP server ${reason}; restarting it`);
     this.#timer = this.#clock.after(this.#wait, () => this.#restart(), true);
     this.#wait = Math.min(longestWait, this.#wait * 2);
   }
@@ -144,7 +144,7 @@ export class McpServer {
 
   #replayed({ error }: Response): void {
     if (error) {
-      this.#events.told(`the MCP server refuses to go on: ${error.message}`);
+      this.#events.told(`the restarted MCP server refuses the session: ${error.message}`);
       return;
     }
     this.#connection.send({ kind: 'notification', method: 'notifications/initialized', params: {} });
@@ -175,6 +175,8 @@ export class McpServer {
 
   #refuse(message: Message): void {
     if (message.kind !== 'request') return;
-    this.#events.message(failureOf(message.id, codes.server, 'the MCP server is away; try again later'));
+    this.#events.message(
+      failureOf(message.id, codes.server, 'the MCP server is not running; try again later'),
+    );
   }
 }

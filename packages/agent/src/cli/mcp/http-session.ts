@@ -33,6 +33,7 @@ export class HttpSession {
       clock,
       hide,
       sessionId: id,
+      told,
       toClient: (message, related) => this.#send(message, related),
     });
     this.#server = new McpServer(connect, clock, {

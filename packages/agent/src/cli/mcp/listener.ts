@@ -27,7 +27,7 @@ export function listenAddress(text: string, token: string | undefined): ListenAd
     /^(?:(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain ?? '127.0.0.1';
   const port = Number(digits);
-  if (digits === '' || port > 65_535) throw new UsageError('--listen takes PORT or HOST:PORT');
+  if (digits === '' || port > 65_535) throw new UsageError('--listen must be PORT or HOST:PORT');
   if (!loopback.includes(host) && !token) {
     throw new UsageError(`--listen ${host}: set REEVE_MCP_TOKEN, which agents of other machines then send`);
   }
@@ -104,12 +104,13 @@ export class McpListener {
         ...(headers.origin === undefined ? [] : [headers.origin]),
       ];
       const foreign = named.some((address) => !URL.canParse(address) || !loopback.includes(hostOf(address)));
-      if (foreign) throw new Refusal(403, codes.invalid, 'only names of this machine reach this proxy');
+      if (foreign)
+        throw new Refusal(403, codes.invalid, 'this proxy accepts only the host names of this machine');
     }
     if (token === null) return;
     const sent = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
     if (!timingSafeEqual(digest(sent), digest(token))) {
-      throw new Refusal(401, codes.invalid, 'send the token of this proxy as a bearer token');
+      throw new Refusal(401, codes.invalid, 'send REEVE_MCP_TOKEN as a bearer token');
     }
   }
 
@@ -117,7 +118,7 @@ export class McpListener {
     const id = headers['mcp-session-id'];
     if (typeof id !== 'string') throw new Refusal(400, codes.invalid, 'Mcp-Session-Id is missing');
     const known = this.#sessions.get(id);
-    if (!known) throw new Refusal(404, codes.invalid, 'there is no such session: initialize again');
+    if (!known) throw new Refusal(404, codes.invalid, 'the session does not exist: initialize again');
     known.lastUse = this.#proxy.clock.monotonic();
     return known;
   }

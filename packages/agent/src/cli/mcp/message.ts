@@ -1,5 +1,13 @@
 // JSON-RPC 2.0 messages of the Model Context Protocol: read from text, and rebuilt from the members that the protocol
 // knows, so that what is judged is what is sent: no second `method` or `Params` that another parser would read instead.
+import { foldCase } from '../../rules/fold.ts';
+import {
+  exactNumbers,
+  readStrictJson,
+  StrictJsonError,
+  WrittenNumber,
+  writeStrictJson,
+} from '../../rules/strict-json.ts';
 
 export type Id = string | number;
 
@@ -29,7 +37,7 @@ export interface Response {
   readonly id: Id;
   readonly result?: unknown;
   readonly error?: RpcError;
-  /** The text it came as, where it came alone: handed on as it is, numbers beyond those of JavaScript included. */
+  /** The text it came as, where it came alone and has no member that the protocol does not know: handed on as it is. */
   readonly raw?: string;
 }
 
@@ -61,59 +69,127 @@ export class MessageError extends Error {
 }
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof WrittenNumber);
 
 const isId = (value: unknown): value is Id =>
   typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
 
 /** One message, or those of a batch. @throws MessageError */
 export function readMessages(text: string): Message[] {
-  let read: unknown;
-  try {
-    read = JSON.parse(text);
-  } catch {
-    throw new MessageError(codes.parse, 'the message is not JSON');
-  }
+  const read = readJson(text);
   if (!Array.isArray(read)) return [messageOf(read, text)];
   if (read.length === 0) throw new MessageError(codes.invalid, 'the batch is empty');
   return read.map((one) => messageOf(one));
 }
 
+/**
+ * Messages of a server. A text with answers that cannot be judged gives an error in the place of each of its answers,
+ * so that nobody waits for them.
+ * @throws MessageError for a text without answers that is no message
+ */
+export function readServerMessages(text: string): Message[] {
+  try {
+    return readMessages(text);
+  } catch (failure) {
+    if (!(failure instanceof MessageError)) throw failure;
+    const ids = [looseJson(text)].flat().flatMap((one) => {
+      const { id, method } = isObject(one) ? one : {};
+      return isId(id) && method === undefined ? [id] : [];
+    });
+    if (ids.length === 0) throw failure;
+    const reason = `the MCP server's answer is not valid: ${failure.message}`;
+    return ids.map((id) => failureOf(id, codes.server, reason));
+  }
+}
+
+/** @throws MessageError */
+function readJson(text: string): unknown {
+  try {
+    return readStrictJson(text, { numbers: 'written' });
+  } catch (failure) {
+    if (!(failure instanceof StrictJsonError)) throw failure;
+    const loose = looseJson(text);
+    if (loose === undefined) throw new MessageError(codes.parse, 'the message is not JSON');
+    const { id } = isObject(loose) ? loose : {};
+    throw new MessageError(
+      codes.invalid,
+      `the message is not valid: ${failure.message}`,
+      isId(id) ? id : null,
+    );
+  }
+}
+
+/** For finding out whom to answer, and nothing else. Undefined: no JSON. */
+function looseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const hasOnly = (value: object, members: readonly string[]): boolean =>
+  Object.keys(value).every((name) => members.includes(name));
+
 function messageOf(value: unknown, raw?: string): Message {
   if (!isObject(value)) throw new MessageError(codes.invalid, 'a message must be an object');
-  const { id, method, params = {}, result, error } = value;
-  if (method === undefined) {
-    if (!isId(id)) throw new MessageError(codes.invalid, 'a response must have the id of its request');
-    if (isObject(error)) {
-      const { code, message, data } = error;
-      return {
-        kind: 'response',
-        id,
-        error: {
-          code: typeof code === 'number' ? code : codes.internal,
-          message: String(message),
-          ...(data === undefined ? {} : { data }),
-        },
-        ...(raw === undefined ? {} : { raw }),
-      };
-    }
-    if (result === undefined)
-      throw new MessageError(codes.invalid, 'a message must have a method or a result');
-    return { kind: 'response', id, result, ...(raw === undefined ? {} : { raw }) };
+  const { method } = value;
+  if (method === undefined) return responseOf(value, raw);
+  const id = value.id instanceof WrittenNumber ? exactly(value.id, null) : value.id;
+  const knownId = isId(id) ? id : null;
+  if (typeof method !== 'string') throw new MessageError(codes.invalid, 'method must be a string', knownId);
+  if (method !== 'tools/call' && foldCase(method) === 'tools/call') {
+    throw new MessageError(codes.invalid, `the method ${method} does not exist`, knownId);
   }
-  const known = isId(id) ? id : null;
-  if (typeof method !== 'string') throw new MessageError(codes.invalid, 'method must be text', known);
-  if (!isObject(params)) throw new MessageError(codes.params, 'params must be an object', known);
+  const params = exactly(value.params ?? {}, knownId);
+  if (!isObject(params)) throw new MessageError(codes.params, 'params must be an object', knownId);
   if (id === undefined) return { kind: 'notification', method, params };
-  if (known === null) throw new MessageError(codes.invalid, 'an id must be text or a number');
-  return { kind: 'request', id: known, method, params };
+  if (knownId === null) throw new MessageError(codes.invalid, 'an id must be a string or a number');
+  return { kind: 'request', id: knownId, method, params };
+}
+
+/** @throws MessageError */
+function exactly(value: unknown, id: Id | null): unknown {
+  try {
+    return exactNumbers(value);
+  } catch (failure) {
+    if (!(failure instanceof StrictJsonError)) throw failure;
+    throw new MessageError(codes.params, failure.message.replace(/ \(at character \d+\)$/, ''), id);
+  }
+}
+
+function responseOf(value: { readonly [name: string]: unknown }, raw?: string): Response {
+  const { result, error } = value;
+  const id = value.id instanceof WrittenNumber ? exactly(value.id, null) : value.id;
+  if (!isId(id)) throw new MessageError(codes.invalid, 'a response must have the id of its request');
+  const asItCame = (members: readonly string[]) =>
+    raw !== undefined && value.jsonrpc === '2.0' && hasOnly(value, ['jsonrpc', 'id', ...members])
+      ? { raw }
+      : {};
+  if (isObject(error)) {
+    const { code, message, data } = error;
+    const isPlain =
+      typeof code === 'number' && typeof message === 'string' && hasOnly(error, ['code', 'message', 'data']);
+    return {
+      kind: 'response',
+      id,
+      error: {
+        code: typeof code === 'number' ? code : codes.internal,
+        message: typeof message === 'string' ? message : writeStrictJson(message),
+        ...(data === undefined ? {} : { data }),
+      },
+      ...(isPlain ? asItCame(['error']) : {}),
+    };
+  }
+  if (result === undefined) throw new MessageError(codes.invalid, 'a message must have a method or a result');
+  return { kind: 'response', id, result, ...asItCame(['result']) };
 }
 
 /** The message as text, without a line end. */
 export function textOf(message: Message): string {
   if (message.kind === 'response') {
     const { id, result, error, raw } = message;
-    return raw ?? JSON.stringify({ jsonrpc: '2.0', id, ...(error ? { error } : { result }) });
+    return raw ?? writeStrictJson({ jsonrpc: '2.0', id, ...(error ? { error } : { result }) });
   }
   const { method, params } = message;
   const some = Object.keys(params).length > 0 ? { params } : {};
@@ -136,35 +212,34 @@ export interface ToolCall {
   readonly name: string;
   readonly args: Params;
   readonly progressToken: Id | null;
-  /** With the members above, and no other that some parser takes for one of them. */
+  /** With name, arguments and progress token, and nothing else: what was not judged is not sent. */
   readonly request: Request;
 }
+
+const callMembers = ['name', 'arguments', 'task', '_meta'];
 
 /** @throws MessageError for a call that could be read as another one than is judged, or as a task */
 export function toolCallOf({ id, method, params }: Request): ToolCall {
   const wrong = (message: string): MessageError => new MessageError(codes.params, message, id);
   const { name, arguments: args = {}, task, _meta: meta } = params;
-  if (typeof name !== 'string') throw wrong('a call needs the name of its tool');
+  if (typeof name !== 'string') throw wrong('a call must name its tool');
   if (!isObject(args)) throw wrong('the arguments of a call must be an object');
-  if (task !== undefined) throw wrong('calls as tasks are not governed: make the call without `task`');
+  if (task !== undefined) throw wrong('contracts cannot govern calls as tasks: make the call without `task`');
   const twin = Object.keys(params).find(
-    (key) => key !== key.toLowerCase() && ['name', 'arguments', 'task', '_meta'].includes(key.toLowerCase()),
+    (member) => !callMembers.includes(member) && callMembers.includes(foldCase(member)),
   );
-  if (twin !== undefined) throw wrong(`there is no member ${twin} in a call`);
-  if (holdsInexact(args))
-    throw wrong('a number in the arguments is too large to be judged exactly: send it as text');
+  if (twin !== undefined) throw wrong(`a call cannot have a member ${twin}`);
   const token = isObject(meta) ? meta.progressToken : undefined;
+  const progressToken = isId(token) ? token : null;
   return {
     name,
     args,
-    progressToken: isId(token) ? token : null,
-    request: { kind: 'request', id, method, params: { ...params, name, arguments: args } },
+    progressToken,
+    request: {
+      kind: 'request',
+      id,
+      method,
+      params: { name, arguments: args, ...(progressToken === null ? {} : { _meta: { progressToken } }) },
+    },
   };
-}
-
-/** Whether reading the JSON may have changed a whole number. */
-function holdsInexact(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).some(holdsInexact);
 }

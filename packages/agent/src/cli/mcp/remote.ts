@@ -5,7 +5,15 @@ import { type Clock, sleep } from '../../clock.ts';
 import { rootOf } from '../../http.ts';
 import { SseParser } from '../../stream/sse.ts';
 import type { Connect, Connection, ConnectionEvents } from './connection.ts';
-import { codes, failureOf, type Id, type Message, maxMessage, readMessages, textOf } from './message.ts';
+import {
+  codes,
+  failureOf,
+  type Id,
+  type Message,
+  maxMessage,
+  readServerMessages,
+  textOf,
+} from './message.ts';
 
 export interface RemoteOptions {
   readonly url: string;
@@ -82,7 +90,7 @@ class RemoteConnection implements Connection {
       });
       if (response.status === 404 && this.#session !== null) {
         await response.body?.cancel();
-        return this.#events.ended('has forgotten the session');
+        return this.#events.ended('lost the session');
       }
       if (!response.ok) {
         const text = await bounded(response, this.#closed.signal).catch(() => '');
@@ -96,9 +104,7 @@ class RemoteConnection implements Connection {
       if (this.#closed.signal.aborted || message.kind !== 'request') return;
       const root = rootOf(failure);
       const reason = root instanceof Error ? root.message : String(root);
-      this.#events.message(
-        failureOf(message.id, codes.server, `the MCP server could not be asked: ${reason}`),
-      );
+      this.#events.message(failureOf(message.id, codes.server, `cannot reach the MCP server: ${reason}`));
     }
   }
 
@@ -114,7 +120,7 @@ class RemoteConnection implements Connection {
   }
 
   #take(text: string): Id[] {
-    const messages = readMessages(text);
+    const messages = readServerMessages(text);
     for (const message of messages) {
       const result = message.kind === 'response' ? message.result : undefined;
       const version = (result as { readonly protocolVersion?: unknown } | null | undefined)?.protocolVersion;
@@ -176,8 +182,7 @@ class RemoteConnection implements Connection {
     while (!this.#closed.signal.aborted) {
       try {
         const response = await this.#get(position);
-        if (response.status === 404 && this.#session !== null)
-          return this.#events.ended('has forgotten the session');
+        if (response.status === 404 && this.#session !== null) return this.#events.ended('lost the session');
         if (!response.ok || !(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
           await response.body?.cancel();
           // 405: there is no such stream. Other refusals may pass.

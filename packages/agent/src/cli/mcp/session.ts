@@ -4,6 +4,7 @@ import { denialResult, type McpResult, mcpRunOptions } from '../../adapters/mcp-
 import type { Clock } from '../../clock.ts';
 import { DeniedError } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
+import { foldCase } from '../../rules/fold.ts';
 import { AskingClient } from './asking.ts';
 import type { McpServer } from './connection.ts';
 import {
@@ -18,6 +19,8 @@ import {
   type RpcError,
   toolCallOf,
 } from './message.ts';
+import { findAmbiguousName } from './names.ts';
+import { ToolList } from './tool-list.ts';
 
 export interface SessionOptions {
   readonly guard: Guard;
@@ -30,6 +33,8 @@ export interface SessionOptions {
   readonly toClient: (message: Message, related: Id | null) => void;
   /** Told whenever no request of the client is under way any more. */
   readonly onIdle?: () => void;
+  /** For people. */
+  readonly told?: (text: string) => void;
 }
 
 /** Requests of a client that are under way. */
@@ -62,6 +67,7 @@ export class McpSession {
   readonly #asking: AskingClient;
   readonly #open = new Map<Id, Open>();
   readonly #tokens = new Map<Id, Id>();
+  readonly #tools: ToolList;
   #server: McpServer | null = null;
   #clientName = 'the client';
   #serverName = 'server';
@@ -71,6 +77,8 @@ export class McpSession {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#asking = new AskingClient(options.clock, options.toClient);
+    const { clock, told = () => {} } = options;
+    this.#tools = new ToolList({ clock, told, send: (request) => this.#toServer(request) });
   }
 
   /** Where messages of the client go. */
@@ -92,11 +100,17 @@ export class McpSession {
 
   fromServer(message: Message): void {
     const { toClient } = this.#options;
-    if (message.kind !== 'response') return void toClient(message, this.#relatedTo(message));
+    if (message.kind !== 'response') {
+      if (message.method === 'notifications/tools/list_changed') this.#tools.refresh();
+      return void toClient(message, this.#relatedTo(message));
+    }
+    if (this.#tools.take(message)) return;
     const open = this.#open.get(message.id);
     // One that was cancelled is awaited by nobody.
     if (!open) return;
     if (open.onAnswer) return void open.onAnswer(message);
+    // The server answers a call that it was not sent: nobody has judged that.
+    if (open.request.method === 'tools/call') return;
     this.#close(open);
     toClient(this.#adjusted(open.request, message), message.id);
     this.#answered();
@@ -104,6 +118,7 @@ export class McpSession {
 
   /** The server is another one now: what it offers may have changed. */
   restarted(): void {
+    this.#tools.refresh();
     for (const what of this.#offers) this.#changed(what);
   }
 
@@ -119,6 +134,7 @@ export class McpSession {
 
   /** Ends what waits for people. */
   close(): void {
+    this.#tools.close();
     for (const { cancelled } of this.#open.values()) cancelled.abort(new Error('the session ended'));
   }
 
@@ -140,16 +156,27 @@ export class McpSession {
       if (open) this.#close(open);
     }
     this.#toServer(message);
+    if (message.method === 'notifications/initialized') this.#tools.refresh();
   }
 
   #requested(request: Request): void {
     const { toClient } = this.#options;
     const { id, method } = request;
     if (this.#open.has(id))
-      return void toClient(failureOf(id, codes.invalid, 'a request with this id is under way'), id);
+      return void toClient(failureOf(id, codes.invalid, 'a request with this id is already running'), id);
     if (this.#open.size >= maxOpen)
       return void toClient(
-        failureOf(id, codes.server, `${maxOpen} requests are under way; wait for some`),
+        failureOf(
+          id,
+          codes.server,
+          `${maxOpen} requests are running, which is the limit; wait for one to end`,
+        ),
+        id,
+      );
+    // A server may make a task of a call by itself: its result would come past every contract.
+    if (foldCase(method).startsWith('tasks/'))
+      return void toClient(
+        failureOf(id, codes.invalid, 'tasks are refused, because contracts cannot govern them'),
         id,
       );
     if (method === 'initialize') this.#greeted(request);
@@ -206,6 +233,8 @@ export class McpSession {
     const { guard, sessionId } = this.#options;
     const { signal } = open.cancelled;
     const { name, args, request, progressToken } = toolCallOf(open.request);
+    await this.#checkNames(name, args, request.id);
+    signal.throwIfAborted();
     const asked = { id: request.id, progressToken, tool: name };
     let given: Response | null = null;
     const result = await guard.run(
@@ -228,6 +257,20 @@ export class McpSession {
     return untouched && untouched.result === result
       ? untouched
       : { kind: 'response', id: request.id, result };
+  }
+
+  /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
+  async #checkNames(tool: string, args: object, id: Id): Promise<void> {
+    await this.#tools.ready();
+    const wrong = (what: string, name: string, meant: string): MessageError => {
+      const reason = `${what} ${JSON.stringify(name)} is refused, because the server may read it as ${JSON.stringify(meant)}`;
+      return new MessageError(codes.params, reason, id);
+    };
+    const otherTool = this.#tools.toolInOtherCase(tool);
+    if (otherTool !== null) throw wrong('the tool', tool, otherTool);
+    const paths = this.#options.guard.argumentPaths(tool);
+    const ambiguous = findAmbiguousName(args, paths, this.#tools.schemaOf(tool));
+    if (ambiguous) throw wrong('the argument', ambiguous.name, ambiguous.meant);
   }
 
   #atServer(open: Open, request: Request): Promise<Response> {

@@ -37,6 +37,7 @@ export async function serveStdio(
     guard,
     clock,
     hide,
+    told,
     toClient: (message) => write(textOf(message)),
     onIdle: () => {
       if (inputEnded) end(0);

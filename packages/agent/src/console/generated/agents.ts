@@ -23,6 +23,12 @@ export interface AgentCoverageReply {
     readonly deny_count: number | null;
     readonly allow_count: number | null;
     readonly observe_count: number | null;
+    readonly durations?: {
+      readonly runs: number;
+      readonly p50_ms: number;
+      readonly p95_ms: number;
+      readonly max_ms: number;
+    } | null | undefined;
   })[];
   readonly summary: CoverageCounts;
 }
@@ -203,21 +209,21 @@ export interface UpdateRegistrationRequest {
 }
 
 export interface AgentsOperations {
-  /** Registered agents with what they should run and run; X-Next-Cursor and Link name the next page, and one before the last may be short when filters leave much out. A signed-in user. */
+  /** Registered agents with their assigned and their running bundle; X-Next-Cursor and Link name the next page, and a page before the last may be short if filters leave much out. A signed-in user. */
   readonly listAgents: {
     readonly input: {
       readonly query?: { readonly env?: Environment | undefined; readonly status?: DriftStatus | undefined; readonly connected?: "true" | "false" | undefined; readonly tag?: string | undefined; readonly bundle?: string | undefined; readonly search?: string | undefined; readonly sort?: "agent_id" | "-agent_id" | "last_seen_at" | "-last_seen_at" | "created_at" | "-created_at" | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: ListAgentsReply;
   };
-  /** One entry per open agent stream, with drift, by environment and agent id; Link names the next page. A signed-in user. */
+  /** Open agent streams with their drift, ordered by environment and agent id; Link names the next page. A signed-in user. */
   readonly agentStatus: {
     readonly input: {
       readonly query?: { readonly bundle_name?: string | undefined; readonly env?: Environment | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: AgentStatusReply;
   };
-  /** The open streams of an agent on every node, the newest first. A signed-in user. */
+  /** Open streams of an agent on all nodes, newest first. A signed-in user. */
   readonly listAgentStreams: {
     readonly input: {
       readonly params: { readonly agent_id: string | number; };
@@ -225,28 +231,28 @@ export interface AgentsOperations {
     };
     readonly reply: ListAgentStreamsReply;
   };
-  /** The agent (of the agent-id header) says which policy version it runs now. An API key. */
+  /** Report the policy version that the agent (agent-id header) runs now. An API key. */
   readonly reportVersion: {
     readonly input: {
       readonly body: ReportVersionRequest;
     };
     readonly reply: ReportVersionReply;
   };
-  /** Registered agents, by agent id; Link names the next page, X-Agents-Not-Registered says how many were left out in this hour. A signed-in user. */
+  /** Registered agents, ordered by agent id; Link names the next page, X-Agents-Not-Registered counts the agents left out this hour. A signed-in user. */
   readonly listRegistrations: {
     readonly input: {
       readonly query?: { readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: ListRegistrationsReply;
   };
-  /** One registered agent, also one that no list shows because it was not seen for 7 days. A signed-in user. */
+  /** One registered agent; also an agent that lists leave out because its last activity is over 7 days old. A signed-in user. */
   readonly getRegistration: {
     readonly input: {
       readonly params: { readonly agent_id: string | number; };
     };
     readonly reply: AgentRegistration;
   };
-  /** Change display name, tags or assignment: absent keeps, null clears. A signed-in user. */
+  /** Change display name, tags or assignment; absent fields keep their value, null clears it. A signed-in user. */
   readonly updateRegistration: {
     readonly input: {
       readonly params: { readonly agent_id: string | number; };
@@ -254,29 +260,29 @@ export interface AgentsOperations {
     };
     readonly reply: UpdateRegistrationReply;
   };
-  /** Assign a bundle to up to 100 registered agents; others are skipped. A signed-in user. */
+  /** Assign a bundle to up to 100 registered agents; unregistered agents are skipped. A signed-in user. */
   readonly bulkAssign: {
     readonly input: {
       readonly body: BulkAssignRequest;
     };
     readonly reply: BulkAssignReply;
   };
-  /** The tools that the agent used since then, and which contract governs each: those of the bundle that it follows as it is deployed now, else those that it said it loaded itself. A signed-in user. */
+  /** Tools that the agent used since then, and the contract that governs each: from the bundle that it follows as deployed now, else from the document that it reported. A signed-in user. */
   readonly agentCoverage: {
     readonly input: {
       readonly params: { readonly agent_id: string | number; };
-      readonly query?: { readonly since?: string | undefined; readonly include_verdicts?: "0" | "1" | "true" | "false" | undefined; } | undefined;
+      readonly query?: { readonly since?: string | undefined; readonly include_verdicts?: "0" | "1" | "true" | "false" | undefined; readonly include_durations?: "true" | "false" | undefined; } | undefined;
     };
     readonly reply: AgentCoverageReply;
   };
-  /** Coverage of every agent with events since then, by agent id; next_cursor leads to further agents. The summary is of all. A signed-in user. */
+  /** Coverage of every agent with events since then, ordered by agent id; next_cursor names the next page. The summary covers all agents. A signed-in user. */
   readonly fleetCoverage: {
     readonly input: {
       readonly query?: { readonly since?: string | undefined; readonly env?: Environment | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: FleetCoverageReply;
   };
-  /** What was deployed for the agent, and since when until when it ran something else; newest first. A signed-in user. */
+  /** Deployments for the agent, and the times of its drift; newest first. A signed-in user. */
   readonly agentHistory: {
     readonly input: {
       readonly params: { readonly agent_id: string | number; };

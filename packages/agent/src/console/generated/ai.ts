@@ -65,43 +65,43 @@ export interface TestAiSettingsReply {
 }
 
 export interface AiOperations {
-  /** Who assists people who write contracts; the key is masked. A signed-in user. */
+  /** The AI provider and its model; the key is masked. A signed-in user. */
   readonly aiSettings: {
     readonly input: { readonly [name: string]: never };
     readonly reply: AiSettings;
   };
-  /** Choose who assists: absent keeps, null clears. Another provider or base_url asks for the api_key again. A signed-in user. */
+  /** Choose the AI provider; absent fields keep their value, null clears it. A new provider or base_url needs the api_key again. A signed-in user. */
   readonly putAiSettings: {
     readonly input: {
       readonly body: PutAiSettingsRequest;
     };
     readonly reply: AiSettings;
   };
-  /** Forget the choice and its key; safe to repeat. A signed-in user. */
+  /** Remove the AI provider and its key; safe to repeat. A signed-in user. */
   readonly deleteAiSettings: {
     readonly input: { readonly [name: string]: never };
     readonly reply: null;
   };
-  /** Ask the provider something short and measure it; 200 whether or not it works. A signed-in user. */
+  /** Send the provider a short question and measure the answer; 200 even if the provider fails. A signed-in user. */
   readonly testAiSettings: {
     readonly input: { readonly [name: string]: never };
     readonly reply: TestAiSettingsReply;
   };
-  /** Tokens, cost and questions of the last days; days without questions are left out. A signed-in user. */
+  /** Tokens, cost and questions by day; days without questions are left out. A signed-in user. */
   readonly aiUsage: {
     readonly input: {
       readonly query?: { readonly days?: number | undefined; } | undefined;
     };
     readonly reply: AiUsageReply;
   };
-  /** One sentence that says what a contract does; 503 while nothing is configured. A signed-in user. */
+  /** Describe a contract in one sentence; 503 if no provider is configured. A signed-in user. */
   readonly generateDescription: {
     readonly input: {
       readonly body: GenerateDescriptionRequest;
     };
     readonly reply: GenerateDescriptionReply;
   };
-  /** An answer as server-sent events: content_chunk, tool_call_start, tool_call_result, usage, then [DONE]; or error. 503 while nothing is configured. A signed-in user. */
+  /** Answer as server-sent events: content_chunk, tool_call_start, tool_call_result, usage, then [DONE]; or error. 503 if no provider is configured. A signed-in user. */
   readonly assist: {
     readonly input: {
       readonly body: AiConversation;

@@ -84,7 +84,7 @@ export type ListApprovalsReply = readonly ({
 export type TimeoutWord = "block" | "deny" | "allow";
 
 export interface ApprovalsOperations {
-  /** Ask people to approve a tool call; at most 10 per 60 seconds and agent. An API key. */
+  /** Request an approval for a tool call; at most 10 per agent in 60 seconds. An API key. */
   readonly createApproval: {
     readonly input: {
       readonly body: CreateApprovalRequest;
@@ -98,7 +98,7 @@ export interface ApprovalsOperations {
     };
     readonly reply: ListApprovalsReply;
   };
-  /** One approval; a key sees those of its own environment. An API key or a signed-in user. */
+  /** One approval; an API key can read those in its environment. An API key or a signed-in user. */
   readonly getApproval: {
     readonly input: {
       readonly params: { readonly approval_id: string | number; };

@@ -46,21 +46,21 @@ export interface UpdateRuleRequest {
 }
 
 export interface AssignmentRulesOperations {
-  /** Rules by priority; Link names the next page. A signed-in user. */
+  /** Assignment rules, ordered by priority; Link names the next page. A signed-in user. */
   readonly listRules: {
     readonly input: {
       readonly query?: { readonly limit?: number | undefined; readonly offset?: number | undefined; } | undefined;
     };
     readonly reply: ListRulesReply;
   };
-  /** Add a rule (at most 200 in a tenant); its priority must be free in the tenant. A signed-in user. */
+  /** Add an assignment rule (at most 200 in a tenant); no other rule may have its priority. A signed-in user. */
   readonly createRule: {
     readonly input: {
       readonly body: CreateRuleRequest;
     };
     readonly reply: SavedAssignmentRule;
   };
-  /** Change a rule: absent keeps, null clears tag_match. A signed-in user. */
+  /** Change an assignment rule; absent fields keep their value, null clears tag_match. A signed-in user. */
   readonly updateRule: {
     readonly input: {
       readonly params: { readonly rule_id: string | number; };
@@ -75,7 +75,7 @@ export interface AssignmentRulesOperations {
     };
     readonly reply: null;
   };
-  /** Which bundle an agent would get (a dry run); without env, rules of every environment count. A signed-in user. */
+  /** Dry-run the assignment for an agent; without env, rules from all environments apply. A signed-in user. */
   readonly resolveRule: {
     readonly input: {
       readonly params: { readonly agent_id: string | number; };

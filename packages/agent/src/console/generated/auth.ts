@@ -34,14 +34,14 @@ export interface AuthOperations {
     };
     readonly reply: Message;
   };
-  /** Sign in by the token of a link that `reeve login-link` made, once; sets the session cookie. The Origin must be the hub’s own. No authentication. */
+  /** Sign in once with the token from a `reeve login-link` address; sets the session cookie. The Origin must be the hub’s own. No authentication. */
   readonly loginByLink: {
     readonly input: {
       readonly body: LoginByLinkRequest;
     };
     readonly reply: Message;
   };
-  /** Sign out; answers 200 with or without a session and clears the cookie. No authentication. */
+  /** Sign out and clear the cookie; 200 with or without a session. No authentication. */
   readonly logout: {
     readonly input: { readonly [name: string]: never };
     readonly reply: Message;
@@ -51,7 +51,7 @@ export interface AuthOperations {
     readonly input: { readonly [name: string]: never };
     readonly reply: MeReply;
   };
-  /** Change one's own password; all other logins of the user end. A signed-in user. */
+  /** Change your own password; all your other logins end. A signed-in user. */
   readonly changePassword: {
     readonly input: {
       readonly body: ChangePasswordRequest;

@@ -183,14 +183,14 @@ export interface UploadBundleReply {
 }
 
 export interface BundlesOperations {
-  /** Save YAML as the next version of the bundle that metadata.name names. A signed-in user. */
+  /** Save YAML as the next version of the bundle in metadata.name. A signed-in user. */
   readonly uploadBundle: {
     readonly input: {
       readonly body: YamlDocument;
     };
     readonly reply: UploadBundleReply;
   };
-  /** Bundles, newest upload first; with an API key only those deployed to its environment. An API key or a signed-in user. */
+  /** Bundles, newest upload first; an API key can read those deployed to its environment. An API key or a signed-in user. */
   readonly listBundles: {
     readonly input: {
       readonly query?: { readonly limit?: number | undefined; readonly offset?: number | undefined; } | undefined;
@@ -213,7 +213,7 @@ export interface BundlesOperations {
     };
     readonly reply: CurrentBundleReply;
   };
-  /** One version; with an API key only the one deployed to its environment. An API key or a signed-in user. */
+  /** One version; an API key can read the version deployed to its environment. An API key or a signed-in user. */
   readonly getBundleVersion: {
     readonly input: {
       readonly params: { readonly name: string | number; readonly version: string | number; };
@@ -227,7 +227,7 @@ export interface BundlesOperations {
     };
     readonly reply: string;
   };
-  /** Sign a version and deploy it to an environment; an older version is a rollback. A document with errors is refused with all of them, unless it was deployed there before, or an admin forces it. A signed-in user. */
+  /** Sign a version and deploy it to an environment; an older version is a rollback. A document with errors is refused with all errors, unless it was deployed there before or an admin forces the deployment. A signed-in user. */
   readonly deployBundle: {
     readonly input: {
       readonly params: { readonly name: string | number; readonly version: string | number; };
@@ -236,28 +236,28 @@ export interface BundlesOperations {
     };
     readonly reply: DeployBundleReply;
   };
-  /** Delete all versions of a bundle that is deployed nowhere. Their numbers are not given again; deployments stay listed. A signed-in user. */
+  /** Delete all versions of an undeployed bundle. Its version numbers are not reused; its deployments stay listed. A signed-in user. */
   readonly deleteBundle: {
     readonly input: {
       readonly params: { readonly name: string | number; };
     };
     readonly reply: null;
   };
-  /** What a deploy of a text, or of a saved composition, would change: contracts added, removed, tightened, loosened, changed otherwise; and what connected agents run now. Deploys nothing. A signed-in user. */
+  /** Preview a deployment of a text or a saved composition: contracts added, removed, tightened, loosened or otherwise changed, and what connected agents run now. Deploys nothing. A signed-in user. */
   readonly bundleImpact: {
     readonly input: {
       readonly body: BundleImpactRequest;
     };
     readonly reply: BundleImpactReply;
   };
-  /** What a text would have decided on the newest calls that agents reported, against what is deployed under its name. Deploys nothing. A signed-in user. */
+  /** Compare the decisions of a text and of the deployed bundle of its name on the newest calls that agents reported. Deploys nothing. A signed-in user. */
   readonly replayBundle: {
     readonly input: {
       readonly body: ReplayBundleRequest;
     };
     readonly reply: BundleReplay;
   };
-  /** Dry-run a bundle against one tool call; env.* selectors find nothing. A signed-in user. */
+  /** Dry-run a bundle against one tool call; env.* selectors have no value. A signed-in user. */
   readonly evaluateBundle: {
     readonly input: {
       readonly body: EvaluateBundleRequest;

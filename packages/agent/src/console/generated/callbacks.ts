@@ -6,7 +6,7 @@ export type CommunityChatInteractionReply = JsonObject | null;
 export type WorkspaceChatInteractionReply = JsonObject | null;
 
 export interface CallbacksOperations {
-  /** A press of a bot chat's button, with the channel's secret in a header; 404 for an unknown channel, 403 for a wrong secret, else 200. No authentication. */
+  /** Button press in a bot chat, with the channel's secret in a header; 404 for an unknown channel, 403 for a wrong secret, else 200. No authentication. */
   readonly chatBotCallback: {
     readonly input: {
       readonly params: { readonly channel_id: string | number; };
@@ -14,19 +14,19 @@ export interface CallbacksOperations {
     };
     readonly reply: null;
   };
-  /** A press of a workspace chat's button, signed by the platform, at most 5 minutes old; else 403. No authentication. */
+  /** Button press in a workspace chat, signed by the platform, at most 5 minutes old, for an approval sent to one of its channels; else 403. No authentication. */
   readonly workspaceChatInteraction: {
     readonly input: {
       readonly body: unknown;
     };
     readonly reply: WorkspaceChatInteractionReply;
   };
-  /** The manifest by which the app is installed in a workspace. No authentication. */
+  /** Manifest that installs the app in a workspace. No authentication. */
   readonly workspaceChatManifest: {
     readonly input: { readonly [name: string]: never };
     readonly reply: JsonObject;
   };
-  /** A press of a community chat's button, signed with Ed25519, at most 5 minutes old; else 401. No authentication. */
+  /** Button press in a community chat, signed with Ed25519, at most 5 minutes old, for an approval sent to one of its channels; else 401. No authentication. */
   readonly communityChatInteraction: {
     readonly input: {
       readonly body: unknown;

@@ -126,7 +126,7 @@ export interface CompositionsOperations {
     };
     readonly reply: Composition;
   };
-  /** Change a composition: absent keeps; null clears description, document_kind, tools_config and observability, and keeps the rest. A list of contracts replaces the whole list, each pinned to its latest version. With if_updated_at a change made since that state was read answers 409. A signed-in user. */
+  /** Change a composition; absent fields keep their value; null clears description, document_kind, tools_config and observability only. A list of contracts replaces the whole list and pins each to its latest version. With if_updated_at, a change after that time answers 409. A signed-in user. */
   readonly updateComposition: {
     readonly input: {
       readonly params: { readonly name: string | number; };
@@ -134,21 +134,21 @@ export interface CompositionsOperations {
     };
     readonly reply: Composition;
   };
-  /** Delete a composition; bundles made from it stay. A signed-in user. */
+  /** Delete a composition; its bundles stay. A signed-in user. */
   readonly deleteComposition: {
     readonly input: {
       readonly params: { readonly name: string | number; };
     };
     readonly reply: null;
   };
-  /** The YAML that a deploy would make, and its problems; nothing is written. A signed-in user. */
+  /** The YAML that a deployment would contain, and its problems; stores nothing. A signed-in user. */
   readonly previewComposition: {
     readonly input: {
       readonly params: { readonly name: string | number; };
     };
     readonly reply: PreviewCompositionReply;
   };
-  /** Assemble, validate, save as a bundle version, sign, deploy and push; without a body to production. A signed-in user. */
+  /** Assemble, validate, save as a bundle version, sign, deploy and push; to production if there is no body. A signed-in user. */
   readonly deployComposition: {
     readonly input: {
       readonly params: { readonly name: string | number; };
@@ -157,7 +157,7 @@ export interface CompositionsOperations {
     };
     readonly reply: DeployCompositionReply;
   };
-  /** What a saved composition would have decided on the newest calls that agents reported, against what is deployed under its name. Deploys nothing. A signed-in user. */
+  /** Compare the decisions of a saved composition and of the deployed bundle of its name on the newest calls that agents reported. Deploys nothing. A signed-in user. */
   readonly replayComposition: {
     readonly input: {
       readonly params: { readonly name: string | number; };

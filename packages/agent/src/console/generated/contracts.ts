@@ -77,14 +77,14 @@ export interface ContractsOperations {
     };
     readonly reply: Contract;
   };
-  /** Take a YAML bundle apart into contracts, and a composition of its name unless there is one. A signed-in user. */
+  /** Import a YAML bundle as contracts, and as a composition of its name if none exists. A signed-in user. */
   readonly importContracts: {
     readonly input: {
       readonly body: YamlDocument;
     };
     readonly reply: ImportContractsReply;
   };
-  /** The latest version, with the history of the newest 1,000 versions; older ones are read by number. A signed-in user. */
+  /** The latest version, with a history of the newest 1,000 versions; read older ones by number. A signed-in user. */
   readonly getContract: {
     readonly input: {
       readonly params: { readonly contract_id: string | number; };
@@ -98,7 +98,7 @@ export interface ContractsOperations {
     };
     readonly reply: Contract;
   };
-  /** Add a version: what is absent is kept; null clears description and tags, and keeps name and definition. A signed-in user. */
+  /** Add a version; absent fields keep their value; null clears description and tags only. A signed-in user. */
   readonly updateContract: {
     readonly input: {
       readonly params: { readonly contract_id: string | number; };
@@ -106,14 +106,14 @@ export interface ContractsOperations {
     };
     readonly reply: Contract;
   };
-  /** Delete all versions; refused while a composition names the contract. A signed-in user. */
+  /** Delete all versions; refused while a composition contains the contract. A signed-in user. */
   readonly deleteContract: {
     readonly input: {
       readonly params: { readonly contract_id: string | number; };
     };
     readonly reply: null;
   };
-  /** Compositions that name the contract, by name. A signed-in user. */
+  /** Compositions that contain the contract, ordered by name. A signed-in user. */
   readonly contractUsage: {
     readonly input: {
       readonly params: { readonly contract_id: string | number; };

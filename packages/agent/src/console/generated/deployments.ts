@@ -33,14 +33,14 @@ export interface DeploymentRolloutReply {
 export type ListDeploymentsReply = readonly Deployment[];
 
 export interface DeploymentsOperations {
-  /** Take a bundle away from an environment. Agents keep the document that they have; new ones get none. A signed-in user. */
+  /** Undeploy a bundle from an environment. Connected agents keep their document; new agents receive none. A signed-in user. */
   readonly undeployBundle: {
     readonly input: {
       readonly query: { readonly env: Environment; readonly bundle_name: string; };
     };
     readonly reply: null;
   };
-  /** How far a deployment has come among the connected agents that follow its bundle, and who does not run it yet; next_cursor names the next page of these. A signed-in user. */
+  /** Progress of a deployment among the connected agents that follow its bundle, and the agents that do not run it yet; next_cursor names their next page. A signed-in user. */
   readonly deploymentRollout: {
     readonly input: {
       readonly params: { readonly deployment_id: string | number; };

@@ -24,7 +24,28 @@ export interface AuditEventInput {
   readonly verdict?: string | null | undefined;
   readonly mode?: string | null | undefined;
   readonly timestamp?: string | null | undefined;
-  readonly payload?: { readonly [name: string]: unknown } | null | undefined;
+  readonly payload?: {
+    readonly tool_args?: { readonly [name: string]: unknown } | null | undefined;
+    readonly principal?: { readonly [name: string]: unknown } | null | undefined;
+    readonly decision_source?: string | null | undefined;
+    readonly decision_name?: string | null | undefined;
+    readonly reason?: string | null | undefined;
+    readonly policy_version?: string | null | undefined;
+    readonly bundle_name?: string | null | undefined;
+    readonly run_id?: string | null | undefined;
+    readonly session_id?: string | null | undefined;
+    readonly call_index?: number | null | undefined;
+    readonly parent_call_id?: string | null | undefined;
+    readonly tool_success?: boolean | null | undefined;
+    readonly postconditions_passed?: boolean | null | undefined;
+    readonly duration_ms?: number | null | undefined;
+    readonly error?: string | null | undefined;
+    readonly policy_error?: boolean | null | undefined;
+    readonly session_attempt_count?: number | null | undefined;
+    readonly session_execution_count?: number | null | undefined;
+    readonly follows_decision?: boolean | null | undefined;
+    readonly conditions?: readonly EventCondition[] | null | undefined;
+  } | null | undefined;
 }
 
 export interface AuditEventOutcome {
@@ -34,6 +55,20 @@ export interface AuditEventOutcome {
   readonly decision_name: string | null;
   readonly reason: string | null;
   readonly sent_by: string | null;
+  readonly tool_success?: boolean | undefined;
+  readonly postconditions_passed?: boolean | undefined;
+  readonly duration_ms?: number | undefined;
+  readonly error?: string | undefined;
+  readonly policy_error?: boolean | undefined;
+  readonly conditions?: readonly EventCondition[] | undefined;
+}
+
+export interface EventCondition {
+  readonly path: string;
+  readonly operator: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+  readonly result: "yes" | "no" | "fault" | "skipped";
 }
 
 export interface EventFacet {
@@ -132,54 +167,54 @@ export type SearchEventsReply = readonly ({
 })[];
 
 export interface EventsOperations {
-  /** Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. One bad event never costs the others. An API key. */
+  /** Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. An invalid event does not affect the others. An API key. */
   readonly ingestEvents: {
     readonly input: {
       readonly body: AuditEventBatch;
     };
     readonly reply: IngestEventsReply;
   };
-  /** Events, newest first; X-Next-Cursor and Link carry the cursor of the next page, which may also follow a short one. The largest values of a payload over 4 KiB give way to their size. An API key or a signed-in user. */
+  /** Events, newest first; X-Next-Cursor and Link contain the cursor of the next page, even after a short page. In a payload over 4 KiB, sizes replace the largest values. An API key or a signed-in user. */
   readonly searchEvents: {
     readonly input: {
       readonly query?: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly decision_name?: string | undefined; readonly run_id?: string | undefined; readonly call_id?: string | undefined; readonly search?: string | undefined; readonly since?: string | undefined; readonly until?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: SearchEventsReply;
   };
-  /** One event with its whole payload; a key sees those of its own environment. An API key or a signed-in user. */
+  /** One event with its whole payload; an API key can read those in its environment. An API key or a signed-in user. */
   readonly getEvent: {
     readonly input: {
       readonly params: { readonly event_id: string | number; };
     };
     readonly reply: GetEventReply;
   };
-  /** How many of the events that fit each agent, tool, verdict, mode, contract and environment has: the 50 most frequent values of each, and the others together. An API key or a signed-in user. */
+  /** Matching events counted by agent, tool, verdict, mode, contract and environment: the 50 most frequent values of each, and a sum of the others. An API key or a signed-in user. */
   readonly eventFacets: {
     readonly input: {
       readonly query?: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly decision_name?: string | undefined; readonly run_id?: string | undefined; readonly call_id?: string | undefined; readonly search?: string | undefined; readonly since?: string | undefined; readonly until?: string | undefined; } | undefined;
     };
     readonly reply: EventFacetsReply;
   };
-  /** All events that fit, newest first, as a download of any size: NDJSON, or CSV (text/csv) in which cells that begin like a formula have an apostrophe in front. Two of a tenant run at once; one that cannot be finished is cut off. A signed-in user. */
+  /** All matching events, newest first, as a download of any size: NDJSON, or CSV (text/csv), where cells that begin like a formula get a leading apostrophe. A tenant can run two at once; an export that fails ends early, without its terminator. A signed-in user. */
   readonly exportEvents: {
     readonly input: {
       readonly query?: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly decision_name?: string | undefined; readonly run_id?: string | undefined; readonly call_id?: string | undefined; readonly search?: string | undefined; readonly since?: string | undefined; readonly until?: string | undefined; readonly format?: "ndjson" | "csv" | undefined; } | undefined;
     };
     readonly reply: string;
   };
-  /** Counts per bucket of time; buckets without events are left out, until is exclusive. An API key or a signed-in user. */
+  /** Event counts by time bucket; empty buckets are left out, until is exclusive. An API key or a signed-in user. */
   readonly eventHistogram: {
     readonly input: {
       readonly query: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly decision_name?: string | undefined; readonly run_id?: string | undefined; readonly call_id?: string | undefined; readonly search?: string | undefined; readonly since: string; readonly until: string; readonly bucket_seconds?: number | undefined; };
     };
     readonly reply: EventHistogramReply;
   };
-  /** Make the sample run of the tenant: 201; 200 when it is there. It is counted in no statistic; 10 calls a minute. A signed-in user. */
+  /** Create the tenant's sample run: 201, or 200 if it exists. Statistics do not count it; 10 calls a minute. A signed-in user. */
   readonly makeSampleRun: {
     readonly input: { readonly [name: string]: never };
     readonly reply: SampleRun;
   };
-  /** Remove the sample run, its events and its approval, whether or not they are there; its ruleset stays. A signed-in user. */
+  /** Remove the sample run, its events and its approval; safe to repeat; its ruleset stays. A signed-in user. */
   readonly deleteSampleRun: {
     readonly input: { readonly [name: string]: never };
     readonly reply: SampleRunRemoved;

@@ -105,32 +105,32 @@ export interface StoreConnection {
 }
 
 export interface HealthOperations {
-  /** Minimal health: 200 always, degraded when the key-value store does not answer or writes are refused. No authentication. */
+  /** Minimal health: always 200; degraded if the key-value store does not answer or the store refuses writes. No authentication. */
   readonly health: {
     readonly input: { readonly [name: string]: never };
     readonly reply: Health;
   };
-  /** The process answers. No authentication. */
+  /** Liveness of the process. No authentication. */
   readonly live: {
     readonly input: { readonly [name: string]: never };
     readonly reply: LiveReply;
   };
-  /** The node can serve: 200, or 503 with the same body. No authentication. */
+  /** Readiness of the node: 200, or 503 with the same body. No authentication. */
   readonly ready: {
     readonly input: { readonly [name: string]: never };
     readonly reply: ReadyReply;
   };
-  /** Nodes, who owns which shard, and what waits; lag is that of the answering node's shards and of those nobody owns. A signed-in admin. */
+  /** Nodes, shard owners and waiting messages; lag covers the answering node's shards and unowned shards. With a second tenant, needs OPERATOR_TOKEN. A signed-in admin. */
   readonly healthCluster: {
     readonly input: { readonly [name: string]: never };
     readonly reply: HealthClusterReply;
   };
-  /** What the answering node has done since its start: requests and times by route, streams, queues, event loop. A signed-in admin. */
+  /** Metrics of the answering node since its start: requests and durations by route, streams, queues, event loop. With a second tenant, needs OPERATOR_TOKEN. A signed-in admin. */
   readonly healthMetrics: {
     readonly input: { readonly [name: string]: never };
     readonly reply: HealthMetricsReply;
   };
-  /** Health in detail, for the dashboard. A signed-in user. */
+  /** Detailed health for the dashboard. A signed-in user. */
   readonly healthDetails: {
     readonly input: { readonly [name: string]: never };
     readonly reply: HealthDetailsReply;

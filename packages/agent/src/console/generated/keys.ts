@@ -32,21 +32,21 @@ export type ListKeysReply = readonly ({
 })[];
 
 export interface KeysOperations {
-  /** Create an API key for one environment; the full key is shown once. A signed-in admin. */
+  /** Create an API key for one environment; only this answer contains the full key. A signed-in admin. */
   readonly createKey: {
     readonly input: {
       readonly body: CreateKeyRequest;
     };
     readonly reply: CreateKeyReply;
   };
-  /** Keys that are not revoked, newest first. A signed-in user. */
+  /** Active API keys, newest first. A signed-in user. */
   readonly listKeys: {
     readonly input: {
       readonly query?: { readonly limit?: number | undefined; readonly offset?: number | undefined; } | undefined;
     };
     readonly reply: ListKeysReply;
   };
-  /** Revoke a key; its live streams end within a second. A signed-in admin. */
+  /** Revoke an API key; its streams end within a second. A signed-in admin. */
   readonly revokeKey: {
     readonly input: {
       readonly params: { readonly key_id: string | number; };

@@ -79,14 +79,14 @@ export interface NotificationsOperations {
     };
     readonly reply: ListChannelsReply;
   };
-  /** Add a channel in which people are told of approvals; at most 100. A signed-in admin. */
+  /** Add a channel that receives approvals; at most 100. A signed-in admin. */
   readonly createChannel: {
     readonly input: {
       readonly body: CreateChannelRequest;
     };
     readonly reply: NotificationChannel;
   };
-  /** Change a channel: what is absent is kept, filters null clears them, config replaces the whole but for secrets that are absent or masked. A signed-in admin. */
+  /** Change a channel; absent fields keep their value, filters null clears them, config replaces everything except absent or masked secrets. A signed-in admin. */
   readonly updateChannel: {
     readonly input: {
       readonly params: { readonly channel_id: string | number; };
@@ -94,21 +94,21 @@ export interface NotificationsOperations {
     };
     readonly reply: NotificationChannel;
   };
-  /** Remove a channel and what was on its way to it. A signed-in admin. */
+  /** Remove a channel and its unfinished deliveries. A signed-in admin. */
   readonly deleteChannel: {
     readonly input: {
       readonly params: { readonly channel_id: string | number; };
     };
     readonly reply: null;
   };
-  /** Send a test message, at most 10 seconds; a failure is told by success: false. A signed-in admin. */
+  /** Send a test message within 10 seconds; success is false if it fails. A signed-in admin. */
   readonly testChannel: {
     readonly input: {
       readonly params: { readonly channel_id: string | number; };
     };
     readonly reply: TestChannelReply;
   };
-  /** What was sent to a channel, or is on its way, newest first; kept for 30 days after its end. A signed-in user. */
+  /** Deliveries to a channel, newest first; kept for 30 days after their end. A signed-in user. */
   readonly listDeliveries: {
     readonly input: {
       readonly params: { readonly channel_id: string | number; };
@@ -116,7 +116,7 @@ export interface NotificationsOperations {
     };
     readonly reply: ListDeliveriesReply;
   };
-  /** Send a delivery once more; receivers know the repeat by its webhook-id. A signed-in admin. */
+  /** Repeat a delivery; receivers recognise the repeat by its webhook-id. A signed-in admin. */
   readonly replayDelivery: {
     readonly input: {
       readonly params: { readonly channel_id: string | number; readonly delivery_id: string | number; };

@@ -33,14 +33,14 @@ export interface SessionWritten {
 }
 
 export interface SessionsOperations {
-  /** Read up to 100 values of at most 4 MiB together; null for what does not exist. Signed-in people may look, too. An API key or a signed-in user. */
+  /** Read up to 100 values of at most 4 MiB together; null for absent keys. Signed-in people can read, too. An API key or a signed-in user. */
   readonly readSessions: {
     readonly input: {
       readonly body: SessionBatch;
     };
     readonly reply: SessionBatchValues;
   };
-  /** Read a value; the key may hold slashes. An API key. */
+  /** Read a value; the key may contain slashes. An API key. */
   readonly getSession: {
     readonly input: {
       readonly params: { readonly key: string | number; };
@@ -55,7 +55,7 @@ export interface SessionsOperations {
     };
     readonly reply: SessionWritten;
   };
-  /** Add to a number in one atomic step; a missing value counts from 0. An API key. */
+  /** Add to a number atomically; an absent value counts as 0. An API key. */
   readonly incrementSession: {
     readonly input: {
       readonly params: { readonly key: string | number; };
@@ -63,7 +63,7 @@ export interface SessionsOperations {
     };
     readonly reply: SessionCount;
   };
-  /** Remove a value, whether or not it exists. An API key. */
+  /** Remove a value; safe to repeat. An API key. */
   readonly deleteSession: {
     readonly input: {
       readonly params: { readonly key: string | number; };

@@ -37,29 +37,29 @@ export interface ToolSettings {
 }
 
 export interface SettingsOperations {
-  /** Make a new signing key and sign every current deployment with it; agents get the new signatures. With compromised, the old key does not vouch for the new one, and agents that pinned it must be pinned again. A signed-in admin. */
+  /** Create a signing key and sign every current deployment with it; agents receive the new signatures. With compromised, the old key does not attest the new one, and agents that pinned the old key must pin the new one. A signed-in admin. */
   readonly rotateSigningKey: {
     readonly input: {
       readonly body?: RotateSigningKeyRequest | undefined;
     };
     readonly reply: RotateSigningKeyReply;
   };
-  /** What documents cannot say of your agents: what the arguments of tools hold, and which selectors and operators they register. A signed-in user. */
+  /** Declarations about your agents: the kinds of tool arguments, and the selectors and operators that agents register. A signed-in user. */
   readonly toolSettings: {
     readonly input: { readonly [name: string]: never };
     readonly reply: ToolSettings;
   };
-  /** Say what the arguments of tools hold (path, url, command, content or cwd), and which prefixes of selectors and which operators agents register, for linter, deploys and playground. Give agents the same as the options toolArguments, selectors and operators of their guard. What is absent stays as it was, null clears. A signed-in admin. */
+  /** Declare the kinds of tool arguments (path, url, command, content or cwd), and the selector prefixes and operators that agents register, for the linter, deployments and the playground. Give agents the same toolArguments, selectors and operators as guard options. Absent fields keep their value, null clears it. A signed-in admin. */
   readonly putToolSettings: {
     readonly input: {
       readonly body: PutToolSettingsRequest;
     };
     readonly reply: ToolSettings;
   };
-  /** Remove events received more than N days ago; complete is false when more are left, which are removed in the background. A signed-in admin. */
+  /** Remove events received more than N days or hours ago (send one); complete is false while the rest is removed in the background. A signed-in admin. */
   readonly purgeEvents: {
     readonly input: {
-      readonly query: { readonly older_than_days: number; readonly dry_run?: "true" | "false" | undefined; };
+      readonly query?: { readonly older_than_days?: number | undefined; readonly older_than_hours?: number | undefined; readonly dry_run?: "true" | "false" | undefined; } | undefined;
     };
     readonly reply: PurgeEventsReply;
   };

@@ -15,7 +15,7 @@ export interface SetupRequest {
 }
 
 export interface SetupOperations {
-  /** Create the first tenant and its admin; refused for ever after. No authentication. */
+  /** Create the first tenant and its admin; refused once they exist. No authentication. */
   readonly setup: {
     readonly input: {
       readonly body: SetupRequest;

@@ -25,14 +25,14 @@ export interface StatsOverviewReply {
 }
 
 export interface StatsOperations {
-  /** Counts of now and the last 24 hours; a key sees its environment, a user all of them or the one asked for. An API key or a signed-in user. */
+  /** Current counts and those of the last 24 hours; an API key gets its environment, a user all or one. An API key or a signed-in user. */
   readonly statsOverview: {
     readonly input: {
       readonly query?: { readonly env?: Environment | undefined; } | undefined;
     };
     readonly reply: StatsOverviewReply;
   };
-  /** How contracts decided in a time range, by default the last 24 hours, most evaluations first; a call counts once for each contract that it names. A signed-in user. */
+  /** Decisions by contract in a time range, by default the last 24 hours, most evaluations first; a call counts once for each contract in its event. A signed-in user. */
   readonly statsContracts: {
     readonly input: {
       readonly query?: { readonly env?: Environment | undefined; readonly since?: string | undefined; readonly until?: string | undefined; } | undefined;

@@ -131,14 +131,14 @@ export interface SigningKeyRotatedEvent {
 }
 
 export interface StreamsOperations {
-  /** An agent follows contract updates, decisions on its approvals and its assignment. An API key. Events: contract_update, approval_decided, assignment_changed, resync. Every frame has an id; send the last one as Last-Event-ID to get what was missed. Also a WebSocket, subprotocols reeve.v1.json and reeve.v1.msgpack: each message is the event's data with its id. */
+  /** Stream of an agent: contract updates, decisions on its approvals, and its assignment. An API key. Events: contract_update, approval_decided, assignment_changed, resync. Every frame has an id; send the last one as Last-Event-ID to receive missed frames. Also a WebSocket, subprotocols reeve.v1.json and reeve.v1.msgpack: each message is the event's data with its id. */
   readonly agentStream: {
     readonly input: {
       readonly query?: { readonly env?: string | undefined; readonly bundle_name?: string | undefined; readonly policy_version?: string | undefined; readonly documents?: string | undefined; readonly tags?: string | undefined; } | undefined;
     };
     readonly event: ContractUpdateEvent | ApprovalDecidedEvent | AgentAssignmentChangedEvent | ResyncEvent;
   };
-  /** A dashboard follows what happens in its tenant's environments. A signed-in user. Events: approval_created, approval_decided, approval_timeout, assignment_changed, bundle_uploaded, composition_changed, contract_created, contract_update, contract_updated, event_created, api_key_created, api_key_revoked, bundle_deployed, fleet_changed, signing_key_rotated, resync. Every frame has an id; send the last one as Last-Event-ID to get what was missed. Also a WebSocket, subprotocols reeve.v1.json and reeve.v1.msgpack: each message is the event's data with its id. */
+  /** Stream of a dashboard: changes in its tenant's environments. A signed-in user. Events: approval_created, approval_decided, approval_timeout, assignment_changed, bundle_uploaded, composition_changed, contract_created, contract_update, contract_updated, event_created, api_key_created, api_key_revoked, bundle_deployed, fleet_changed, signing_key_rotated, resync. Every frame has an id; send the last one as Last-Event-ID to receive missed frames. Also a WebSocket, subprotocols reeve.v1.json and reeve.v1.msgpack: each message is the event's data with its id. */
   readonly dashboardStream: {
     readonly input: {
       readonly query?: { readonly include?: "fleet" | undefined; } | undefined;

@@ -21,21 +21,21 @@ export interface User {
 }
 
 export interface UsersOperations {
-  /** Users of the tenant, by e-mail. A signed-in admin. */
+  /** Users of the tenant, ordered by e-mail. A signed-in admin. */
   readonly listUsers: {
     readonly input: {
       readonly query?: { readonly limit?: number | undefined; readonly offset?: number | undefined; } | undefined;
     };
     readonly reply: ListUsersReply;
   };
-  /** Add a user, who signs in with this password and may change it then. A signed-in admin. */
+  /** Add a user, who signs in with this password and can change it. A signed-in admin. */
   readonly addUser: {
     readonly input: {
       readonly body: AddUserRequest;
     };
     readonly reply: User;
   };
-  /** Make a user an admin, or one no more, which signs the user out everywhere; the last admin stays one (409). A signed-in admin. */
+  /** Grant or revoke the admin role; a revocation signs the user out everywhere. The last admin stays (409). A signed-in admin. */
   readonly updateUser: {
     readonly input: {
       readonly params: { readonly user_id: string | number; };
@@ -43,7 +43,7 @@ export interface UsersOperations {
     };
     readonly reply: User;
   };
-  /** Remove a user, who is signed out everywhere within a second; the last admin stays (409). A signed-in admin. */
+  /** Remove a user and sign the user out everywhere within a second. The last admin stays (409). A signed-in admin. */
   readonly removeUser: {
     readonly input: {
       readonly params: { readonly user_id: string | number; };

@@ -1,5 +1,6 @@
 // A composition's items to bundle YAML. It stores, signs and validates nothing.
 import { type Json, type JsonObject, stringifyYaml } from '../yaml.ts';
+import { splitLeaves } from './leaves.ts';
 import type { Mode } from './rule.ts';
 import {
   type AcceptedKinds,
@@ -62,7 +63,8 @@ export const noEnabledContracts = 'Composition has no enabled contracts';
  * else the composition's. A repeated contract gets the id `<contract_id>-obs`. The same input gives the same bytes.
  *
  * Released clients know one `tool` in a `pre` or `post` contract: one with `tools` becomes an entry for each, the first
- * under its own id, the others under `<id>-2` and so on, and `entries` of its record names them.
+ * under its own id, the others under `<id>-2` and so on, and `entries` of its record names them. They read one selector
+ * and one operator in a mapping of `when`: several are written as `all: [{selector: {operator: value}}, …]`.
  */
 export function assembleBundle(composition: Composition): AssembledBundle {
   const kind = composition.kind ?? defaultBundleKind;
@@ -86,7 +88,7 @@ export function assembleBundle(composition: Composition): AssembledBundle {
     const mode: Mode =
       item.modeOverride ?? (own === 'enforce' || own === 'observe' ? own : composition.defaultsMode);
     const { id: _id, type: _type, mode: _mode, ...rest } = item.definition;
-    const rules = onePerTool(item.type, rest);
+    const rules = onePerTool(item.type, withSplitLeaves(rest));
     const entryIds = rules.map((_, i) => (i === 0 ? id : freeId(id, ids)));
     assembled.push({
       contract_id: item.contractId,
@@ -116,6 +118,10 @@ export function assembleBundle(composition: Composition): AssembledBundle {
   if (isFilled(composition.observability)) document.observability = composition.observability;
   return { yaml: stringifyYaml(document), assembled };
 }
+
+/** Keys keep their order. */
+const withSplitLeaves = (definition: JsonObject): JsonObject =>
+  definition.when === undefined ? definition : { ...definition, when: splitLeaves(definition.when) };
 
 /** A definition with `tools` as one definition for each tool, where released clients know `tool` alone. */
 function onePerTool(type: string, definition: Readonly<JsonObject>): readonly Readonly<JsonObject>[] {

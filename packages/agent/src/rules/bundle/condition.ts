@@ -1,6 +1,6 @@
 // `when` expressions: their shape, operators and operands. Reading only; evaluation is elsewhere.
 import { RuleError } from '../error.ts';
-import { compileRegex } from '../regex/regex.ts';
+import { compileSearch } from '../regex/regex.ts';
 import type { Json, JsonObject, YamlPath } from '../yaml.ts';
 import { isMapping, meantBy, type Reader } from './reader.ts';
 import type { Condition, RuleType } from './rule.ts';
@@ -106,7 +106,7 @@ function readLeaves(
   for (const [selector, tests] of Object.entries(value)) {
     const at = [...path, selector];
     if (scope.type === 'pre' && (selector === 'output.text' || selector.startsWith('result.'))) {
-      reader.problem(at, `${selector} is only known after the call: use it in a post contract`);
+      reader.problem(at, `${selector} exists only after the call: use it in a post contract`);
       good = false;
     }
     if (!isMapping(tests) || Object.keys(tests).length === 0) {
@@ -186,7 +186,7 @@ function readPattern(reader: Reader, value: Json, path: YamlPath, { patterns }: 
   if (patterns.left <= 0)
     return refuse(reader, path, `expected patterns of at most ${maxPatternSteps} steps together`);
   try {
-    patterns.left -= compileRegex(pattern).size;
+    patterns.left -= compileSearch(pattern).size;
     return true;
   } catch (error) {
     if (error instanceof RuleError) return refuse(reader, path, error.message);

@@ -1,6 +1,7 @@
 // Parts of a contract that compile and can never match: an exclusion that excludes nothing, an allowance that allows
 // nothing, a condition that no call can meet. A careful reader would not see them.
 import type { Json, JsonObject, YamlPath } from '../yaml.ts';
+import { addContradictions } from './contradictions.ts';
 import { isMapping } from './reader.ts';
 
 export interface DeadPart {
@@ -22,34 +23,40 @@ export function deadParts(contract: JsonObject): readonly DeadPart[] {
     if (/[/\\\p{Cc}]/u.test(text))
       add(
         path,
-        'No call has such a tool: names with /, \\ or control characters are refused before any contract.',
+        'No call can match this name: calls of tools with /, \\ or control characters in their names are refused before any contract.',
       );
-    else if (text !== text.trim()) add(path, 'Blanks around a name are part of it.', text.trim());
+    else if (text !== text.trim()) add(path, 'Blanks around a name belong to the name.', text.trim());
   });
   for (const key of ['within', 'not_within']) {
     each(contract, [key], (text, path) => {
       if (/[*?]/.test(text))
-        add(path, 'Folders are compared as they are written: * and ? are no wildcards here.', folderOf(text));
-      else if (text !== text.trim()) add(path, 'Blanks around a folder are part of its name.', text.trim());
+        add(path, 'Folders are compared literally: * and ? are not wildcards here.', folderOf(text));
+      else if (text !== text.trim()) add(path, 'Blanks around a folder belong to its name.', text.trim());
       else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
-        add(path, 'A folder is no URL.', /^file:\/\/\//i.test(text) ? text.slice('file://'.length) : null);
+        add(
+          path,
+          'A folder cannot be a URL.',
+          /^file:\/\/\//i.test(text) ? text.slice('file://'.length) : null,
+        );
     });
   }
   each(contract, ['allows', 'commands'], (text, path) => {
     const [first = ''] = text.trim().split(/\s+/);
     if (text !== first)
-      add(path, 'Only the first word of a command is compared, and it holds no blank.', first || null);
-    else if (/[*?]/.test(text))
-      add(path, 'Commands are compared as they are written: * and ? are no wildcards here.');
+      add(path, 'Only the first word of a command is compared, and it contains no blank.', first || null);
+    else if (/[*?]/.test(text)) add(path, 'Commands are compared literally: * and ? are not wildcards here.');
   });
   for (const key of ['allows', 'not_allows']) {
     each(contract, [key, 'domains'], (text, path) => {
       const host = hostOf(text);
       if (host !== text.toLowerCase())
-        add(path, 'It is compared with the name of a host alone, as a URL parser writes it.', host);
+        add(path, 'A domain is compared only with the host name, as a URL parser writes it.', host);
     });
   }
-  if (contract.when !== undefined) conditions(contract.when, ['when'], add);
+  if (contract.when !== undefined) {
+    conditions(contract.when, ['when'], add);
+    addContradictions(contract.when, ['when'], add);
+  }
   return found;
 }
 
@@ -98,9 +105,6 @@ function hostOf(text: string): string | null {
   }
 }
 
-const floors = ['gt', 'gte'];
-const ceilings = ['lt', 'lte'];
-
 function conditions(node: Json, path: YamlPath, add: Add): void {
   if (Array.isArray(node)) {
     for (const [i, item] of node.entries()) conditions(item, [...path, i], add);
@@ -120,32 +124,19 @@ function conditions(node: Json, path: YamlPath, add: Add): void {
 function selector(name: string, at: YamlPath, add: Add): void {
   const [root = '', ...fields] = name.split('.');
   if (!['args', 'metadata', 'result', 'principal'].includes(root)) return;
-  if (fields.some((field) => field === '')) add(at, `${name} names a field without a name.`);
+  if (fields.some((field) => field === '')) add(at, `${name} contains a field without a name.`);
   else if (fields.some((field) => /\[\d*\]$/.test(field)))
-    add(at, 'Lists are not entered: brackets are taken for a part of the name.');
+    add(at, 'Selectors do not enter lists: brackets belong to the name.');
 }
 
-/** Operators of one selector, which must all hold. */
+/** Globs among names of tools. */
 function operators(name: string, all: JsonObject, at: YamlPath, add: Add): void {
-  const bound = (keys: readonly string[], tightest: (...values: number[]) => number): number | null => {
-    const given = keys.flatMap((key) => (typeof all[key] === 'number' ? [all[key] as number] : []));
-    return given.length === 0 ? null : tightest(...given);
-  };
-  const least = bound(floors, Math.max);
-  const greatest = bound(ceilings, Math.min);
-  if (least !== null && greatest !== null) {
-    const strict = all.gt === least || all.lt === greatest;
-    if (least > greatest || (least === greatest && strict))
-      add(at, 'No number is both: the bounds exclude each other.');
-  }
-  if (all.exists === false && Object.keys(all).length > 1)
-    add(at, 'A missing value meets no other operator: the two exclude each other.');
   if (name !== 'tool.name') return;
   for (const operator of ['equals', 'in']) {
     const operand = all[operator];
     const texts = Array.isArray(operand) ? operand : [operand];
     const glob = texts.find((text) => typeof text === 'string' && /[*?]/.test(text));
     if (glob !== undefined)
-      add([...at, operator], `${String(glob)} is compared as it is written: globs belong into tool.`);
+      add([...at, operator], `${String(glob)} is compared literally: globs belong in tool.`);
   }
 }

@@ -33,7 +33,7 @@ export function readBundleHeader(yamlText: string): BundleHeader {
   const contractCount = Array.isArray(list) ? list.length : null;
   if (contractCount !== null && contractCount > maxStoredRules) {
     throw new RuleError(
-      `A bundle holds at most ${maxStoredRules} contracts; this one lists ${contractCount}`,
+      `A bundle can contain at most ${maxStoredRules} contracts, but this one contains ${contractCount}`,
     );
   }
   return {

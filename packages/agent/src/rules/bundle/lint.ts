@@ -1,12 +1,15 @@
 // What is valid and still not what its author meant: contracts that can never match, and words that other agents read
 // otherwise. Finds; refuses nothing.
-import { compileGlob } from '../evaluate/glob.ts';
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
 import { deadParts } from './dead.ts';
 import { nearestWord } from './distance.ts';
 import { type LanguageOptions, type ReadBundle, readBundle } from './document.ts';
+import { type Entry, effectOf, entryOf } from './entries.ts';
+import { severalLeaves } from './leaves.ts';
+import { laterRefusals, vainQuestions } from './order.ts';
+import { emptyPlaceholders, selectorsIn } from './placeholders.ts';
 import { isMapping, pathText } from './reader.ts';
 import { contractWords, rulesetWords, spellEffect, type Vocabulary } from './vocabulary.ts';
 
@@ -45,6 +48,10 @@ export const lintCodes = [
   'declared-writing-tool',
   'refusal-after-ask',
   'sandbox-arguments',
+  'several-conditions',
+  'refused-and-asked',
+  'message-placeholder',
+  'approver-metadata',
 ] as const;
 export type LintCode = (typeof lintCodes)[number];
 
@@ -86,15 +93,9 @@ const builtInLimits: readonly (readonly [key: string, max: number])[] = [
 ];
 const equalities: ReadonlySet<string> = new Set(['equals', 'not_equals', 'in', 'not_in']);
 const wholePlaceholder = /^\{[^{}]+\}$/;
+/** Shorter names are too often one letter apart. */
+const minToolName = 4;
 const globCharacters = /[*?[]/;
-
-interface Entry {
-  readonly id: string;
-  readonly type: string;
-  readonly at: YamlPath;
-  readonly value: JsonObject;
-  readonly tools: readonly string[];
-}
 
 class Linter {
   readonly #document: YamlDocument;
@@ -103,7 +104,9 @@ class Linter {
   readonly #tools: readonly string[];
   readonly #declared: ReadonlyMap<string, string>;
   readonly #entries: readonly Entry[];
+  readonly #mode: Json | undefined;
   readonly #findings: LintFinding[] = [];
+  #used: ReadonlySet<string> | undefined;
 
   constructor(document: YamlDocument, options: LintOptions) {
     this.#document = document;
@@ -111,6 +114,7 @@ class Linter {
     this.#words = value.rules === undefined ? contractWords : rulesetWords;
     this.#selectors = new Set(options.selectors ?? []);
     this.#tools = [...(options.tools ?? [])];
+    this.#mode = isMapping(value.defaults) ? value.defaults.mode : undefined;
     const tools = isMapping(value.tools) ? value.tools : {};
     this.#declared = new Map(
       Object.entries(tools).map(([tool, traits]) => [
@@ -126,13 +130,20 @@ class Linter {
 
   run(): readonly LintFinding[] {
     for (const entry of this.#entries) {
+      this.#toolNames(entry);
       if (entry.value.when !== undefined) this.#condition(entry, entry.value.when, [...entry.at, 'when']);
+      this.#message(entry);
+      if (entry.type === 'pre') this.#approvers(entry);
       if (entry.type === 'post') this.#result(entry);
       if (entry.type === 'session') this.#limits(entry);
       for (const { path, message, suggestion } of deadParts(entry.value))
         this.#add(entry, 'warning', 'never-matches', [...entry.at, ...path], message, suggestion);
     }
-    this.#order();
+    for (const { entry, severity, code, path, message } of [
+      ...laterRefusals(this.#entries, this.#words),
+      ...vainQuestions(this.#entries, this.#words, this.#mode),
+    ])
+      this.#add(entry, severity, code, path, message);
     this.#sandboxes();
     return this.#findings;
   }
@@ -164,6 +175,12 @@ class Linter {
       return;
     }
     if (!isMapping(node)) return;
+    const several = severalLeaves(node);
+    if (several) {
+      const message =
+        'Released clients refuse several conditions in one mapping, and keep their old document.';
+      this.#add(entry, 'error', 'several-conditions', [...path, ...several.path], message, several.safeForm);
+    }
     for (const [key, inner] of Object.entries(node)) {
       const at = [...path, key];
       if (key === 'all' || key === 'any' || key === 'not') this.#condition(entry, inner, at);
@@ -179,7 +196,7 @@ class Linter {
   #selector(entry: Entry, selector: string, at: YamlPath): void {
     if (selector === 'environment') return;
     if (selector === 'result') {
-      const message = 'result alone is always missing: name a field of it, or look at output.text.';
+      const message = 'result alone is always missing. Name one of its fields, or use output.text.';
       this.#add(entry, 'warning', 'bare-selector', at, message);
       return;
     }
@@ -187,7 +204,7 @@ class Linter {
     const bare = !selector.includes('.');
     const example = bareRoots.get(root);
     if (bare && example !== undefined) {
-      const message = `${root} alone is always missing: name a field of it, for example ${example}.`;
+      const message = `${root} alone is always missing. Name one of its fields, for example ${example}.`;
       this.#add(entry, 'error', 'bare-selector', at, message);
     } else if (root === 'principal') this.#principal(entry, selector, field, at);
     else if (root === 'tool' && selector !== 'tool.name') this.#field(entry, selector, 'tool.name', at);
@@ -205,9 +222,9 @@ class Linter {
     if (field === 'claims' && selector.length > 'principal.claims.'.length) return;
     const known = [...principalFields, 'claims'];
     const nearest = nearestWord(field, known, () => 2);
-    const claim = field === 'claims' ? 'a claim by its name, for example principal.claims.team' : null;
+    const claim = field === 'claims' ? 'the name of a claim, for example principal.claims.team' : null;
     const suggestion = claim ?? `principal.${nearest ?? `claims.${field}`}`;
-    const message = `${selector} is always missing: a principal has ${known.join(', ')}.`;
+    const message = `${selector} is always missing. A principal has ${known.join(', ')}.`;
     this.#add(entry, 'error', 'unknown-principal-field', at, message, suggestion);
   }
 
@@ -217,14 +234,14 @@ class Linter {
       known.length >= 7 ? 2 : 1,
     );
     if (nearest !== undefined) {
-      const message = `Nothing is called ${root}, so that this is always missing.`;
+      const message = `${root} does not exist, so this selector is always missing.`;
       this.#add(entry, 'error', 'unknown-root', at, message, nearest);
     } else if (bare) {
-      const message = `${root} is always missing: a selector is a root and a field.`;
-      this.#add(entry, 'warning', 'unknown-root', at, message, `args.${root}`);
+      const message = `${root} is always missing, because a selector needs a root and a field.`;
+      this.#add(entry, 'error', 'unknown-root', at, message, `args.${root}`);
     } else {
-      const message = `${root} is no built-in root: it matches only where an agent registers it.`;
-      this.#add(entry, 'warning', 'unknown-root', at, message);
+      const message = `${root} is not a built-in root, so it matches only for agents that register it. If yours do, list it under custom_selectors.`;
+      this.#add(entry, 'error', 'unknown-root', at, message);
     }
   }
 
@@ -232,8 +249,50 @@ class Linter {
     const texts = Array.isArray(operand) ? operand : [operand];
     const placeholder = texts.find((text) => typeof text === 'string' && wholePlaceholder.test(text));
     if (placeholder === undefined) return;
-    const message = `${String(placeholder)} is compared as it is written: placeholders are filled in messages only.`;
+    const message = `${String(placeholder)} is compared literally: only messages fill placeholders.`;
     this.#add(entry, 'error', 'placeholder-operand', at, message);
+  }
+
+  /** A tool that is not declared, one letter beside one that is. Numbered tools are meant. */
+  #toolNames(entry: Entry): void {
+    const declared = [...this.#declared.keys(), ...this.#tools];
+    const isList = Array.isArray(entry.value.tools);
+    for (const [i, tool] of entry.tools.entries()) {
+      if (tool.length < minToolName || declared.includes(tool) || globCharacters.test(tool)) continue;
+      const others = declared.filter(
+        (one) => one.length >= minToolName && one.replace(/\d+/g, '') !== tool.replace(/\d+/g, ''),
+      );
+      const nearest = nearestWord(tool, others, () => 1);
+      if (nearest === undefined) continue;
+      const message = `The tool ${tool} is not declared. If the name is right, declare it under tools.`;
+      const at = [...entry.at, ...(isList ? ['tools', i] : ['tool'])];
+      this.#add(entry, 'error', 'unknown-tool', at, message, nearest);
+    }
+  }
+
+  #message(entry: Entry): void {
+    // A session contract's message is taken as it is.
+    if (entry.type === 'session') return;
+    const [holder, at] =
+      entry.type === 'sandbox' ? [entry.value, entry.at] : [entry.value.then, [...entry.at, 'then']];
+    const text = isMapping(holder) ? holder.message : null;
+    if (typeof text !== 'string') return;
+    this.#used ??= new Set(this.#entries.flatMap(({ value }) => selectorsIn(value.when)));
+    for (const { message, suggestion } of emptyPlaceholders(text, this.#selectors, this.#used))
+      this.#add(entry, 'warning', 'message-placeholder', [...at, 'message'], message, suggestion);
+  }
+
+  #approvers(entry: Entry): void {
+    const then = entry.value.then;
+    const metadata = isMapping(then) ? then.metadata : null;
+    const key = isMapping(metadata)
+      ? Object.keys(metadata).find((name) => /^approvers?$/i.test(name))
+      : undefined;
+    if (key === undefined) return;
+    const message =
+      'metadata is recorded but chooses no approvers. Operators and admins of the hub decide; in a chat, the people in the ' +
+      "channel's allowed_user_ids decide.";
+    this.#add(entry, 'warning', 'approver-metadata', [...entry.at, 'then', 'metadata', key], message);
   }
 
   /** Tools that the document names, declared or in a contract, and those that the caller knows. */
@@ -250,7 +309,7 @@ class Linter {
     for (const [key, builtIn] of builtInLimits) {
       const max = limits[key];
       if (typeof max !== 'number' || max <= builtIn) continue;
-      const message = `Released clients end a session at their built-in ${builtIn}, whatever higher ${key} a document has.`;
+      const message = `Released clients end a session at their built-in limit ${builtIn}, even if ${key} is higher.`;
       this.#add(entry, 'notice', 'built-in-limit', [...entry.at, 'limits', key], message);
     }
     const perTool = limits.max_calls_per_tool;
@@ -260,16 +319,16 @@ class Linter {
       if (known.has(key)) continue;
       const at = [...entry.at, 'limits', 'max_calls_per_tool', key];
       if (globCharacters.test(key)) {
-        const message = `${key} counts each tool that it matches by itself; released clients take it for a tool's name and never count it.`;
+        const message = `${key} counts each matching tool separately; released clients read it as a tool name and never count it.`;
         this.#add(entry, 'warning', 'glob-key', at, message);
         continue;
       }
       const nearest = nearestWord(key, known, (tool) => (Math.min(key.length, tool.length) <= 2 ? 1 : 2));
       if (nearest !== undefined) {
-        const message = `No contract and no declaration names the tool ${key}. Declare it under tools if it is meant.`;
+        const message = `No contract or declaration contains the tool ${key}. If the name is right, declare it under tools.`;
         this.#add(entry, 'error', 'unknown-tool', at, message, nearest);
       } else {
-        const message = `No contract and no declaration names the tool ${key}: the limit never counts if the name is wrong.`;
+        const message = `No contract or declaration contains the tool ${key}. If the name is wrong, the limit never counts.`;
         this.#add(entry, 'warning', 'unknown-tool', at, message);
       }
     }
@@ -285,40 +344,13 @@ class Linter {
       ['write', 'irreversible'].includes(this.#declared.get(tool) ?? ''),
     );
     if (writing.length > 0) {
-      const message = `${word} only warns here: ${writing.join(', ')} is declared to change something, so that its result is shown.`;
+      const message = `${word} only warns here, because ${writing.join(', ')} is declared as writing: its result must stay visible.`;
       this.#add(entry, 'warning', 'declared-writing-tool', at, message);
     }
     const undeclared = entry.tools.filter((tool) => !this.#declared.has(tool));
     if (undeclared.length === 0) return;
-    const message = `Released clients only warn here: ${undeclared.join(', ')} is not declared under tools. Declare it pure or read.`;
+    const message = `Released clients only warn here, because ${undeclared.join(', ')} is not declared under tools. Declare it as pure or read.`;
     this.#add(entry, 'warning', 'undeclared-tool', at, message);
-  }
-
-  /**
-   * Released clients ask at the first contract that wants to, and run an approved call without looking at what follows.
-   */
-  #order(): void {
-    const asking = this.#entries.filter((entry) => effectOf(entry, this.#words) === 'approve');
-    for (const entry of asking) {
-      const rank = rankOf(entry);
-      const later = this.#entries.filter((other, i) => {
-        if (effectOf(other, this.#words) !== 'deny' || other.type === 'post') return false;
-        const follows = rankOf(other) > rank || (rankOf(other) === rank && i > this.#entries.indexOf(entry));
-        return follows && (other.type === 'session' || overlap(entry.tools, other.tools));
-      });
-      if (later.length === 0) continue;
-      const ids = later.slice(0, 5).map(({ id }) => `'${id}'`);
-      const more = later.length > ids.length ? ` and ${later.length - ids.length} more` : '';
-      const message =
-        `Released clients run an approved call without looking at ${ids.join(', ')}${more}, which come later and ` +
-        'may refuse it.';
-      // The types are looked at in an order of their own: within one of them, who writes the document chooses.
-      const movable = later.find((other) => rankOf(other) === rank);
-      const advice = movable ? ` Put '${movable.id}' first.` : '';
-      const key = entry.type === 'sandbox' ? ['outside'] : ['then', this.#words.effect];
-      const severity = movable ? 'warning' : 'notice';
-      this.#add(entry, severity, 'refusal-after-ask', [...entry.at, ...key], message + advice);
-    }
   }
 
   /** Once in a document: it holds for each of them alike. */
@@ -326,29 +358,8 @@ class Linter {
     const entry = this.#entries.find(({ type }) => type === 'sandbox');
     if (!entry) return;
     const message =
-      'Released clients judge fewer arguments than this engine, by their names and as they are written: they run ' +
-      'some calls that it refuses.';
+      'Released clients judge fewer arguments than this engine, by name and literally, so they run ' +
+      'some calls that this engine refuses.';
     this.#add(entry, 'notice', 'sandbox-arguments', [...entry.at, 'type'], message);
   }
 }
-
-function entryOf(value: JsonObject, at: YamlPath): Entry {
-  const { id, type, tool, tools } = value;
-  const named = Array.isArray(tools) ? tools.map(String) : typeof tool === 'string' ? [tool] : [];
-  return { id: String(id), type: String(type), at, value, tools: named };
-}
-
-/** The effect in the words of contracts. */
-function effectOf({ type, value }: Entry, words: Vocabulary): 'deny' | 'approve' | 'warn' | 'redact' {
-  const spelled =
-    type === 'sandbox' ? value.outside : isMapping(value.then) ? value.then[words.effect] : null;
-  if (spelled === words.approve) return 'approve';
-  return spelled === 'warn' || spelled === 'redact' ? spelled : 'deny';
-}
-
-/** The order in which the types are looked at. */
-const rankOf = ({ type }: Entry): number => (type === 'pre' ? 0 : type === 'sandbox' ? 1 : 2);
-
-/** Whether some tool may be meant by both. Of two globs only a plain overlap is seen. */
-const overlap = (some: readonly string[], others: readonly string[]): boolean =>
-  some.some((a) => others.some((b) => a === b || compileGlob(a)(b) || compileGlob(b)(a)));

@@ -46,7 +46,7 @@ export function toolNameProblem(tool: unknown): string | null {
     return 'the tool name must be a string that is not empty';
   if (tool.length > 1000) return 'the tool name must have at most 1000 characters';
   if (hasControl(tool) || tool.includes('/') || tool.includes('\\')) {
-    return 'the tool name must not hold control characters, / or \\';
+    return 'the tool name must not contain control characters, / or \\';
   }
   return null;
 }

@@ -1,10 +1,9 @@
 // Bundles compiled once for many calls: functions per rule, and per tool the rules that look at it.
 import { type LanguageOptions, readBundle } from '../bundle/document.ts';
 import type { BundleProblem } from '../bundle/reader.ts';
-import type { Mode, Rule, RuleDocument, SessionRule, ToolTraits } from '../bundle/rule.ts';
+import type { Mode, Rule, RuleDocument, SessionLimits, SessionRule, ToolTraits } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
-import { looksSecret } from '../redact/secret.ts';
-import type { Regex } from '../regex/regex.ts';
+import { looksSecret } from '../redact/tokens.ts';
 import type { ToolArguments } from '../sandbox/names.ts';
 import type { Files } from '../sandbox/path.ts';
 import { sandboxCompiler } from '../sandbox/sandbox.ts';
@@ -30,6 +29,8 @@ export interface EngineOptions extends Omit<LanguageOptions, 'operators'> {
   readonly files?: Files;
   /** What the arguments of tools hold, for sandboxes; default: their names and looks tell. */
   readonly toolArguments?: ToolArguments;
+  /** Limits of a session beside those of the documents; default: none. */
+  readonly limits?: SessionLimits;
   /** Commands are run by a shell whose quotes are not those of POSIX. Default false. */
   readonly windows?: boolean;
 }
@@ -40,7 +41,7 @@ export interface CompiledRule {
   readonly fires: Predicate;
   readonly message: (view: View) => string;
   /** What a redaction replaces; for post rules. */
-  readonly patterns: readonly Regex[];
+  readonly patterns: readonly string[];
   readonly matchesTool: (tool: string) => boolean;
 }
 
@@ -115,7 +116,7 @@ export function compileBundle(
       document,
       report,
       tools: document.tools,
-      limits: mergeLimits(document.rules),
+      limits: mergeLimits(document.rules, options.limits),
       sessions: document.rules.filter((rule) => rule.type === 'session' && rule.enabled) as SessionRule[],
       env: options.env ?? (() => undefined),
       rulesFor: indexByTool(compiled),

@@ -1,7 +1,7 @@
 // `when` expressions compiled to one function per rule; left to right, stopping as soon as the result is known.
 import type { Condition } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
-import { compileRegex, type Regex, spend } from '../regex/regex.ts';
+import { spend } from '../regex/regex.ts';
 import type { View } from './call.ts';
 import { type CustomOperator, compileOperator, fault, no, type OperatorResult, yes } from './operator.ts';
 import { type CustomSelector, compileSelector } from './selector.ts';
@@ -60,11 +60,10 @@ function compileLeaf(
 }
 
 /** The patterns that a condition looks for in `output.text`, wherever they stand in it: what a redaction replaces. */
-export function outputPatterns(condition: Condition): Regex[] {
+export function outputPatterns(condition: Condition): readonly string[] {
   if (condition.kind === 'not') return outputPatterns(condition.node);
   if (condition.kind !== 'leaf') return condition.nodes.flatMap(outputPatterns);
   if (condition.selector !== 'output.text') return [];
-  if (condition.operator === 'matches') return [compileRegex(String(condition.operand))];
-  if (condition.operator === 'matches_any') return (condition.operand as string[]).map(compileRegex);
-  return [];
+  if (condition.operator === 'matches') return [String(condition.operand)];
+  return condition.operator === 'matches_any' ? (condition.operand as string[]) : [];
 }

@@ -15,22 +15,39 @@ interface Pattern {
 
 /**
  * Compiles a glob: `*` any text, `?` one character, `[seq]` and `[!seq]` one character of (not of) a set; all else is
- * literal, an unclosed `[` too. The whole text must match. A match takes one step for each character of the text and
- * each 31 of the pattern, whatever they hold.
+ * literal, an unclosed `[` too. The whole text must match. A match reads the text once for each literal of a pattern
+ * of `*` alone; else it takes one step for each character of the text and each 31 of the pattern, whatever they hold.
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   if (pattern === '*') return () => true;
   if (!/[*?[]/.test(pattern)) return (text) => text === pattern;
-  const [start = '', end, more] = pattern.split('*');
-  if (end !== undefined && more === undefined && !/[?[]/.test(pattern)) {
-    const shortest = start.length + end.length;
-    return (text) => text.length >= shortest && text.startsWith(start) && text.endsWith(end);
-  }
+  if (!/[?[]/.test(pattern)) return literalsTest(pattern.split('*'));
   const read = patternOf(Array.from(pattern, codeOf));
   let automaton: Automaton | null = null;
   return (text) => {
     automaton ??= new Automaton(read);
     return automaton.matches(text);
+  };
+}
+
+/**
+ * A test for literals with any text between them. Each literal is taken where it comes first: that leaves the most
+ * room for the others.
+ */
+function literalsTest(literals: readonly string[]): (text: string) => boolean {
+  const start = literals[0] ?? '';
+  const end = literals.at(-1) ?? '';
+  const middle = literals.slice(1, -1).filter((literal) => literal !== '');
+  return (text) => {
+    const last = text.length - end.length;
+    if (last < start.length || !text.startsWith(start) || !text.endsWith(end)) return false;
+    let from = start.length;
+    for (const literal of middle) {
+      const at = text.indexOf(literal, from);
+      if (at < 0 || at + literal.length > last) return false;
+      from = at + literal.length;
+    }
+    return true;
   };
 }
 
@@ -43,11 +60,13 @@ const [star, question, open, close, bang, dash] = ['*', '?', '[', ']', '!', '-']
 function patternOf(codes: readonly number[]): Pattern {
   const parts: Part[] = [];
   const gaps = new Set<number>();
+  const lastClose = codes.lastIndexOf(close as number);
   for (let i = 0; i < codes.length; i++) {
     const code = codes[i] as number;
     // A closing bracket that comes first is a member of the set.
     const from = i + (codes[i + 1] === bang ? 2 : 1);
-    const end = code === open ? codes.indexOf(close as number, from + 1) : -1;
+    // Behind the last closing bracket nothing is searched for another: many open ones would each read to the end.
+    const end = code === open && from < lastClose ? codes.indexOf(close as number, from + 1) : -1;
     if (code === star) gaps.add(parts.length);
     else if (code === question) parts.push({ negated: true, ranges: [] });
     else if (end < 0) parts.push({ negated: false, ranges: [[code, code]] });
@@ -74,6 +93,12 @@ function rangesOf(codes: readonly number[]): [number, number][] {
 
 const fits = ({ negated, ranges }: Part, code: number): boolean =>
   ranges.some(([first, last]) => code >= first && code <= last) !== negated;
+
+/** The only character that fits the part; null where several do. */
+function literalOf({ negated, ranges }: Part): number | null {
+  const [range, ...others] = ranges;
+  return !negated && range && others.length === 0 && range[0] === range[1] ? range[0] : null;
+}
 
 /** Bits of a number that stay one small integer when shifted. */
 const wordBits = 31;
@@ -103,11 +128,15 @@ class Automaton {
     const edges = parts.flatMap(({ ranges }) => ranges.flatMap(([first, last]) => [first, last + 1]));
     this.#bounds = [...new Set([0, ...edges])].sort((a, b) => a - b);
     this.#fitting = new Int32Array(this.#bounds.length * this.#words);
-    this.#bounds.forEach((code, range) => {
-      parts.forEach((part, i) => {
-        if (fits(part, code)) setBit(this.#fitting, range * this.#words, i + 1);
-      });
-    });
+    for (const [i, part] of parts.entries()) {
+      const literal = literalOf(part);
+      if (literal !== null) setBit(this.#fitting, this.#rangeOf(literal) * this.#words, i + 1);
+      else {
+        for (const [range, code] of this.#bounds.entries()) {
+          if (fits(part, code)) setBit(this.#fitting, range * this.#words, i + 1);
+        }
+      }
+    }
   }
 
   matches(text: string): boolean {

@@ -1,20 +1,21 @@
 // Session limits: merged from all session rules, compared with counters that the caller keeps.
-import type { Rule, SessionLimits } from '../bundle/rule.ts';
+import type { Rule, SessionLimits, SessionRule } from '../bundle/rule.ts';
 import { compileGlob } from './glob.ts';
 
-/** One limit of a session, and whether no session rule declared it. */
+/** One limit of a session. */
 export interface Limit {
+  /** Infinity: nothing limits. */
   readonly max: number;
-  /** True for a limit that holds because no session rule says otherwise. */
-  readonly builtIn: boolean;
+  /** The session rule that sets it; null for the caller's own limit and for none. */
+  readonly rule: SessionRule | null;
 }
 
 export interface MergedLimits {
   readonly attempts: Limit;
   readonly toolCalls: Limit;
-  /**
-   * The smallest limit among the keys of `max_calls_per_tool` that name or match the tool; undefined when none does.
-   */
+  /** The limit for calls of one tool. */
+  ofTool(tool: string): Limit;
+  /** Its number; undefined when nothing limits calls of the tool. */
   perTool(tool: string): number | undefined;
 }
 
@@ -26,34 +27,39 @@ export interface Counters {
   readonly toolExecutions: number;
 }
 
+/** Where released clients end a session, whatever a document says. Nothing here ends there. */
 export const defaultMaxAttempts = 500;
 export const defaultMaxToolCalls = 200;
 
 /**
- * The limits of a session. A limit that session rules declare replaces the built-in one, up or down; of several the
- * smallest holds. Where only `max_tool_calls` is declared, attempts end at the larger of 500 and twice that number.
- * Observing rules count, shadows do not.
+ * The limits of a session. Without a session rule and without limits from the caller there is none. Of several the
+ * smallest holds; of equal ones the first rule's. Observing rules count, shadows do not.
+ * @param own the caller's limits, which hold beside those of the rules
  */
-export function mergeLimits(rules: readonly Rule[]): MergedLimits {
-  let maxAttempts: number | undefined;
-  let maxToolCalls: number | undefined;
-  const perTool: PerToolLimit[] = [];
-  for (const rule of rules) {
-    if (rule.type !== 'session' || !rule.enabled || rule.shadow) continue;
-    const { limits } = rule;
-    maxAttempts = smallest(maxAttempts, limits.maxAttempts);
-    maxToolCalls = smallest(maxToolCalls, limits.maxToolCalls);
-    perTool.push(...perToolLimits(limits));
-  }
+export function mergeLimits(rules: readonly Rule[], own: SessionLimits = {}): MergedLimits {
+  const sessions = rules.flatMap((rule) =>
+    rule.type === 'session' && rule.enabled && !rule.shadow ? [{ rule, limits: rule.limits }] : [],
+  );
+  const sources = [...sessions, { rule: null, limits: own }];
+  const lowest = (maxOf: (limits: SessionLimits) => number | undefined): Limit =>
+    sources.reduce<Limit>((least, { rule, limits }) => {
+      const max = maxOf(limits) ?? Number.POSITIVE_INFINITY;
+      return max < least.max ? { max, rule } : least;
+    }, unlimited);
+  const toolLimits = new Map(sources.map(({ limits }) => [limits, perToolLimits(limits)]));
+  const ofTool = remembered((tool) => lowest((limits) => smallestMatch(toolLimits.get(limits) ?? [], tool)));
   return {
-    attempts: {
-      max: maxAttempts ?? Math.max(defaultMaxAttempts, 2 * (maxToolCalls ?? 0)),
-      builtIn: maxAttempts === undefined,
+    attempts: lowest((limits) => limits.maxAttempts),
+    toolCalls: lowest((limits) => limits.maxToolCalls),
+    ofTool,
+    perTool(tool) {
+      const { max } = ofTool(tool);
+      return Number.isFinite(max) ? max : undefined;
     },
-    toolCalls: { max: maxToolCalls ?? defaultMaxToolCalls, builtIn: maxToolCalls === undefined },
-    perTool: remembered((tool) => smallestMatch(perTool, tool)),
   };
 }
+
+const unlimited: Limit = { max: Number.POSITIVE_INFINITY, rule: null };
 
 interface PerToolLimit {
   readonly matches: (tool: string) => boolean;
@@ -70,46 +76,58 @@ const perToolLimits = (limits: SessionLimits): PerToolLimit[] =>
 
 const smallestMatch = (limits: readonly PerToolLimit[], tool: string): number | undefined =>
   limits.reduce<number | undefined>(
-    (least, { matches, max }) => (matches(tool) ? smallest(least, max) : least),
+    (least, { matches, max }) => (matches(tool) ? Math.min(least ?? max, max) : least),
     undefined,
   );
 
-const smallest = (a: number | undefined, b: number | undefined): number | undefined =>
-  a === undefined ? b : b === undefined ? a : Math.min(a, b);
-
 const maxRememberedTools = 1000;
 
-function remembered(find: (tool: string) => number | undefined): (tool: string) => number | undefined {
-  const known = new Map<string, number | undefined>();
+function remembered(find: (tool: string) => Limit): (tool: string) => Limit {
+  const limits = new Map<string, Limit>();
   return (tool) => {
-    if (known.has(tool)) return known.get(tool);
-    const found = find(tool);
-    if (known.size >= maxRememberedTools) known.clear();
-    known.set(tool, found);
-    return found;
+    const limit = limits.get(tool) ?? find(tool);
+    if (limits.size >= maxRememberedTools) limits.clear();
+    limits.set(tool, limit);
+    return limit;
   };
 }
 
-const replaceIt = (key: string): string =>
-  `It is the built-in limit; a session contract with ${key} replaces it.`;
+/** Why a limit refuses: the words of the session rule that sets it, else those of the caller's own limit. */
+export interface LimitRefusal {
+  /** The rule's id, or the name of the limit. */
+  readonly name: string;
+  readonly reason: string;
+}
 
-export const attemptLimitReason = ({ max, builtIn }: Limit): string =>
-  `Attempt limit reached (${max}). The agent may be repeating calls that are refused.${
-    builtIn ? ` ${replaceIt('max_attempts')}` : ''
-  }`;
+const refusalBy = ({ rule }: Limit, name: string, reason: string): LimitRefusal =>
+  rule ? { name: rule.id, reason: rule.message } : { name, reason };
 
-export const operationLimitReason = ({ max, builtIn }: Limit): string =>
-  `Tool call limit reached (${max} calls in this session).${builtIn ? ` ${replaceIt('max_tool_calls')}` : ''}`;
+export const attemptRefusal = (limit: Limit): LimitRefusal =>
+  refusalBy(
+    limit,
+    'max_attempts',
+    `Attempt limit reached (${limit.max}). The agent may be repeating calls that are refused.`,
+  );
 
-export const perToolLimitReason = (tool: string, count: number, limit: number): string =>
-  `Per-tool limit: ${tool} called ${count} times (limit: ${limit}).`;
+export const toolCallRefusal = (limit: Limit): LimitRefusal =>
+  refusalBy(limit, 'max_tool_calls', `Tool call limit reached (${limit.max} calls in this session).`);
+
+export const perToolRefusal = (limit: Limit, tool: string): LimitRefusal =>
+  refusalBy(
+    limit,
+    `max_calls_per_tool:${tool}`,
+    `Per-tool limit: ${tool} called ${limit.max} times (limit: ${limit.max}).`,
+  );
+
+/** The limit that one session rule sets for calls of a tool; undefined when it sets none. */
+export const perToolLimit = (limits: SessionLimits, tool: string): number | undefined =>
+  smallestMatch(perToolLimits(limits), tool);
 
 /** Whether a session rule alone (a shadow copy) would refuse. */
 export function exceeds(limits: SessionLimits, tool: string, counters: Counters): boolean {
-  const perTool = smallestMatch(perToolLimits(limits), tool);
-  return (
-    counters.executions >= (limits.maxToolCalls ?? Infinity) ||
-    counters.attempts >= (limits.maxAttempts ?? Infinity) ||
-    counters.toolExecutions >= (perTool ?? Infinity)
-  );
+  return endsSession(limits, counters) || counters.toolExecutions >= (perToolLimit(limits, tool) ?? Infinity);
 }
+
+/** Whether the limits for all calls of a session are reached. */
+export const endsSession = (limits: SessionLimits, { executions, attempts }: Counters): boolean =>
+  executions >= (limits.maxToolCalls ?? Infinity) || attempts >= (limits.maxAttempts ?? Infinity);

@@ -1,16 +1,18 @@
 // The decision on a live call, before it runs. Everything that may refuse is looked at before a person is asked,
 // whatever the order of the document: an approval never overrides a refusal. Hooks, the approval itself and the
 // counters belong to the caller.
-import type { ApprovalTerms, Mode, PreRule, SandboxRule, SideEffect } from '../bundle/rule.ts';
+import type { ApprovalTerms, Mode, PreRule, SandboxRule, SessionRule, SideEffect } from '../bundle/rule.ts';
 import type { Budget } from '../regex/regex.ts';
 import { type ToolCall, toolNameProblem, type View } from './call.ts';
 import type { CompiledBundle, CompiledRule } from './compile.ts';
 import {
-  attemptLimitReason,
+  attemptRefusal,
   type Counters,
+  endsSession,
   exceeds,
-  operationLimitReason,
-  perToolLimitReason,
+  type LimitRefusal,
+  perToolRefusal,
+  toolCallRefusal,
 } from './limits.ts';
 import { detailOf, type EvaluatedRecord, hasPolicyError, metadataOf, recordOf, viewOf } from './record.ts';
 import { sideEffectOf } from './tools.ts';
@@ -65,7 +67,7 @@ export interface CallOptions {
 export function attemptDecision(bundle: CompiledBundle, call: ToolCall, counters: Counters): Decision | null {
   const { attempts } = bundle.limits;
   if (counters.attempts < attempts.max) return null;
-  return denial(bundle, call, [], 'attempt_limit', 'max_attempts', attemptLimitReason(attempts));
+  return denialBy(bundle, call, [], 'attempt_limit', attemptRefusal(attempts));
 }
 
 /**
@@ -181,35 +183,39 @@ function question(
   };
 }
 
-/** Session rules, also observing ones, then the limits that no session rule declares. */
+/** Session rules, also observing ones, in order, then the limits for calls of one tool, then the caller's own. */
 function sessionDecision(
   bundle: CompiledBundle,
   call: ToolCall,
   counters: Counters,
   records: EvaluatedRecord[],
 ): Decision | null {
-  const { attempts, toolCalls, perTool } = bundle.limits;
-  const overCalls = counters.executions >= toolCalls.max;
-  const overAttempts = counters.attempts >= attempts.max;
-  // A session rule does not answer for a limit that it did not set.
-  const reached = (overCalls && !toolCalls.builtIn) || (overAttempts && !attempts.builtIn);
+  const { attempts, toolCalls, ofTool } = bundle.limits;
+  const toolLimit = ofTool(call.tool);
+  const isToolSpent = counters.toolExecutions >= toolLimit.max;
   for (const rule of bundle.sessions) {
     if (rule.shadow) continue;
-    const metadata = metadataOf(rule);
-    const extra = reached && Object.keys(metadata).length > 0 ? { metadata } : {};
-    const message = reached ? rule.message : null;
-    records.push({ name: rule.id, type: 'session_contract', passed: !reached, message, ...extra });
-    if (reached) return denial(bundle, call, records, 'yaml_session', rule.id, rule.message);
+    const isOver = endsSession(rule.limits, counters);
+    records.push(sessionRecord(rule, !isOver && !(isToolSpent && toolLimit.rule === rule)));
+    if (isOver) return denial(bundle, call, records, 'yaml_session', rule.id, rule.message);
   }
-  const overLimit = (name: string, reason: string): Decision =>
-    denial(bundle, call, records, 'operation_limit', name, reason);
-  if (overCalls) return overLimit('max_tool_calls', operationLimitReason(toolCalls));
-  const limit = perTool(call.tool);
-  if (limit !== undefined && counters.toolExecutions >= limit) {
-    const reason = perToolLimitReason(call.tool, counters.toolExecutions, limit);
-    return overLimit(`max_calls_per_tool:${call.tool}`, reason);
-  }
-  return null;
+  const refuse = (refusal: LimitRefusal): Decision =>
+    denialBy(bundle, call, records, 'operation_limit', refusal);
+  if (isToolSpent) return refuse(perToolRefusal(toolLimit, call.tool));
+  if (counters.executions >= toolCalls.max) return refuse(toolCallRefusal(toolCalls));
+  // After an approval: the attempts were checked before it.
+  return counters.attempts >= attempts.max ? refuse(attemptRefusal(attempts)) : null;
+}
+
+function sessionRecord(rule: SessionRule, passed: boolean): EvaluatedRecord {
+  const metadata = passed ? {} : metadataOf(rule);
+  return {
+    name: rule.id,
+    type: 'session_contract',
+    passed,
+    message: passed ? null : rule.message,
+    ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
+  };
 }
 
 function shadowRecords(
@@ -256,3 +262,11 @@ const denial = (
   name: string,
   reason: string,
 ): Decision => ({ ...base(bundle, call, records), verdict: 'deny', source, name, reason });
+
+const denialBy = (
+  bundle: CompiledBundle,
+  call: ToolCall,
+  records: readonly EvaluatedRecord[],
+  source: DecisionSource,
+  { name, reason }: LimitRefusal,
+): Decision => denial(bundle, call, records, source, name, reason);

@@ -1,6 +1,6 @@
 // Operators: what is asked of a selected value, compiled to functions.
 import type { OperatorName } from '../bundle/condition.ts';
-import { type Budget, compileRegex, spend } from '../regex/regex.ts';
+import { type Budget, compileSearch, spend, withinCondition } from '../regex/regex.ts';
 import type { Json } from '../yaml.ts';
 
 /** The three results of a test. A fault makes the rule fire: closed, not open. */
@@ -46,12 +46,14 @@ export function compileOperator(
     case 'ends_with':
       return onText((field) => field.endsWith(operand as string));
     case 'matches': {
-      const regex = compileRegex(operand as string);
-      return onText((field, budget) => regex.test(field, budget));
+      const regex = compileSearch(operand as string);
+      return onText((field, budget) => withinCondition(budget, (own) => regex.test(field, own)));
     }
     case 'matches_any': {
-      const regexes = (operand as string[]).map(compileRegex);
-      return onText((field, budget) => regexes.some((regex) => regex.test(field, budget)));
+      const regexes = (operand as string[]).map(compileSearch);
+      return onText((field, budget) =>
+        withinCondition(budget, (own) => regexes.some((regex) => regex.test(field, own))),
+      );
     }
     case 'gt':
       return onNumber((field) => field > (operand as number));

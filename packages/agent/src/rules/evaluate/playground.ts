@@ -2,7 +2,7 @@
 import type { ReadResult } from '../bundle/document.ts';
 import type { Effect, Mode } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
-import { type Budget, newBudget } from '../regex/regex.ts';
+import { newBudget } from '../regex/regex.ts';
 import { type ToolCall, toolNameProblem, type View } from './call.ts';
 import { type CompiledBundle, type CompiledRule, compileBundle, type EngineOptions } from './compile.ts';
 import type { Counters } from './limits.ts';
@@ -52,14 +52,12 @@ export interface DryRunOptions {
    * trace need not carry it.
    */
   readonly trace?: Tracer;
-  /** Work allowed; below zero afterwards when it was too little, and then contracts fired for that reason. */
-  readonly budget?: Budget;
+  /**
+   * Steps before the call, and again after it; default as for live calls, so that both come to the same result. Where
+   * they are too few, contracts fire for that reason.
+   */
+  readonly steps?: number;
 }
-
-/**
- * Work of one run, far more than its five seconds allow: the caller's clock ends it, and this only what no clock ends.
- */
-const workOfRun = 10_000_000_000;
 
 /** Documents in one evaluate request. */
 export const maxEvaluateDocuments = 10;
@@ -69,16 +67,19 @@ export const maxEvaluateDocuments = 10;
  * counters, and all post contracts if there is an output. Never throws.
  */
 export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOptions = {}): DryRun {
-  const budget = options.budget ?? newBudget();
+  const budget = newBudget(options.steps);
   // Callers check the name; an unreadable one is looked at by the rules for every tool only.
   const rules = bundle.rulesFor(typeof call.tool === 'string' ? call.tool : '');
   const before = viewOf(bundle, call, undefined, budget);
   const entry = (compiled: CompiledRule, view: View): EvaluatedContract => {
+    const { left } = view.budget;
     const record = recordOf(compiled, view);
     if (!options.trace) return entryOf(compiled, record);
     const { rule } = compiled;
     // The words of a sandbox are not conditions.
-    return entryOf(compiled, record, rule.type === 'sandbox' ? null : options.trace(rule.when, view));
+    if (rule.type === 'sandbox') return entryOf(compiled, record, null);
+    // With the same steps again, so that it ends where the record ended and costs the run nothing.
+    return entryOf(compiled, record, options.trace(rule.when, { ...view, budget: { left } }));
   };
   const entries = rules.before.map((compiled) => entry(compiled, before));
   const limit = options.session
@@ -89,7 +90,7 @@ export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOp
   const deciding = refusing ?? enforced[0];
   let warned: EvaluatedContract | undefined;
   if (options.output !== undefined) {
-    const after = viewOf(bundle, call, options.output, budget);
+    const after = viewOf(bundle, call, options.output, newBudget(options.steps));
     const posts = rules.post.map((compiled) => entry(compiled, after));
     entries.push(...posts);
     warned = posts.find((one) => one.fired && !one.observed);
@@ -105,7 +106,7 @@ export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOp
 
 /**
  * Compiles up to 10 documents with up to 100 contracts and runs a call against them.
- * @throws RuleError "Invalid contract YAML: …", "Invalid tool name: …" or "Evaluation timed out"
+ * @throws RuleError "Invalid contract YAML: …" or "Invalid tool name: …"
  */
 export function evaluateYaml(
   yamlText: string,
@@ -135,17 +136,14 @@ export function compileForDryRuns(source: string | ReadResult, engine: EngineOpt
   throw new RuleError(`Invalid contract YAML: ${all.join('; ')}`.slice(0, 10_000));
 }
 
-/** The second half of `evaluateYaml`. @throws RuleError "Invalid tool name: …" or "Evaluation timed out" */
+/** The second half of `evaluateYaml`. @throws RuleError "Invalid tool name: …" */
 export function evaluateCompiled(
   bundle: CompiledBundle,
   call: ToolCall,
   options: DryRunOptions = {},
 ): DryRun {
   requireToolName(call);
-  const budget = options.budget ?? newBudget(workOfRun);
-  const result = dryRun(bundle, call, { ...options, budget });
-  if (budget.left < 0) throw new RuleError('Evaluation timed out');
-  return result;
+  return dryRun(bundle, call, options);
 }
 
 /** @param trace absent: none was asked for */

@@ -1,6 +1,6 @@
 // The post phase: what may be shown of a tool's result, and what is to be warned about.
 import type { SideEffect } from '../bundle/rule.ts';
-import { type Budget, newBudget } from '../regex/regex.ts';
+import { type Budget, compileRegex, maxSteps, newBudget, type ReplacingRegex } from '../regex/regex.ts';
 import { type ToolCall, textOf } from './call.ts';
 import type { CompiledBundle, CompiledRule } from './compile.ts';
 import { type EvaluatedRecord, hasPolicyError, recordOf, viewOf } from './record.ts';
@@ -34,6 +34,8 @@ export function evaluatePost(
   options: PostOptions = {},
 ): PostResult {
   const budget = options.budget ?? newBudget();
+  // Of its own: what is replaced must not decide which contracts fire.
+  const replacing = newBudget(maxSteps);
   const records: EvaluatedRecord[] = [];
   const warnings: string[] = [];
   let text: string | undefined;
@@ -59,7 +61,7 @@ export function evaluatePost(
         suppressed ??= `[OUTPUT SUPPRESSED] ${message}`;
         warnings.push(message);
       } else {
-        text = redact(compiled, text ?? textOf(output) ?? '', budget, options.redactText);
+        text = redact(compiled, text ?? textOf(output) ?? '', replacing, options.redactText);
         warnings.push(message);
       }
     }
@@ -86,14 +88,23 @@ const advice = (sideEffect: SideEffect): string =>
     ? 'Consider retrying.'
     : 'Tool already executed — assess before proceeding.';
 
+/** Compiled when a result is first redacted. */
+const compiledPatterns = new WeakMap<CompiledRule, readonly ReplacingRegex[]>();
+
+function patternsOf(rule: CompiledRule): readonly ReplacingRegex[] {
+  const patterns = compiledPatterns.get(rule) ?? rule.patterns.map(compileRegex);
+  compiledPatterns.set(rule, patterns);
+  return patterns;
+}
+
 function redact(
-  { patterns }: CompiledRule,
+  rule: CompiledRule,
   text: string,
   budget: Budget,
   redactText: ((text: string) => string) | undefined,
 ): string {
-  if (patterns.length > 0)
-    return patterns.reduce((left, regex) => regex.replaceAll(left, marker, budget).text, text);
+  if (rule.patterns.length > 0)
+    return patternsOf(rule).reduce((left, regex) => regex.replaceAll(left, marker, budget).text, text);
   try {
     return redactText ? redactText(text) : marker;
   } catch {

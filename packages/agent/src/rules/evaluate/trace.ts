@@ -3,7 +3,7 @@
 import type { Condition } from '../bundle/rule.ts';
 import { createRedaction, type Redaction } from '../redact.ts';
 import type { Json } from '../yaml.ts';
-import type { View } from './call.ts';
+import type { ToolCall, View } from './call.ts';
 import { compileCondition, type Extensions, type Predicate } from './condition.ts';
 import { fault, no, type OperatorResult } from './operator.ts';
 import { compileSelector, type Getter } from './selector.ts';
@@ -33,6 +33,8 @@ export type ConditionTrace =
 export interface TraceOptions extends Extensions {
   /** What values are shown through; default: the built-in policy. */
   readonly redaction?: Redaction;
+  /** A copy of a value for the trace, over the redaction's. */
+  readonly show?: (selector: string, value: unknown) => unknown;
 }
 
 /** Traces a condition for a call: left to right, stopping as soon as the result is known. */
@@ -43,12 +45,17 @@ type Leaf = Extract<Condition, { kind: 'leaf' }>;
 /** A tracer that compiles each condition once, for many calls. */
 export function createTracer(options: TraceOptions = {}): Tracer {
   const { redaction = createRedaction() } = options;
+  const show = options.show ?? ((selector: string, value: unknown) => shown(selector, value, redaction));
   const compiled = new WeakMap<Leaf, { readonly test: Predicate; readonly select: Getter }>();
   /**
    * What the selectors of one call found: many conditions look at one value, and redaction reads all of it. One call is
    * traced after the other. A weak map by call would keep what it holds through collections of young objects.
    */
-  let copies: { readonly view: View; readonly of: Map<string, unknown> } | null = null;
+  let copies: {
+    readonly call: ToolCall;
+    readonly output: unknown;
+    readonly of: Map<string, unknown>;
+  } | null = null;
   const partsOf = (leaf: Leaf) => {
     const known = compiled.get(leaf);
     if (known) return known;
@@ -58,9 +65,10 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     return parts;
   };
   const copyOf = (selector: string, value: unknown, view: View): unknown => {
-    if (copies?.view !== view) copies = { view, of: new Map() };
+    const { call, output } = view;
+    if (copies?.call !== call || copies.output !== output) copies = { call, output, of: new Map() };
     const known = copies.of;
-    if (!known.has(selector)) known.set(selector, shown(selector, value, redaction));
+    if (!known.has(selector)) known.set(selector, show(selector, value));
     return known.get(selector);
   };
 

@@ -1,100 +1,174 @@
-// Secrets in tables of Markdown, of database clients and of separated values: beside a cell that names them, or below a
-// header that does. A cell must look chosen or drawn, because tables describe secrets more often than they hold them.
-// Linear in the text's length.
-import { looksChosen } from './chosen.ts';
-import type { NameTest } from './key.ts';
-import { redacted } from './secret.ts';
+// The tables of redaction, as data: names that stand for a secret, prefixes of tokens, programs that take one by
+// position or flag, words and letter pairs of ordinary text. A row is judged by names.ts and scan.ts.
 
-const bars = /[|│║┃]/;
-/** What separates the header of a table from its rows, and frames both. */
-const rule = /^[\s|│║┃:+=\-─━═┼╪╫╬├┤╞╡╟╢╠╣┌┐└┘╔╗╚╝┬┴╤╧╦╩]+$/;
-/** Longest line that is read as a row, in characters, and most of its cells. */
-const maxLine = 8_192;
-const maxCells = 200;
+/** Keys whose value is a secret, whatever it holds. */
+export const sensitiveNames =
+  'password secret token api_key apikey api-key authorization auth credentials private_key privatekey access_token ' +
+  'refresh_token client_secret connection_string database_url db_password ssh_key passphrase api_tokens db_passwords ' +
+  'user_credentials oauth_secrets encryption_keys jwt_tokens passwd proxy_authorization cookie set_cookie';
 
-/** What of a cell is its text: neither blanks, quotes nor emphasis. */
-const decoration = /^[\s"'`*_]+|[\s"'`*]+$/g;
-const bare = (cell: string): string => cell.replace(decoration, '');
+/** The same, where the value is a text. A switch, a count or a program's field has these names too. */
+export const sensitiveTextNames =
+  'pass pw creds cred jwt bearer authheader mnemonic seed_phrase recovery_phrase secret_phrase backup_phrase ' +
+  'passcode pgpass secret_string securestring convertto_securestring from_literal add_mask requirepass masterauth bindpw rootpw storepass keypass private_mac private_hash';
 
-interface Columns {
-  readonly separator: string;
-  readonly count: number;
-  readonly secret: ReadonlySet<number>;
-}
+/** Keys that stay although a part of them is a sensitive word. */
+export const safeNames =
+  'max_tokens num_tokens total_tokens completion_tokens prompt_tokens cached_tokens reasoning_tokens audio_tokens ' +
+  'cache_tokens sort_keys index_keys input_tokens output_tokens max_output_tokens';
 
-/** Hides cells of tables that hold secrets. */
-export function hideTables(text: string, names: NameTest): string {
-  if (!/[|│║┃,;\t]/.test(text)) return text;
-  let columns = null as Columns | null;
-  const lines = text.split('\n');
-  for (const [i, line] of lines.entries()) {
-    if (rule.test(line)) continue;
-    const separator: string | null =
-      line.length > maxLine ? null : (bars.exec(line)?.[0] ?? commonSeparator(line, columns));
-    if (separator === null) {
-      columns = null;
-      continue;
-    }
-    const cells = cellsOf(line, separator);
-    const fits = columns?.separator === separator && columns.count === cells.length;
-    if (!fits)
-      columns = headerOf(cells, separator, names) ?? (columns?.separator === separator ? columns : null);
-    const beside = bars.test(separator) || cells.length === 2;
-    lines[i] = hideCells(cells, fits ? columns : null, beside, names).join(separator);
-  }
-  return lines.join('\n');
-}
+/** Parts of a name, between what separates its words. */
+export const sensitiveParts =
+  'token tokens key keys secret secrets password passwords credential credentials passwd passwds passphrase passphrases';
 
-/** Of a line without bars: what the header above it was separated by, or what separates it if it is one. */
-function commonSeparator(line: string, columns: Columns | null): string | null {
-  if (columns && !bars.test(columns.separator) && line.includes(columns.separator)) return columns.separator;
-  const first = /^[#/>*]{0,3} ?["']?[\p{L}_][\w. -]{0,127}["']?([,;\t])/u.exec(line)?.[1];
-  return first ?? null;
-}
+/** Names of a value in other languages, and what a prompt's test leaves of one. */
+export const namesAbroad =
+  'assword passwort kennwort contraseña passe senha wachtwoord hasło пароль 密码 密碼 パスワード 비밀번호';
 
-/** A separator between double quotes separates nothing. */
-function cellsOf(line: string, separator: string): readonly string[] {
-  const cells = line.split(separator);
-  if (!line.includes('"') || bars.test(separator)) return cells;
-  const whole: string[] = [];
-  let open = false;
-  for (const cell of cells) {
-    if (open) whole[whole.length - 1] += separator + cell;
-    else whole.push(cell);
-    if (cell.split('"').length % 2 === 0) open = !open;
-  }
-  return whole;
-}
+/** Every sensitive name has one of these; most names have none. */
+export const nameStem =
+  /pass|pwd|pw|psk|secret|token|key|cred|cookie|auth|string|database|pin|otp|code|cv[vc]|phrase|mnemonic|jwt|bearer|literal|mask/i;
+/** Also found in a name that is written in one piece: `dbpassword`, `ACCESSTOKEN`. */
+export const joinedEnding =
+  /(?:(?:password|passwd|passphrase|secret|credential|(?:api|access|secret|private|auth|account|encryption|signing|ssh)key)s?|connectionstring|token)$/;
+/** Keys (the noun) that are secrets in running text. */
+export const secretKey =
+  /(?:(?:api|access|secret|private)|(?:^|_)(?:auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook|pre_?shared))_?keys?\d*$|_key_data$|secret_key_base$|^(?:tls|wpa)_key$/;
+/** `pass` behind a word that has one; behind others (`first_pass`) it is something else. */
+export const passOf =
+  /(?:^|_)(?:admin|app|auth|basic|become|bind|database|db|docker|email|ftp|git|http|imap|key|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|store|sudo|user|vnc|wifi)_?pass\d*$|(?:^|_)psk$/;
+export const folderName = /(?:^|_)pwd\d*$|^oldpwd$/;
+/** Codes that people type: their names are ordinary words, so the value decides. */
+export const codeName =
+  /(?:^|_)(?:pin|otp|totp|passcode|cvv2?|cvc2?|(?:pin|otp|totp|mfa|2fa|tfa|sms|verification|one_time|security|login)_code)$/;
+/** From the root, a drive, home, or here. */
+export const folderPath =
+  /^(?:[\\/]|[A-Za-z]:[\\/]|~(?:[\\/]|$)|\.{1,2}(?:[\\/]|$))[\p{L}\p{N}\s._~\\/@:-]*$/u;
 
-function headerOf(cells: readonly string[], separator: string, names: NameTest): Columns | null {
-  const secret = new Set<number>();
-  if (cells.length > maxCells) return null;
-  for (const [i, cell] of cells.entries()) {
-    const name = bare(cell);
-    // All cells of a header are names; a sentence with commas is none.
-    if (name === '' && !bars.test(separator)) return null;
-    if (name.length > 128 || /[=:(){}<>]/.test(name)) return null;
-    if (isName(name, names)) secret.add(i);
-  }
-  return secret.size > 0 ? { separator, count: cells.length, secret } : null;
-}
+/** Names that begin with an ordinary word: the word before, and the name. */
+export const namesOfTwo =
+  'api key|access key|secret key|private key|verification code|security code|login code|sms code|mfa code|pin code|' +
+  'otp code|one-time password|one-time pin|one-time code|seed phrase|recovery phrase';
 
-const isName = (text: string, names: NameTest): boolean =>
-  /^[\p{L}_][\w .-]{1,127}$/u.test(text) && names.isSensitiveName(text.trim().replaceAll(' ', '_'));
+const generated = '[A-Za-z0-9]';
+const url64 = '[A-Za-z0-9_-]';
 
-/** @param beside whether a cell is also named by the one before it */
-function hideCells(
-  cells: readonly string[],
-  columns: Columns | null,
-  beside: boolean,
-  names: NameTest,
-): readonly string[] {
-  if (cells.length > maxCells) return cells;
-  let named = false;
-  return cells.map((cell, i) => {
-    const value = bare(cell);
-    const isSecret = (columns?.secret.has(i) || named) && looksChosen(value);
-    named = beside && isName(value, names);
-    return isSecret ? cell.replace(value, redacted) : cell;
-  });
-}
+/**
+ * Tokens that stand alone, each with its vendor and a public page about it. No pattern repeats a repetition, so each
+ * reads a text once.
+ */
+export const tokens: readonly string[] = [
+  'n?-----BEGIN [A-Z ]{0,40}PRIVATE KEY[\\s\\S]*?(?:-----END[^-]{0,64}-----|$)', // PEM: https://www.rfc-editor.org/rfc/rfc7468
+  '---- BEGIN SSH2 [A-Z ]{0,20}PRIVATE KEY[\\s\\S]*?(?:---- END[^-]{0,64}----|$)', // SSH2: https://www.rfc-editor.org/rfc/rfc4716
+  '(?<=Private-Lines:[ \\t]{0,8}\\d{1,4}\\r?\\n)[\\s\\S]*?(?:(?=\\r?\\nPrivate-)|$)', // PuTTY: https://the.earth.li/~sgtatham/putty/0.82/htmldoc/AppendixC.html
+  `sk-${url64}{20,}`, // OpenAI, Anthropic, DeepSeek: https://platform.openai.com/docs/api-reference/authentication
+  `[rs]k_(?:live|test)_${generated}{16,}`, // Stripe: https://docs.stripe.com/keys
+  '(?:whsec_[A-Za-z0-9+/=]{16,})', // Stripe webhooks: https://docs.stripe.com/webhooks
+  'A(?:[KS]IA|BIA|CCA)[A-Z0-9]{16,}', // AWS: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
+  `AIza${url64}{35,}`, // Google Cloud: https://cloud.google.com/docs/authentication/api-keys
+  `ya29\\.${url64}{20,}`, // Google access: https://developers.google.com/identity/protocols/oauth2
+  `GOCSPX-${url64}{20,}`, // Google client: https://developers.google.com/identity/protocols/oauth2
+  `1//0${url64}{30,}`, // Google refresh: https://developers.google.com/identity/protocols/oauth2
+  `eyJ${url64}{20,}\\.[\\w.-]*`, // JSON web token: https://www.rfc-editor.org/rfc/rfc7519
+  `gh[oprsu]_${generated}{36,}`, // GitHub: https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
+  'github_pat_[A-Za-z0-9_]{22,}', // GitHub fine-grained: https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens
+  `gl(?:pat|dt|rt|ptt|ft|imt|agent|oas|soat|cbt|ffct)-${url64}{20,}`, // GitLab: https://docs.gitlab.com/security/tokens/
+  `GR1348941${url64}{20,}`, // GitLab registration: https://docs.gitlab.com/security/tokens/
+  `AT(?:BB|CTT3xFfG)${url64}{24,}=?`, // Bitbucket: https://support.atlassian.com/bitbucket-cloud/docs/app-passwords/
+  `ATATT3${url64}{40,}=?`, // Atlassian: https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/
+  `${generated}{76}AZDO${generated}{4}`, // Azure DevOps: https://learn.microsoft.com/en-us/azure/devops/organizations/accounts/use-personal-access-tokens-to-authenticate
+  '[\\w.-]{3}\\dQ~[\\w~.-]{31,34}', // Azure client: https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml
+  `sgp_${generated}{16,}(?:_[0-9a-f]{40})?`, // Sourcegraph: https://sourcegraph.com/docs/cli/how-tos/creating_an_access_token
+  `xox[bpasre](?:\\.xox[bp])?-[A-Za-z0-9-]{10,}`, // Slack: https://api.slack.com/concepts/token-types
+  'xapp-[A-Za-z0-9-]{10,}', // Slack apps: https://api.slack.com/concepts/token-types
+  `\\d{8,10}:[A-Za-z0-9_-]{34,36}(?!${url64})`, // Telegram bots: https://core.telegram.org/bots/api
+  `[MNO]${url64}{23,27}\\.${url64}{6}\\.${url64}{27,}`, // Discord bots: https://discord.com/developers/docs/reference
+  'SK[0-9a-f]{32}(?![0-9a-f])', // Twilio: https://www.twilio.com/docs/iam/api-keys
+  `SG\\.${url64}{16,}\\.${url64}{16,}`, // SendGrid: https://docs.sendgrid.com/ui/account-and-settings/api-keys
+  'key-[0-9a-f]{32}', // Mailgun: https://documentation.mailgun.com/docs/mailgun/api-reference/authentication/
+  '[0-9a-f]{32}-us\\d{1,2}(?!\\d)', // Mailchimp: https://mailchimp.com/developer/marketing/docs/fundamentals/
+  'x(?:keysib|smtpsib)-[0-9a-f]{64}-\\w{16}', // Brevo: https://developers.brevo.com/docs/getting-started
+  `do[opr]_v1_${generated}{40,}`, // DigitalOcean: https://docs.digitalocean.com/reference/api/create-personal-access-token/
+  `LTAI${generated}{12,}`, // Alibaba Cloud: https://www.alibabacloud.com/help/en/ram/user-guide/create-an-accesskey-pair
+  `AKID${generated}{32}`, // Tencent Cloud: https://www.tencentcloud.com/document/product/598/32675
+  `AQVN${url64}{35,}`, // Yandex Cloud: https://yandex.cloud/en/docs/iam/concepts/authorization/api-key
+  'SCW[A-Z0-9]{17}', // Scaleway: https://www.scaleway.com/en/docs/iam/concepts/
+  `HRKU-${url64}{36,}`, // Heroku: https://devcenter.heroku.com/articles/authentication
+  `(?:fo1|fm[12][ar]?)_[\\w+/=-]{40,}`, // Fly.io: https://fly.io/docs/security/tokens/
+  `nf[pcou]_${generated}{36,}`, // Netlify: https://docs.netlify.com/api/get-started/
+  `vercel_blob_rw_\\w{30,}`, // Vercel: https://vercel.com/docs/storage/vercel-blob
+  `rnd_${generated}{24,}`, // Render: https://render.com/docs/api
+  `(?:sbp_[0-9a-f]{40}|sb_secret_${url64}{20,})`, // Supabase: https://supabase.com/docs/guides/api/api-keys
+  `pscale_(?:tkn|pw|oauth)_[\\w.=-]{32,}`, // PlanetScale: https://planetscale.com/docs/concepts/service-tokens
+  `napi_${generated}{40,}`, // Neon: https://neon.com/docs/manage/api-keys
+  `AVNS_${url64}{15,}`, // Aiven: https://aiven.io/docs/platform/concepts/service_credentials
+  `mdb_sa_sk_${url64}{32,}`, // MongoDB Atlas: https://www.mongodb.com/docs/atlas/configure-api-access/
+  'dapi[0-9a-f]{32}(?:-\\d)?', // Databricks: https://docs.databricks.com/aws/en/dev-tools/auth/pat
+  `hv[bsr]\\.${url64}{24,}`, // HashiCorp Vault: https://developer.hashicorp.com/vault/docs/concepts/tokens
+  `${generated}{14}\\.atlasv1\\.[\\w=-]{60,}`, // HCP Terraform: https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens
+  'pul-[0-9a-f]{40}', // Pulumi: https://www.pulumi.com/docs/administration/access-identity/access-tokens/
+  `dp\\.(?:pt|st|ct|sa|scim|audit)\\.[\\w.-]{40,}`, // Doppler: https://docs.doppler.com/docs/service-tokens
+  `ops_eyJ[A-Za-z0-9+/=_-]{40,}`, // 1Password: https://developer.1password.com/docs/service-accounts/security/
+  `tskey-[a-z]{2,16}-${generated}{8,}-${generated}{16,}`, // Tailscale: https://tailscale.com/kb/1101/api
+  `dckr_(?:pat|oat)_${url64}{27,}`, // Docker Hub: https://docs.docker.com/security/access-tokens/
+  `npm_${generated}{36,}`, // npm: https://docs.npmjs.com/about-access-tokens
+  `pypi-${url64}{32,}`, // PyPI: https://pypi.org/help/#apitoken
+  'rubygems_[0-9a-f]{48}', // RubyGems: https://guides.rubygems.org/api-key-scopes/
+  'oy2[a-z0-9]{43}', // NuGet: https://learn.microsoft.com/en-us/nuget/nuget-org/publish-a-package
+  `cio${generated}{32}(?!${generated})`, // crates.io: https://doc.rust-lang.org/cargo/reference/publishing.html
+  'CLOJARS_[0-9a-f]{60}', // Clojars: https://github.com/clojars/clojars-web/wiki/Deploy-Tokens
+  `(?:AKCp${generated}{60,}|cmVmd${generated}{59})`, // JFrog: https://jfrog.com/help/r/jfrog-platform-administration-documentation/access-tokens
+  `hf_${generated}{30,}`, // Hugging Face: https://huggingface.co/docs/hub/security-tokens
+  `gsk_${generated}{40,}`, // Groq: https://console.groq.com/docs/quickstart
+  `xai-${generated}{60,}`, // xAI: https://docs.x.ai/docs/tutorial
+  `pplx-${generated}{40,}`, // Perplexity: https://docs.perplexity.ai/getting-started/quickstart
+  `r8_${generated}{37}`, // Replicate: https://replicate.com/docs/topics/security/api-tokens
+  'lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}', // LangSmith: https://docs.smith.langchain.com/administration/how_to_guides/organization_management/create_account_api_key
+  `pcsk_${generated}{4,16}_${generated}{40,}`, // Pinecone: https://docs.pinecone.io/guides/projects/manage-api-keys
+  `shp(?:at|ca|pa|ss)_${generated}{32,}`, // Shopify: https://shopify.dev/docs/apps/build/authentication-authorization
+  `(?:EAAA${url64}{60}|sq0(?:atp|csp|idp)-${url64}{22,})`, // Square: https://developer.squareup.com/docs/build-basics/access-tokens
+  `EAA[A-Z]${generated}{80,}`, // Meta: https://developers.facebook.com/docs/facebook-login/guides/access-tokens/
+  `sl\\.[A-Za-z0-9_=-]{100,}`, // Dropbox: https://www.dropbox.com/developers/reference/oauth-guide
+  `ntn_${generated}{40,}`, // Notion: https://developers.notion.com/docs/authorization
+  `lin_(?:api|oauth)_${generated}{32,}`, // Linear: https://linear.app/developers/graphql
+  `pat${generated}{14}\\.[0-9a-f]{64}`, // Airtable: https://airtable.com/developers/web/api/authentication
+  `fig[dou]_${url64}{40,}`, // Figma: https://www.figma.com/developers/api#access-tokens
+  `CFPAT-${url64}{43}`, // Contentful: https://www.contentful.com/developers/docs/references/authentication/
+  'PMAK-[0-9a-f]{24}-[0-9a-f]{34}', // Postman: https://learning.postman.com/docs/developer/postman-api/authentication/
+  `CCIP(?:AT|RJ)_${generated}{16,}_[0-9a-f]{40}`, // CircleCI: https://circleci.com/docs/managing-api-tokens/
+  'bk(?:u|p)a_[0-9a-f]{40}', // Buildkite: https://buildkite.com/docs/apis/managing-api-tokens
+  'API-[A-Z0-9]{25,}', // Octopus Deploy: https://octopus.com/docs/octopus-rest-api/how-to-create-an-api-key
+  `sntry[su]_[\\w+/=-]{40,}`, // Sentry: https://docs.sentry.io/account/auth-tokens/
+  `gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}`, // Grafana: https://grafana.com/docs/grafana/latest/administration/service-accounts/
+  'NR(?:AK|RA|JS|II|IQ)-[A-Za-z0-9-]{19,}', // New Relic: https://docs.newrelic.com/docs/apis/intro-apis/new-relic-api-keys/
+  'dt0[a-z]\\d{2}\\.[A-Z0-9]{8,24}\\.[A-Z0-9]{64}', // Dynatrace: https://docs.dynatrace.com/docs/manage/identity-access-management/access-tokens-and-oauth-clients/access-tokens
+  `ph[xs]_${generated}{40,}`, // PostHog: https://posthog.com/docs/api
+  'sq[apu]_[0-9a-f]{40}', // SonarQube: https://docs.sonarsource.com/sonarqube-server/latest/user-guide/managing-tokens/
+  `pn[ub]_${generated}{36}`, // Prefect: https://docs.prefect.io/v3/manage/cloud/manage-users/api-keys
+  `sha256~${url64}{43}`, // OpenShift: https://docs.openshift.com/container-platform/latest/authentication/managing-oauth-access-tokens.html
+  'AGE-SECRET-KEY-1[A-Z0-9]{58}', // age: https://age-encryption.org/v1
+  '\\$(?:[156y]|2[abxy]|apr1|argon2id?)\\$[A-Za-z0-9./$=,+-]{16,512}', // Stored passwords: https://man7.org/linux/man-pages/man5/crypt.5.html
+];
+
+/** Names of algorithms, encodings and numbered things: mixed like a secret, and none. */
+export const ordinaryWords = new RegExp(
+  `^(?:${[
+    'sha-?\\d+|md\\d|bcrypt\\w*|s?crypt\\d*|argon2\\w*|pbkdf2\\w*|hmac\\w*|[hrep]s\\d{3}|aes-?\\d+\\w*|ed25519|x25519|curve\\w+',
+    'base\\d+\\w*|utf-?\\d+\\w*|oauth-?\\d?\\w*|oidc\\d*|saml2?|jwt\\d*|x509\\w*|pkcs\\w*|rfc-?\\d+|iso-?\\d+|ipv\\d|http\\d',
+    'u?int\\d+|float\\d+|uuid\\w*|varchar\\d*|char\\d+|string\\d+|bytes\\d+',
+    '(?:step|part|phase|level|line|page|test|field|input|form|section|case|version|option|type|slot|stage|issue|table|column|user|group|node|task|error|rule|chapter|example|release|sprint|milestone|v)s?\\d+\\w?',
+  ].join('|')})$`,
+  'i',
+);
+
+/** A value that declares or computes one: a type, a constant, a call. */
+export const codeWords =
+  'string number boolean bool true false null none nil undefined void any unknown never object str int bytes text ' +
+  'await new async function typeof return not optional const let var';
+
+/** The pairs of letters that make up four fifths of English words and of names in code. */
+export const letterPairs =
+  'th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ' +
+  'ne ea ra ce li ch ll be ma si om ur ec ca el la ta et tr us ge ol lo na po ct ac un pe ai ul id mo ns pr em il sp ' +
+  'ut ot ie ad im ub pt am ap op ex di ho rs ss su no bl uc ag ry ke ly ol iv ig fi od ay ey ty cl cr ck sh ev tu mp ' +
+  'nc os rt da ir fo ow do fe ow if gi pl vi ab wi sc ep da ib ef bu ob rd lt um au up rm ks';

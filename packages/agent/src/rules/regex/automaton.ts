@@ -1,35 +1,13 @@
 // "Is there a match?": a deterministic automaton that is built while it reads, one state per set of instructions.
 // Work is at most (length of text) x (instructions), and one table look-up per character once the states exist.
-import { isWord, membershipsOf } from './charset.ts';
+// The steps that a text costs depend on the pattern and the text alone, never on what was read before: two programs
+// that judge one call run out of steps at the same character.
+import { type Budget, type CharClass, type CharClasses, side, spend } from './classes.ts';
 import { op, type Program, places } from './program.ts';
 
 // Read once: the inner loops compare with them for every instruction.
 const { set: setOp, split: splitOp, place: placeOp, match: matchOp } = op;
 const placeNames = [...places];
-
-/** Work that may still be done, in units of about 10 ns; shared by everything one evaluation does. */
-export interface Budget {
-  left: number;
-}
-
-/** Thrown when a budget is spent; callers decide what then is safe. */
-export class BudgetSpent extends Error {
-  constructor() {
-    super('evaluation budget spent');
-    this.name = 'BudgetSpent';
-  }
-}
-
-export function spend(budget: Budget, amount: number): void {
-  budget.left -= amount;
-  if (budget.left < 0) throw new BudgetSpent();
-}
-
-/** What a character, or an edge of the text, is to the places of a pattern. */
-export const side = { edge: 0, lastNewline: 1, newline: 2, word: 3, other: 4 } as const;
-
-export const sideOf = (cp: number, ascii: boolean): number =>
-  cp === 10 ? side.newline : isWord(cp, ascii) ? side.word : side.other;
 
 /** Whether the place (index into `places`) lies between two sides. */
 export function holds(place: number, before: number, after: number): boolean {
@@ -51,86 +29,105 @@ export function holds(place: number, before: number, after: number): boolean {
   }
 }
 
-/** Characters that no set and no place of the program tells apart. */
-interface CharClass {
-  readonly index: number;
-  readonly side: number;
-  readonly inSets: readonly boolean[];
-}
-
 interface State {
   /** Instructions reached, before places are checked: that needs the next character. */
   readonly pcs: readonly number[];
   readonly before: number;
   readonly next: (State | undefined)[];
+  /** Steps of each transition in `next`. */
+  readonly costs: number[];
+  /** The test that last took each transition. */
+  readonly takenIn: number[];
+  /** The test that last came to this state. */
+  enteredIn: number;
 }
 
-const matched: State = { pcs: [], before: 0, next: [] };
-const dead: State = { pcs: [], before: 0, next: [] };
-const maxStates = 1000;
-/** New states in one text after which building more costs more than it saves. */
-const maxNewStates = 500;
-const maxCachedCharacters = 16_384;
+const stateOf = (pcs: readonly number[], before: number): State => ({
+  pcs,
+  before,
+  next: [],
+  costs: [],
+  takenIn: [],
+  enteredIn: 0,
+});
+
+const matched = stateOf([], 0);
+const dead = stateOf([], 0);
+/** States of one test after which keeping more costs more than it saves. */
+const maxStatesOfTest = 500;
+/** States kept from one test to the next. */
+const maxStates = 500;
+/** Characters that are charged together. */
+const stride = 1024;
 
 export class Automaton {
   readonly #program: Program;
-  readonly #classes: CharClass[] = [];
-  readonly #classByKey = new Map<string, CharClass>();
-  readonly #ascii = new Int16Array(128).fill(-1);
-  readonly #characters = new Map<number, number>();
-  readonly #edge: number;
-  readonly #seen: Uint32Array;
+  readonly #classes: CharClasses;
+  readonly #seen: Float64Array;
   #round = 0;
-  #width = 1;
-  #built = 0;
+  #test = 0;
+  #entered = 0;
   #states = new Map<string, State>();
   #start: State;
 
-  constructor(program: Program) {
+  /** @param classes of the same program */
+  constructor(program: Program, classes: CharClasses) {
     this.#program = program;
-    this.#seen = new Uint32Array(program.ops.length);
-    this.#edge = this.#addClass('edge', side.edge, []).index;
+    this.#classes = classes;
+    this.#seen = new Float64Array(program.ops.length);
     this.#start = this.#state([0], side.edge);
   }
 
-  /** True when the first `length` units of the text hold a match. */
-  test(text: string, length: number, budget: Budget): boolean {
-    const built = this.#built;
+  /** True when the text holds a match. @throws BudgetSpent */
+  test(text: string, budget: Budget): boolean {
+    this.#begin();
+    const { length } = text;
+    const test = this.#test;
     let state = this.#start;
+    let charged = 0;
     for (let i = 0; i < length; ) {
-      const index = this.#read(text, i, length, budget);
-      i += this.#width;
-      state = state.next[index] ?? this.#step(state, index, budget);
+      if (i >= charged) {
+        spend(budget, stride);
+        charged += stride;
+      }
+      const index = this.#classes.read(text, i, budget);
+      i += this.#classes.width;
+      state = state.takenIn[index] === test ? (state.next[index] as State) : this.#take(state, index, budget);
       if (state === matched) return true;
       if (state === dead) return false;
-      if (this.#built - built > maxNewStates) return this.#simulate(state, text, i, length, budget);
+      if (this.#entered > maxStatesOfTest) return this.#simulate(state, text, i, budget);
     }
-    return (state.next[this.#edge] ?? this.#step(state, this.#edge, budget)) === matched;
+    return this.#take(state, this.#classes.edge, budget) === matched;
   }
 
-  /** The class of the character at `i`; its width in units is left in `#width`. */
-  #read(text: string, i: number, length: number, budget: Budget): number {
-    const unit = text.charCodeAt(i);
-    this.#width = 1;
-    if (unit === 10 && i + 1 === length) return this.#lastNewline();
-    if (unit < 128) {
-      let index = this.#ascii[unit] as number;
-      if (index < 0) {
-        index = this.#classOf(unit, budget);
-        this.#ascii[unit] = index;
-      }
-      return index;
+  /** Forgets between tests alone: within one, a state that came back as another would be charged twice. */
+  #begin(): void {
+    if (this.#states.size > maxStates) {
+      this.#states = new Map();
+      this.#start = this.#state([0], side.edge);
     }
-    let cp = unit;
-    if (unit >= 0xd800 && unit < 0xdc00 && i + 1 < length) {
-      cp = text.codePointAt(i) as number;
-      if (cp > 0xffff) this.#width = 2;
+    this.#test++;
+    this.#entered = 0;
+    this.#classes.begin();
+  }
+
+  /** A transition that this test has not taken before: charged as if it had to be made. */
+  #take(state: State, index: number, budget: Budget): State {
+    const next = state.next[index] ?? this.#step(state, index);
+    if (state.takenIn[index] !== this.#test) {
+      state.takenIn[index] = this.#test;
+      spend(budget, state.costs[index] as number);
     }
-    return this.#wide(cp, budget);
+    if (next.enteredIn !== this.#test && next !== matched && next !== dead) {
+      next.enteredIn = this.#test;
+      this.#entered++;
+    }
+    return next;
   }
 
   /** Goes on from a state without keeping the ones that follow, for patterns that have too many. */
-  #simulate(state: State, text: string, from: number, length: number, budget: Budget): boolean {
+  #simulate(state: State, text: string, from: number, budget: Budget): boolean {
+    const { length } = text;
     const { ops, x: xs, y: ys, anchored } = this.#program;
     const seen = this.#seen;
     const size = ops.length;
@@ -143,10 +140,10 @@ export class Automaton {
     current.set(state.pcs);
     let before = state.before;
     for (let i = from, step = 1; i <= length; step++) {
-      const index = i < length ? this.#read(text, i, length, budget) : this.#edge;
-      i += i < length ? this.#width : 1;
-      const char = this.#classes[index] as CharClass;
-      const round = this.#nextRound();
+      const index = i < length ? this.#classes.read(text, i, budget) : this.#classes.edge;
+      i += i < length ? this.#classes.width : 1;
+      const char = this.#classes.list[index] as CharClass;
+      const round = ++this.#round;
       let reached = 0;
       let work = 8;
       for (let c = 0; c < count; c++) {
@@ -183,10 +180,10 @@ export class Automaton {
     return false;
   }
 
-  #step(state: State, index: number, budget: Budget): State {
+  #step(state: State, index: number): State {
     const { ops, x, y, anchored } = this.#program;
-    const char = this.#classes[index] as CharClass;
-    const round = this.#nextRound();
+    const char = this.#classes.list[index] as CharClass;
+    const round = ++this.#round;
     const seen = this.#seen;
     const stack = [...state.pcs];
     const reached: number[] = [];
@@ -212,9 +209,9 @@ export class Automaton {
       }
     }
     // Building a state costs several times as much as passing through it.
-    spend(budget, 50 + 10 * work);
+    state.costs[index] = 50 + 10 * work;
     if (!result) {
-      if (index === this.#edge) result = dead;
+      if (index === this.#classes.edge) result = dead;
       else {
         if (!anchored) reached.push(0);
         result = reached.length === 0 ? dead : this.#state(reached, char.side);
@@ -229,59 +226,9 @@ export class Automaton {
     const key = `${before}:${sorted.join()}`;
     let state = this.#states.get(key);
     if (!state) {
-      // Forgetting bounds the memory; the states that are still needed come back one by one.
-      if (this.#states.size >= maxStates) {
-        this.#states = new Map();
-        if (this.#start) this.#start = this.#fresh([0], side.edge);
-      }
-      state = this.#fresh([...sorted], before);
+      state = stateOf([...sorted], before);
       this.#states.set(key, state);
-      this.#built++;
     }
     return state;
-  }
-
-  #fresh(pcs: readonly number[], before: number): State {
-    return { pcs, before, next: [] };
-  }
-
-  #lastNewline(): number {
-    return (
-      this.#classByKey.get('last') ??
-      this.#addClass('last', side.lastNewline, membershipsOf(10, this.#program.sets))
-    ).index;
-  }
-
-  #wide(cp: number, budget: Budget): number {
-    const known = this.#characters.get(cp);
-    if (known !== undefined) return known;
-    if (this.#characters.size >= maxCachedCharacters) this.#characters.clear();
-    const index = this.#classOf(cp, budget);
-    this.#characters.set(cp, index);
-    return index;
-  }
-
-  #classOf(cp: number, budget: Budget): number {
-    const where = sideOf(cp, this.#program.ascii);
-    const { sets } = this.#program;
-    spend(budget, 100 + 20 * sets.length);
-    const inSets = membershipsOf(cp, sets);
-    const key = `${where}:${inSets.map(Number).join('')}`;
-    return (this.#classByKey.get(key) ?? this.#addClass(key, where, inSets)).index;
-  }
-
-  #addClass(key: string, where: number, inSets: readonly boolean[]): CharClass {
-    const made = { index: this.#classes.length, side: where, inSets };
-    this.#classes.push(made);
-    this.#classByKey.set(key, made);
-    return made;
-  }
-
-  #nextRound(): number {
-    if (++this.#round === 0xffff_ffff) {
-      this.#seen.fill(0);
-      this.#round = 1;
-    }
-    return this.#round;
   }
 }

@@ -1,17 +1,35 @@
 // The regular expressions of users: compiled once, matched in linear time, never handed to the language's own engine.
 import { RuleError } from '../error.ts';
-import { Automaton, type Budget, BudgetSpent, spend } from './automaton.ts';
+import { Automaton } from './automaton.ts';
+import { type Budget, BudgetSpent, CharClasses, spend } from './classes.ts';
 import { compileProgram, type Program } from './program.ts';
-import { findSpan } from './span.ts';
+import { SpanFinder } from './span.ts';
 import { parsePattern } from './syntax.ts';
 
-export { type Budget, BudgetSpent, spend } from './automaton.ts';
+export { type Budget, BudgetSpent, spend } from './classes.ts';
 
-/** A test reads this many UTF-16 units of the text. */
-export const maxSearchLength = 10_000;
+/**
+ * Steps of one condition: 50 patterns read 1 MB each. A text that needs more is a fault. A step is a character that a
+ * pattern reads, or less than what that takes, about 10 ns; the same condition takes the same steps for the same text
+ * wherever it is judged, whatever else is judged.
+ */
+export const maxSteps = 50_000_000;
 
-/** A budget for callers without one of their own: about a fifth of a second. */
-export const newBudget = (work = 20_000_000): Budget => ({ left: work });
+/** Steps of all conditions of a call together, and again of its result. */
+export const maxTotalSteps = 10 * maxSteps;
+
+export const newBudget = (steps = maxTotalSteps): Budget => ({ left: steps });
+
+/** One condition's part of a budget. @throws BudgetSpent when it needs more */
+export function withinCondition(budget: Budget, test: (own: Budget) => boolean): boolean {
+  const steps = Math.min(maxSteps, budget.left);
+  const own: Budget = { left: steps };
+  try {
+    return test(own);
+  } finally {
+    budget.left -= steps - own.left;
+  }
+}
 
 export interface Replaced {
   readonly text: string;
@@ -25,49 +43,60 @@ export interface Replaced {
  */
 export class Regex {
   readonly source: string;
-  readonly #program: Program;
+  protected readonly program: Program;
+  #classes: CharClasses | undefined;
   #automaton: Automaton | undefined;
 
   /** @throws RuleError "Invalid pattern: …" */
   constructor(pattern: string) {
     this.source = pattern;
-    this.#program = compileProgram(parsePattern(pattern));
+    this.program = compileProgram(parsePattern(pattern));
   }
 
   /** Instructions of the compiled program: what it costs in memory, and in time per character at worst. */
   get size(): number {
-    return this.#program.ops.length;
+    return this.program.ops.length;
   }
 
   /**
-   * Whether the first 10,000 units of the text hold a match anywhere.
-   * @throws BudgetSpent
+   * Whether the text holds a match anywhere.
+   * @throws BudgetSpent at the same character for the same text and budget, whatever was tested before
    */
   test(text: string, budget: Budget = newBudget()): boolean {
-    const length = Math.min(text.length, maxSearchLength);
-    spend(budget, 1 + (length >> 3));
-    const { required, literal } = this.#program;
+    spend(budget, 1 + (text.length >> 3));
+    const { required, literal } = this.program;
     if (required.length > 0) {
-      const at = (text.length === length ? text : text.slice(0, length)).indexOf(required);
-      if (at < 0) return false;
+      if (!text.includes(required)) return false;
       if (literal) return true;
     }
-    this.#automaton ??= new Automaton(this.#program);
-    return this.#automaton.test(text, length, budget);
+    this.#automaton ??= new Automaton(this.program, this.classes);
+    return this.#automaton.test(text, budget);
   }
+
+  protected get classes(): CharClasses {
+    this.#classes ??= new CharClasses(this.program);
+    return this.#classes;
+  }
+}
+
+/** A pattern whose matches can be replaced, too: apart, so that programs that replace nothing need not carry it. */
+export class ReplacingRegex extends Regex {
+  #spans: SpanFinder | undefined;
 
   /**
    * Replaces every match in the whole text, leftmost first. The replacement is literal. Never throws: when the budget
    * ends, the rest of the text is replaced, so that nothing unsearched is shown.
    */
-  replaceAll(text: string, replacement: string, budget: Budget = newBudget()): Replaced {
+  replaceAll(text: string, replacement: string, budget: Budget = newBudget(maxSteps)): Replaced {
+    this.classes.begin();
+    this.#spans ??= new SpanFinder(this.program, this.classes);
     const parts: string[] = [];
     let from = 0;
     let kept = 0;
     let count = 0;
     try {
       while (from <= text.length) {
-        const span = findSpan(this.#program, text, from, budget);
+        const span = this.#spans.find(text, from, budget);
         if (!span) break;
         parts.push(text.slice(kept, span.start), replacement);
         count++;
@@ -84,12 +113,15 @@ export class Regex {
 }
 
 /** Compiles a pattern. @throws RuleError "Invalid pattern: …" */
-export const compileRegex = (pattern: string): Regex => new Regex(pattern);
+export const compileRegex = (pattern: string): ReplacingRegex => new ReplacingRegex(pattern);
+
+/** The same for patterns that are only looked for. */
+export const compileSearch = (pattern: string): Regex => new Regex(pattern);
 
 /** Why a pattern cannot be used; null when it can. */
 export function patternProblem(pattern: string): string | null {
   try {
-    compileRegex(pattern);
+    compileSearch(pattern);
     return null;
   } catch (error) {
     if (error instanceof RuleError) return error.message;

@@ -1,5 +1,6 @@
 // Whether a path, a word or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
+import { foldCase } from '../fold.ts';
 import { climbs, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
 import { hasWildcard, type ShellWord } from './shell.ts';
 import { filePathOf, isFileUrl } from './url.ts';
@@ -27,9 +28,11 @@ export class Boundaries {
 
   constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
     this.#files = files;
-    const base = files?.cwd ?? '/';
-    this.#within = within.map((path) => this.canonical(path, base));
-    this.#notWithin = notWithin.map((path) => this.canonical(path, base));
+    const bases = files?.roots ?? [files?.cwd ?? '/'];
+    const fromEach = (paths: readonly string[]): readonly string[] =>
+      bases.flatMap((base) => paths.map((path) => this.canonical(path, base)));
+    this.#within = fromEach(within);
+    this.#notWithin = fromEach(notWithin).map((path) => this.#name(path));
   }
 
   canonical(path: string, cwd: string): string {
@@ -77,7 +80,13 @@ export class Boundaries {
   }
 
   #isExcluded(canonical: string): boolean {
-    return this.#notWithin.some((folder) => liesWithin(canonical, folder));
+    const name = this.#name(canonical);
+    return this.#notWithin.some((folder) => liesWithin(name, folder));
+  }
+
+  /** One text for all names of one file. */
+  #name(canonical: string): string {
+    return this.#files?.ignoresCase ? foldCase(canonical.normalize('NFC')) : canonical;
   }
 
   #nameLeaves(word: string, cwd: string): boolean {
@@ -124,9 +133,10 @@ export class Boundaries {
 
   /** Whether, by text, the glob could name an excluded folder or something in it. */
   #mayReachExcluded(folder: string, steps: readonly GlobStep[]): boolean {
+    const from = this.#name(folder);
     return this.#notWithin.some((excluded) => {
-      if (!liesWithin(excluded, folder)) return false;
-      const names = excluded.slice(folder === '/' ? 1 : folder.length + 1).split('/');
+      if (!liesWithin(excluded, from)) return false;
+      const names = excluded.slice(from === '/' ? 1 : from.length + 1).split('/');
       return names.length <= steps.length && names.every((name, i) => steps[i]?.matches(name));
     });
   }

@@ -1,5 +1,6 @@
 // What an argument holds, by its name: content, a path, a URL, a command, or whatever its text looks like.
 import { compileGlob } from '../evaluate/glob.ts';
+import { foldCase } from '../fold.ts';
 
 /** What an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
 export const argumentKinds = ['path', 'url', 'command', 'content', 'cwd'] as const;
@@ -58,8 +59,8 @@ export function kindOfName(name: string): ArgumentKind | null {
 
 function readName(name: string): ArgumentKind | null {
   const words = name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/);
-  const last = words.length > 1 ? (words.at(-1) ?? '').toLowerCase() : '';
-  return kindIn(wholes, name.replace(/[_\-. ]/g, '').toLowerCase()) ?? kindIn(lastWords, last);
+  const last = words.length > 1 ? foldCase(words.at(-1) ?? '') : '';
+  return kindIn(wholes, foldCase(name.replace(/[_\-. ]/g, ''))) ?? kindIn(lastWords, last);
 }
 
 /** The declarations for each tool, read once. An exact name wins over globs, later ones over earlier ones. */

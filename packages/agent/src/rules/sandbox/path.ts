@@ -4,6 +4,12 @@
 export interface Files {
   /** The folder from which relative paths start when a call names none. */
   readonly cwd: string;
+  /** Folders that relative boundaries are taken from, each of them; default: `cwd`. */
+  readonly roots?: readonly string[];
+  /** The folder of a call that names no path is judged as a path: the call may work on it. Default false. */
+  readonly judgesFolder?: boolean;
+  /** Names that differ by case alone name one file. Default false. */
+  readonly ignoresCase?: boolean;
   /** Absolute, without `.`, `..` and links; also of a path that does not exist. */
   canonical(path: string, cwd: string): string;
   /** Whether something has that name; a link that leads nowhere has it too. */

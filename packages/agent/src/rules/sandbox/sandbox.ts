@@ -57,8 +57,10 @@ function compileSandbox(
     const start = call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/';
     const cwds = foldersOf(naming, boundaries, start);
     if (boundaries && pathsLeave(naming, boundaries, start, cwds, budget)) return yes;
-    if (boundaries && call.cwd && naming.commands.length > 0 && boundaries.leaves(call.cwd, start))
-      return yes;
+    // Commands work in the call's folder; a call that names no path may do so, too.
+    const isInFolder =
+      naming.commands.length > 0 || (files?.judgesFolder === true && naming.paths.length === 0);
+    if (boundaries && call.cwd && isInFolder && boundaries.leaves(call.cwd, start)) return yes;
     const rules: CommandRules = {
       commands,
       boundaries,

@@ -7,6 +7,9 @@ import type { CompiledBundle } from '../evaluate/compile.ts';
 import type { Counters } from '../evaluate/limits.ts';
 import { evaluateCall } from '../evaluate/live.ts';
 import { evaluatePost } from '../evaluate/post.ts';
+import { hasPolicyError, recordOf, viewOf } from '../evaluate/record.ts';
+import { leavesOf, traceCondition } from '../evaluate/trace.ts';
+import { displayWord } from '../state-words.ts';
 import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath } from '../yaml.ts';
 
 export const verdicts = ['allow', 'deny', 'approve', 'warn'] as const;
@@ -49,6 +52,8 @@ export interface CaseResult {
   readonly message: string | null;
   /** One sentence for each expectation that was not met. */
   readonly failures: readonly string[];
+  /** One sentence for each condition that met a value of the wrong type, which made its contract fire. */
+  readonly faults: readonly string[];
 }
 
 /** Cases in one file. */
@@ -192,7 +197,8 @@ export function runCase(bundle: CompiledBundle, one: Case): CaseResult {
   }
   const shown = typeof output === 'string' ? output : JSON.stringify(output ?? null);
   const failures: string[] = [];
-  if (verdict !== expect.verdict) failures.push(`expected ${expect.verdict}, got ${verdict}`);
+  if (verdict !== expect.verdict)
+    failures.push(`expected ${displayWord(expect.verdict)}, got ${displayWord(verdict)}`);
   if (expect.contract !== undefined && contract !== expect.contract) {
     failures.push(`expected ${expect.contract ?? 'no contract'} to decide, got ${contract ?? 'none'}`);
   }
@@ -204,5 +210,34 @@ export function runCase(bundle: CompiledBundle, one: Case): CaseResult {
   if (expect.output !== undefined && shown !== expect.output) {
     failures.push(`expected the result ${JSON.stringify(expect.output)}, got ${JSON.stringify(shown)}`);
   }
-  return { name: one.name, line: one.line, ok: failures.length === 0, verdict, contract, message, failures };
+  const ok = failures.length === 0;
+  const faults = faultsOf(bundle, one, live.verdict === 'allow');
+  return { name: one.name, line: one.line, ok, verdict, contract, message, failures, faults };
 }
+
+/** @param ran post contracts look at the result of a call that ran */
+function faultsOf(bundle: CompiledBundle, { call, output }: Case, ran: boolean): readonly string[] {
+  const { before, post } = bundle.rulesFor(call.tool);
+  return [...before, ...(ran && output !== undefined ? post : [])].flatMap((compiled) => {
+    const { rule } = compiled;
+    const view = viewOf(bundle, call, rule.type === 'post' ? output : undefined);
+    if (rule.type === 'sandbox' || !hasPolicyError(recordOf(compiled, view))) return [];
+    return leavesOf(traceCondition(rule.when, view))
+      .filter(({ outcome, value }) => outcome === 'fault' && value !== undefined)
+      .map(
+        ({ selector, operator, value }) =>
+          `contract '${rule.id}' fires because ${operator} does not accept a ${typeName(value)}: ${selector} is one${
+            Array.isArray(value) ? '. Operators do not enter lists; compare lists with equals or in' : ''
+          }`,
+      );
+  });
+}
+
+const typeName = (value: unknown): string =>
+  Array.isArray(value)
+    ? 'list'
+    : value !== null && typeof value === 'object'
+      ? 'mapping'
+      : typeof value === 'string'
+        ? 'text'
+        : typeof value;

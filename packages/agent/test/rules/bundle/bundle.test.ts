@@ -1,9 +1,12 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assembleBundle, type CompositionItem } from '../../../src/rules/bundle/assembly.ts';
 import { decomposeBundle } from '../../../src/rules/bundle/decomposition.ts';
 import { readBundle } from '../../../src/rules/bundle/document.ts';
 import { readBundleHeader } from '../../../src/rules/bundle/header.ts';
 import { validateBundle } from '../../../src/rules/bundle/validation.ts';
+import { compileBundle } from '../../../src/rules/evaluate/compile.ts';
+import { evaluateCall } from '../../../src/rules/evaluate/live.ts';
 import { type JsonObject, parseYaml } from '../../../src/rules/yaml.ts';
 
 const mapping = (yaml: string) => parseYaml(yaml)[0]?.value as JsonObject;
@@ -120,6 +123,95 @@ observability:
 `);
     expect(assembled).toEqual([{ contract_id: 'no-env', version: 1, mode: 'enforce', observe: false }]);
     expect(validateBundle(yaml)).toEqual([]);
+  });
+
+  describe('conditions', () => {
+    const whenOf = (when: JsonObject): unknown => {
+      const definition = { ...guard, when };
+      const { yaml } = assembleBundle({ name: 'a', defaultsMode: 'enforce', items: [item({ definition })] });
+      return (mapping(yaml).contracts as JsonObject[])[0]?.when;
+    };
+
+    it('are written one to a mapping, at any depth', () => {
+      const [a, b] = [{ 'args.a': { gt: 1 } }, { 'args.b': { lt: 5 } }];
+      expect(whenOf({ ...a, ...b })).toEqual({ all: [a, b] });
+      expect(whenOf({ 'args.a': { gt: 1, lt: 5 } })).toEqual({ all: [a, { 'args.a': { lt: 5 } }] });
+      expect(whenOf({ any: [{ not: { ...a, ...b } }, a] })).toEqual({ any: [{ not: { all: [a, b] } }, a] });
+      expect(whenOf({ all: [{ ...b, ...a }, { any: [{ ...a, ...b }] }] })).toEqual({
+        all: [b, a, { any: [{ all: [a, b] }] }],
+      });
+      // As deep as a condition may be, several still stand in the list above them.
+      let deep: JsonObject = { all: [{ ...a, ...b }] };
+      for (let i = 0; i < 48; i++) deep = { not: deep };
+      expect(JSON.stringify(whenOf(deep))).toContain(JSON.stringify({ all: [a, b] }));
+    });
+
+    it('that are one already stay as they are, byte for byte', () => {
+      const when = { all: [{ all: [{ 'args.a': { gt: 1 } }] }, { not: { any: [{ 'args.b': { lt: 5 } }] } }] };
+      expect(whenOf(when)).toEqual(when);
+    });
+
+    it('have the form that released clients read, and mean what they meant', () => {
+      const leaf = fc.tuple(
+        fc.constantFrom('args.a', 'args.b', 'environment', 'principal.role'),
+        fc.dictionary(fc.constantFrom('gt', 'lt', 'equals', 'not_equals'), fc.integer({ min: 0, max: 3 }), {
+          minKeys: 1,
+          maxKeys: 3,
+        }),
+      );
+      const leaves = fc
+        .uniqueArray(leaf, { selector: ([selector]) => selector, minLength: 1, maxLength: 3 })
+        .map((entries) => Object.fromEntries(entries));
+      const { node } = fc.letrec<{ node: JsonObject }>((tie) => ({
+        node: fc.oneof(
+          { depthSize: 'small' },
+          leaves,
+          fc.array(tie('node'), { minLength: 1, maxLength: 3 }).map((all) => ({ all })),
+          fc.array(tie('node'), { minLength: 1, maxLength: 3 }).map((any) => ({ any })),
+          tie('node').map((not) => ({ not })),
+        ),
+      }));
+      /** A node is all, any, not, or one selector with one operator. */
+      const isSafe = (value: unknown): boolean => {
+        const entries = Object.entries(value as JsonObject);
+        const [[key, inner] = ['', null]] = entries;
+        if (entries.length !== 1) return false;
+        if (key === 'all' || key === 'any')
+          return (inner as unknown[]).length > 0 && (inner as unknown[]).every(isSafe);
+        return key === 'not' ? isSafe(inner) : Object.keys(inner as JsonObject).length === 1;
+      };
+      const call = fc.record({
+        tool: fc.constant('read_file'),
+        args: fc.dictionary(
+          fc.constantFrom('a', 'b'),
+          fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constant('x')),
+        ),
+      });
+      fc.assert(
+        fc.property(node, fc.array(call, { minLength: 3, maxLength: 3 }), (when, calls) => {
+          const written = whenOf(when) as JsonObject;
+          expect([written, isSafe(written)]).toEqual([written, true]);
+          const judge = (condition: JsonObject) => {
+            const definition = { ...guard, when: condition };
+            const bundle = { apiVersion: 'service/v1', kind: 'ContractBundle', metadata: { name: 'a' } };
+            const compiled = compileBundle(
+              JSON.stringify({
+                ...bundle,
+                defaults: { mode: 'enforce' },
+                contracts: [{ id: 'a', type: 'pre', ...definition }],
+              }),
+            );
+            if (!compiled.ok) throw new Error(compiled.problems[0]?.message);
+            return calls.map((one) => {
+              const { verdict, policyError } = evaluateCall(compiled.bundle, one);
+              return [verdict, policyError];
+            });
+          };
+          expect(judge(written)).toEqual(judge(when));
+        }),
+        { numRuns: 300, seed: 11 },
+      );
+    });
   });
 
   it('writes a contract of several tools once for each, under ids that nothing else has', () => {

@@ -108,12 +108,12 @@ export const hostileBundles: readonly [name: string, yaml: string, said: RegExp]
   [
     'output in a pre contract',
     pre(`tool: t, when: {output.text: {contains: x}}, ${then}`),
-    /output.text is only known after the call/,
+    /output.text exists only after the call/,
   ],
   [
     'a result in a pre contract',
     pre(`tool: t, when: {any: [{result.x: {contains: x}}]}, ${then}`),
-    /result.x is only known/,
+    /result.x exists only after the call/,
   ],
   [
     'a backreference',

@@ -64,6 +64,35 @@ describe('parts that compile and can never match', () => {
     ]);
   });
 
+  it.each([
+    ['{all: [{args.n: {gt: 10}}, {args.n: {lt: 5}}]}', 'when.all[1].args.n'],
+    [
+      '{all: [{args.n: {gt: 10}}, {all: [{args.m: {lt: 5}}, {args.n: {lte: 10}}]}]}',
+      'when.all[1].all[1].args.n',
+    ],
+    ['{all: [{args.n: {equals: 3}}, {args.n: {gt: 5}}]}', 'when.all[1].args.n'],
+    ['{all: [{args.n: {in: [1, 2]}}, {args.n: {gte: 3}}]}', 'when.all[1].args.n'],
+    ['{all: [{args.s: {equals: a}}, {args.s: {in: [b, c]}}]}', 'when.all[1].args.s'],
+    ['{all: [{args.s: {exists: false}}, {args.s: {contains: b}}]}', 'when.all[1].args.s'],
+    ['{not: {all: [{args.n: {gt: 10}}, {args.n: {lt: 5}}]}}', 'when.not.all[1].args.n'],
+  ])('are found among conditions that must all hold: %s', (when, path) => {
+    expect(dead(bundle(pre(when)))).toEqual([['warning', path, null]]);
+  });
+
+  it('are not conditions that some value meets', () => {
+    for (const when of [
+      '{any: [{args.n: {gt: 10}}, {args.n: {lt: 5}}]}',
+      '{all: [{args.n: {gt: 10}}, {args.m: {lt: 5}}]}',
+      '{all: [{args.n: {gt: 10}}, {not: {args.n: {lt: 5}}}]}',
+      '{all: [{args.n: {equals: 5}}, {args.n: {gte: 5}}]}',
+      '{all: [{args.n: {equals: "5"}}, {args.n: {gt: 9}}]}',
+      '{all: [{args.n: {in: [1, true]}}, {args.n: {equals: 1.0}}]}',
+      '{all: [{args.n: {equals: [1]}}, {args.n: {in: [[1], 2]}}]}',
+      '{all: [{args.n: {exists: true}}, {args.n: {gt: 9}}]}',
+    ])
+      expect(dead(bundle(pre(when)))).toEqual([]);
+  });
+
   it('are not what only looks like them', () => {
     for (const keys of [
       'within: [/w, ., ~/x, "C:\\\\w", "/app/[id]"], not_within: [/w/secret]',
@@ -103,7 +132,7 @@ describe('conditions that can never match', () => {
       'principal.claims',
       'error',
       'unknown-principal-field',
-      'a claim by its name, for example principal.claims.team',
+      'the name of a claim, for example principal.claims.team',
     ],
     ['args', 'error', 'bare-selector', null],
     ['principal', 'error', 'bare-selector', null],
@@ -111,8 +140,9 @@ describe('conditions that can never match', () => {
     ['metadata', 'error', 'bare-selector', null],
     ['env', 'error', 'bare-selector', null],
     ['output', 'error', 'bare-selector', null],
-    ['ticket.id', 'warning', 'unknown-root', null],
-    ['path', 'warning', 'unknown-root', 'args.path'],
+    ['ticket.id', 'error', 'unknown-root', null],
+    ['time.weekday', 'error', 'unknown-root', null],
+    ['path', 'error', 'unknown-root', 'args.path'],
     ['tool.nmae', 'warning', 'unknown-field', 'tool.name'],
   ])('are found: %s', (selector, severity, code, suggestion) => {
     expect(found(bundle(pre(`{${selector}: {equals: x}}`)))[0]?.slice(0, 2)).toEqual([severity, code]);
@@ -144,7 +174,7 @@ describe('conditions that can never match', () => {
         path: 'contracts[0].when.any[1].all[0].arg.y',
         line: 13,
         column: 15,
-        message: 'Nothing is called arg, so that this is always missing. Did you mean args?',
+        message: 'arg does not exist, so this selector is always missing. Did you mean args?',
       },
     ]);
   });
@@ -161,6 +191,115 @@ describe('conditions that can never match', () => {
     ]);
     expect(found(bundle(pre('{args.owner: {in: [a, "{principal.user_id}"]}}')))).toHaveLength(1);
     expect(found(bundle(pre('{args.owner: {equals: "a {b} c"}}')))).toEqual([]);
+  });
+});
+
+describe('several conditions in one mapping', () => {
+  it.each([
+    [
+      '{args.a: {equals: 1}, args.b: {lt: 5}}',
+      'when.args.b',
+      'all: [{args.a: {equals: 1}}, {args.b: {lt: 5}}]',
+    ],
+    ['{args.a: {gt: 1, lt: 5}}', 'when.args.a.lt', 'all: [{args.a: {gt: 1}}, {args.a: {lt: 5}}]'],
+    [
+      '{any: [{args.a: {exists: true}}, {not: {environment: {equals: "a b"}, "args.a b": {exists: true}}}]}',
+      'when.any[1].not.args.a b',
+      'all: [{environment: {equals: "a b"}}, {"args.a b": {exists: true}}]',
+    ],
+  ])('are errors with the place and the safe form: %s', (when, path, safeForm) => {
+    const text = bundle(pre(when));
+    expect(lintBundle(text)).toMatchObject([
+      { severity: 'error', code: 'several-conditions', path: `contracts[0].${path}`, suggestion: safeForm },
+    ]);
+    expect(lintBundle(text)[0]?.message).toContain(`Did you mean ${safeForm}?`);
+  });
+
+  it('are not one condition, and no list of them', () => {
+    for (const when of ['{args.a: {gt: 1}}', '{all: [{args.a: {gt: 1}}, {not: {args.b: {lt: 5}}}]}'])
+      expect(found(bundle(pre(when)))).toEqual([]);
+  });
+
+  it('are shortened where they are long', () => {
+    const many = Array.from({ length: 40 }, (_, i) => `args.a${i}: {equals: "${'x'.repeat(90)}"}`).join(', ');
+    const [finding] = lintBundle(bundle(pre(`{${many}}`)));
+    expect(finding?.suggestion).toMatch(/^all: \[\{args\.a0: \{equals: …\}\}, .*, …\]$/);
+    expect(finding?.suggestion?.length).toBeLessThan(300);
+  });
+});
+
+describe('contracts in each other’s way', () => {
+  const both = (refused: string, asked: string, [tool, other] = ['pay', 'pay']) =>
+    found(
+      bundle(pre(refused, `id: no, tool: "${tool}"`) + pre(asked, `id: ask, tool: "${other}"`, 'approve')),
+    );
+  const vain = ['warning', 'refused-and-asked', null];
+  const when = '{all: [{args.n: {gt: 1}}, {args.m: {lt: 2}}]}';
+
+  it('refuse what another one asks about', () => {
+    expect(both(when, when)).toEqual([vain]);
+    expect(both(when, '{all: [{args.m: {lt: 2}}, {args.n: {gt: 1}}]}')).toEqual([vain]);
+    expect(both(when, when, ['p*', 'pay'])).toEqual([vain]);
+  });
+
+  it('are not those for other calls', () => {
+    expect(both(when, '{args.n: {gt: 1}}')).toEqual([]);
+    expect(both(when, when, ['pay', 'p*'])).toEqual([]);
+    expect(
+      found(
+        bundle(pre(when, 'id: no, mode: observe, tool: pay') + pre(when, 'id: ask, tool: pay', 'approve')),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('placeholders of messages', () => {
+  const message = (text: string, type = 'pre') =>
+    found(
+      bundle(
+        type === 'pre'
+          ? `  - {id: a, type: pre, tool: t, when: {args.path: {exists: true}}, then: {effect: deny, message: "${text}"}}\n`
+          : `  - {id: a, type: sandbox, tool: t, within: [/w], message: "${text}"}\n`,
+      ),
+    ).filter(([severity]) => severity !== 'notice');
+
+  it.each([
+    ['{args.pth}', '{args.path}'],
+    ['{arg.path}', '{args.path}'],
+    ['{principal.rol}', '{principal.role}'],
+    ['{principal.team}', '{principal.claims.team}'],
+    ['{tool}', null],
+    ['{tool.title}', '{tool.name}'],
+    ['{time.weekday}', null],
+    ['{enviroment}', '{environment}'],
+  ])('that nothing fills are found: %s', (text, suggestion) => {
+    expect(message(`no ${text} here`)).toEqual([['warning', 'message-placeholder', suggestion]]);
+  });
+
+  it('that are filled, and other words in braces, are not', () => {
+    const good =
+      '{args.path} {args.other.name} {tool.name} {environment} {principal.role} {principal.claims.a.b} {env.CI} {metadata.x} {json} {a b} {}';
+    expect(message(good)).toEqual([]);
+    expect(message('{args.file_path}', 'sandbox')).toEqual([]);
+    expect(message('{principal.roles}', 'sandbox')).toHaveLength(1);
+  });
+});
+
+describe('what chooses nobody and names nothing', () => {
+  it('is a list of approvers in metadata', () => {
+    const contract = `  - {id: a, type: pre, tool: t, when: {args.a: {exists: true}}, then: {effect: approve, message: m, metadata: {approvers: [ann]}}}\n`;
+    expect(lintBundle(bundle(contract))).toMatchObject([
+      { severity: 'warning', code: 'approver-metadata', path: 'contracts[0].then.metadata.approvers' },
+    ]);
+  });
+
+  it('is a tool one letter beside a declared one', () => {
+    const tools = 'tools: {read_file: {side_effect: read}, tool_1: {side_effect: read}}\n';
+    const of = (tool: string) => found(bundle(pre('{args.x: {equals: 1}}', `id: a, tool: ${tool}`), tools));
+    expect(of('red_file')).toEqual([['error', 'unknown-tool', 'read_file']]);
+    expect(of('raed_file')).toEqual([['error', 'unknown-tool', 'read_file']]);
+    for (const tool of ['read_file', 'write_file', 'tool_2', '"read_fil?"', 'exec'])
+      expect(of(tool)).toEqual([]);
   });
 });
 

@@ -4,8 +4,19 @@ import { compileBundle } from '../../../src/rules/evaluate/compile.ts';
 import { globMatch } from '../../../src/rules/evaluate/glob.ts';
 import { evaluateCall } from '../../../src/rules/evaluate/live.ts';
 import { dryRun } from '../../../src/rules/evaluate/playground.ts';
+import { traceCondition } from '../../../src/rules/evaluate/trace.ts';
 import { cpuMs } from '../../cpu.ts';
 import { bundleOf, compiled, preOf } from './rules.ts';
+
+/** Letters without a pattern in them, the same every time. */
+function abText(length: number): string {
+  let text = '';
+  for (let i = 0, seed = 1; i < length; i++) {
+    seed = (seed * 1103515245 + 12345) % 2147483648;
+    text += seed & 65536 ? 'a' : 'b';
+  }
+  return text;
+}
 
 type Fires = 'fires' | 'passes' | 'fault';
 
@@ -86,9 +97,52 @@ describe('operators', () => {
     expect(run('{args.f: {gt: 5}}', { f: '10' })).toBe('fault');
   });
 
-  it('reads at most 10,000 characters with a pattern', () => {
-    expect(run('{args.f: {matches: needle}}', { f: `${'a'.repeat(10_000)}needle` })).toBe('passes');
-    expect(run('{args.f: {contains: needle}}', { f: `${'a'.repeat(10_000)}needle` })).toBe('fires');
+  it('reads the whole text with a pattern, however long', () => {
+    for (const blanks of [9_999, 10_000, 10_001, 3_000_000]) {
+      const f = `${' '.repeat(blanks)}rm -rf /`;
+      for (const when of [
+        '{matches: "rm -rf"}',
+        '{matches: "rm\\\\s+-rf"}',
+        '{matches_any: [x, "\\\\brm\\\\b"]}',
+      ])
+        expect(run(`{args.f: ${when}}`, { f })).toBe('fires');
+      expect(run('{args.f: {matches: "^\\\\s*$"}}', { f })).toBe('passes');
+    }
+  });
+
+  it('faults, and so fires, where a text takes more steps than a condition may', { timeout: 60_000 }, () => {
+    const text = abText(200_000);
+    const costly = '{args.f: {matches: "[ab]*a[ab]{900}c"}}';
+    expect(run(costly, { f: text.slice(0, 2_000) })).toBe('passes');
+    expect(run(`{not: ${costly}}`, { f: text })).toBe('fault');
+  });
+
+  it('comes to the same result live, dry, traced and after other calls, one step more or less', () => {
+    const pre = (id: string, when: string) =>
+      `  - {id: ${id}, type: pre, tool: "*", when: ${when}, then: {effect: deny, message: m}}\n`;
+    const contracts =
+      pre('a', '{args.f: {matches: "[ab]*a[ab]{40}c"}}') +
+      pre('b', '{any: [{args.g: {exists: true}}, {args.f: {matches_any: ["\\\\wc", "é+[à-ü]\\\\b"]}}]}') +
+      pre('c', '{args.f: {ends_with: never}}');
+    const call = { tool: 't', args: { f: `${abText(1_000)}éà漢字` } };
+    const warm = compiled(bundleOf(contracts));
+    for (let i = 0; i < 40; i++) evaluateCall(warm, { tool: 't', args: { f: `漢é${abText(i * 30)}` } });
+    const judge = (bundle: typeof warm, left: number) => {
+      const live = evaluateCall(bundle, call, { budget: { left } });
+      const dry = dryRun(bundle, call, { steps: left, trace: traceCondition });
+      const first = dry.contracts_evaluated.findIndex(({ fired }) => fired);
+      expect(live.records.findIndex(({ passed }) => !passed)).toBe(first);
+      const faults = dry.contracts_evaluated.map(({ trace }) => trace?.outcome);
+      expect(faults.indexOf('fault')).toBe(first);
+      return JSON.stringify([live.verdict, live.name, dry.verdict, faults]);
+    };
+    const results = new Set<string>();
+    for (let left = 1_000; left < 1_500_000; left = Math.ceil(left * 1.2)) {
+      const result = judge(compiled(bundleOf(contracts)), left);
+      expect([left, judge(warm, left)]).toEqual([left, result]);
+      results.add(result);
+    }
+    expect(results.size).toBeGreaterThan(1);
   });
 
   it('uses custom operators, and fails closed when one throws', () => {
@@ -220,6 +274,11 @@ describe('globs', () => {
     ['read_*', ['read_', 'read_file'], ['read', 'xread_']],
     ['*_file', ['_file', 'read_file'], ['read_files']],
     ['mcp__*__read*', ['mcp__github__read', 'mcp____reads'], ['mcp__read']],
+    ['a*b*b', ['abb', 'axbxb'], ['ab', 'abx', 'bab']],
+    ['ab*ab', ['abab', 'abxab'], ['ab', 'aba']],
+    ['*a*b*', ['ab', 'xaxbx'], ['ba', 'a', '']],
+    ['**', ['', 'a'], []],
+    ['[[[]', ['['], ['[[[', ']']],
     ['a?c', ['abc', 'a?c', 'a😀c'], ['ac', 'abbc']],
     ['[abc]x', ['ax', 'cx'], ['dx', 'x', 'Ax']],
     ['[!abc]x', ['dx', '!x'], ['ax']],

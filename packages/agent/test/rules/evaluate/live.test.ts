@@ -65,21 +65,40 @@ describe('evaluateCall', () => {
     expect(evaluateCall(bundle, call, { counters: counters(2) }).name).toBe('a');
     expect(evaluateCall(bundle, call, { counters: counters(3) })).toMatchObject({
       source: 'attempt_limit',
-      name: 'max_attempts',
+      name: 's',
+      reason: 'm',
     });
     expect(attemptDecision(bundle, call, counters(2))).toBeNull();
     expect(evaluateCall(bundle, call, { counters: counters(3), attemptsChecked: true }).name).toBe('a');
   });
 
-  it('has limits of its own when no session contract is written', () => {
+  it('has no limit when no session contract is written', () => {
     const bundle = compiled(preOf('{args.none: {exists: true}}'));
-    expect(evaluateCall(bundle, call, { counters: counters(499, 199) }).verdict).toBe('allow');
-    expect(evaluateCall(bundle, call, { counters: counters(500, 0) }).source).toBe('attempt_limit');
-    expect(evaluateCall(bundle, call, { counters: counters(1, 200) })).toMatchObject({
+    expect(evaluateCall(bundle, call, { counters: counters(1e9, 1e9, 1e9) }).verdict).toBe('allow');
+    expect(evaluateCall(bundle, call).verdict).toBe('allow');
+  });
+
+  it("has the caller's own limits, beside those of session contracts", () => {
+    const limits = { maxAttempts: 9, maxToolCalls: 3, maxCallsPerTool: { 't*': 2 } };
+    const own = compiled(preOf('{args.none: {exists: true}}'), { limits });
+    expect(evaluateCall(own, call, { counters: counters(9, 0) })).toMatchObject({
+      source: 'attempt_limit',
+      name: 'max_attempts',
+      reason: expect.stringContaining('Attempt limit reached (9)'),
+    });
+    expect(evaluateCall(own, call, { counters: counters(4, 3) })).toMatchObject({
       source: 'operation_limit',
       name: 'max_tool_calls',
+      reason: 'Tool call limit reached (3 calls in this session).',
     });
-    expect(evaluateCall(bundle, call).verdict).toBe('allow');
+    expect(evaluateCall(own, call, { counters: counters(3, 2, 2) })).toMatchObject({
+      name: 'max_calls_per_tool:t',
+      reason: 'Per-tool limit: t called 2 times (limit: 2).',
+    });
+    const contract =
+      '  - {id: s, type: session, limits: {max_tool_calls: 5}, then: {effect: deny, message: m}}\n';
+    const both = compiled(bundleOf(contract), { limits });
+    expect(evaluateCall(both, call, { counters: counters(4, 3) }).name).toBe('max_tool_calls');
   });
 
   it('merges session limits to the lowest, and denies also with an observing one', () => {
@@ -93,20 +112,24 @@ describe('evaluateCall', () => {
       ),
     );
     expect(bundle.limits).toMatchObject({
-      attempts: { max: 500, builtIn: true },
-      toolCalls: { max: 5, builtIn: false },
+      attempts: { max: Number.POSITIVE_INFINITY, rule: null },
+      toolCalls: { max: 5, rule: { id: 'b' } },
     });
     expect(['t', 'u'].map(bundle.limits.perTool)).toEqual([2, undefined]);
     expect(evaluateCall(bundle, call, { counters: counters(9, 5) })).toMatchObject({
       verdict: 'deny',
       source: 'yaml_session',
-      name: 'a',
-      reason: 'a {tool.name}',
+      name: 'b',
+      reason: 'b {tool.name}',
     });
     expect(evaluateCall(bundle, call, { counters: counters(9, 4, 2) })).toMatchObject({
       source: 'operation_limit',
-      name: 'max_calls_per_tool:t',
-      reason: 'Per-tool limit: t called 2 times (limit: 2).',
+      name: 'b',
+      reason: 'b {tool.name}',
+      records: [
+        { name: 'a', passed: true },
+        { name: 'b', passed: false },
+      ],
     });
     expect(evaluateCall(bundle, { ...call, tool: 'u' }, { counters: counters(9, 4, 9) }).verdict).toBe(
       'allow',
@@ -289,7 +312,7 @@ describe('layers', () => {
       { maxDocuments: 2 },
     );
     expect(bundle.mode).toBe('enforce');
-    expect(bundle.limits.toolCalls.max).toBe(200);
+    expect(bundle.limits.toolCalls.max).toBe(Number.POSITIVE_INFINITY);
     expect(bundle.report.shadow).toEqual([
       { id: 'a', enforcedSource: 0, observedSource: 1 },
       { id: 's', enforcedSource: null, observedSource: 1 },

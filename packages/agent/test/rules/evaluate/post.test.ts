@@ -22,6 +22,18 @@ describe('evaluatePost', () => {
     });
   });
 
+  it('reads a result to its end', () => {
+    for (const length of [10_000, 2_000_000]) {
+      const result = `${'x '.repeat(length / 2)}123-45-6789`;
+      const call = { tool: 'r', args: {} };
+      expect(evaluatePost(post('redact', ssn), call, result).output).toBe(
+        `${'x '.repeat(length / 2)}[REDACTED]`,
+      );
+      expect(evaluatePost(post('deny', ssn), call, result).output).toBe('[OUTPUT SUPPRESSED] leak');
+      expect(evaluatePost(post('warn', ssn), call, { rows: [result] }).warnings).toHaveLength(1);
+    }
+  });
+
   it('suppresses, warns, and only warns once the world has changed', () => {
     const args = {};
     expect(evaluatePost(post('deny', ssn), { tool: 'r', args }, '123-45-6789').output).toBe(

@@ -1,0 +1,101 @@
+// The registration of an agent that is seen: made, moved on, or brought back from retirement, in the transaction of the
+// caller.
+import type { Registration } from '../../src/domain/agent.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import type { AgentApi, SeenOn } from '../../src/domain/vocabulary.ts';
+import type { AgentStore } from '../../src/ports/agents.ts';
+import type { Database } from './database.ts';
+import { flag, json, number, table, text } from './table.ts';
+
+export const listed = {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  agentId: text('agent_id'),
+  displayName: text<string | null>('display_name'),
+  tags: json<Registration['tags']>('tags'),
+  bundleName: text<string | null>('bundle_name'),
+  lastEnv: text<Env | null>('last_env'),
+  lastSeenAt: number<number | null>('last_seen_at'),
+  createdAt: number('created_at'),
+  retiredAt: number<number | null>('retired_at'),
+  lastApi: text<AgentApi | null>('last_api'),
+  loadsAny: flag('loads_any'),
+};
+
+export const registrations = table<Registration>('registrations', {
+  ...listed,
+  manifest: json<Registration['manifest']>('manifest'),
+});
+
+interface Seen {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly env: Env;
+  readonly now: number;
+  readonly on: SeenOn | undefined;
+}
+
+/** Sets what an agent speaks, as far as it is known. */
+const speaks = (api: string, loadsAny: string): string =>
+  `last_api = ifnull(${api}, last_api), loads_any = ifnull(${loadsAny}, loads_any)`;
+
+export const registrationOf =
+  (db: Database) =>
+  (tenantId: string, agentId: string): Registration | null =>
+    registrations.maybe(
+      db.get(`SELECT ${registrations.columns} FROM registrations WHERE tenant_id = ? AND agent_id = ?`, [
+        tenantId,
+        agentId,
+      ]),
+    );
+
+/** Makes `AgentStore.seen`. */
+export function agentSeen(
+  db: Database,
+): (...args: Parameters<AgentStore['seen']>) => Awaited<ReturnType<AgentStore['seen']>> {
+  const get = registrationOf(db);
+
+  /** Null when there is one. */
+  function add({ tenantId, agentId, env, now, on }: Seen, id: string): Registration | null {
+    const made: Registration = {
+      id,
+      tenantId,
+      agentId,
+      displayName: null,
+      tags: {},
+      bundleName: null,
+      manifest: null,
+      lastEnv: env,
+      lastSeenAt: now,
+      createdAt: now,
+      retiredAt: null,
+      lastApi: on?.api ?? null,
+      loadsAny: on?.loadsAny ?? false,
+    };
+    const insert = `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`;
+    return db.run(insert, registrations.values(made)) === 1 ? made : null;
+  }
+
+  return (tenantId, agentId, env, now, newId, on) => {
+    const spoken = [on?.api ?? null, on?.loadsAny === undefined ? null : Number(on.loadsAny)];
+    const row = db.get(
+      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, ${speaks('?5', '?6')}
+           WHERE tenant_id = ?3 AND agent_id = ?4
+           AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${registrations.columns}`,
+      [env, now, tenantId, agentId, ...spoken],
+    );
+    if (row) return { registration: registrations.read(row), made: false };
+    const added = newId === null ? null : add({ tenantId, agentId, env, now, on }, newId);
+    if (added) return { registration: added, made: true };
+    const known = get(tenantId, agentId);
+    if (newId === null || known === null || known.retiredAt === null) {
+      return { registration: known, made: false };
+    }
+    const back = db.get(
+      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, ${speaks('?4', '?5')}
+           WHERE id = ?3 RETURNING ${registrations.columns}`,
+      [env, now, known.id, ...spoken],
+    );
+    return { registration: registrations.maybe(back), made: true };
+  };
+}

@@ -1,0 +1,58 @@
+// `bench --guard`: this tree beside the build of an earlier commit, in alternate rounds on one machine.
+import type { Arguments } from '../suite/arguments.ts';
+import {
+  type Comparison,
+  compareScenarios,
+  exitCodeOfComparisons,
+  formatComparison,
+} from '../suite/compare.ts';
+import type { Scenario } from '../suite/results.ts';
+import { ensureBaseBuild, resolveBase } from './base-build.ts';
+import { scenarioOfRuns } from './counts.ts';
+import { type GuardRun, measureBuild } from './measure.ts';
+
+const leastRounds = 7;
+
+type Report = (text: string, share: number) => void;
+
+export interface Sides {
+  readonly base: readonly GuardRun[];
+  readonly tree: readonly GuardRun[];
+}
+
+/** Measures both sides once per round; odd rounds begin with the base, even ones with the tree. */
+export async function alternate(
+  rounds: number,
+  measure: (side: keyof Sides, round: number) => Promise<GuardRun>,
+): Promise<Sides> {
+  const sides: { readonly [side in keyof Sides]: GuardRun[] } = { base: [], tree: [] };
+  for (let n = 0; n < rounds; n++) {
+    const order = n % 2 === 0 ? (['base', 'tree'] as const) : (['tree', 'base'] as const);
+    for (const side of order) sides[side].push(await measure(side, n));
+  }
+  return sides;
+}
+
+export function compareSides({ base, tree }: Sides, seed: number): readonly Comparison[] {
+  const [before, after] = [base, tree].map((runs) => [scenarioOfRuns(runs, {}, [])]);
+  return compareScenarios(before ?? [], after ?? [], { isSameMachine: true, seed });
+}
+
+/** Slow-downs act on this tree alone. */
+export async function runGuard(args: Arguments, hub: string, report: Report) {
+  const sha = resolveBase(args.base);
+  const folders = { base: ensureBaseBuild(sha), tree: hub };
+  const rounds = Math.max(leastRounds, args.rounds);
+  process.stderr.write(`guard: ${rounds} rounds beside ${sha}\n`);
+  let done = 0;
+  const sides = await alternate(rounds, async (side, n) => {
+    const slow = side === 'tree' ? args.slow : [];
+    const run = await measureBuild({ folder: folders[side], slow, seed: args.seed * 1_000_003 + n * 101 });
+    report(`${side} ${n + 1} of ${rounds}`, ++done / (2 * rounds));
+    return run;
+  });
+  const comparisons = compareSides(sides, args.seed);
+  for (const comparison of comparisons) process.stdout.write(formatComparison(comparison));
+  const scenario: Scenario = scenarioOfRuns(sides.tree, {}, args.slow);
+  return { scenario, code: exitCodeOfComparisons(comparisons) };
+}

@@ -1,0 +1,254 @@
+// The guard's figures of one build: counts that hardly depend on the machine, from one run on a fresh hub.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Admin } from '../admin.ts';
+import { batchSize } from '../batch.ts';
+import { BundleDeployer } from '../suite/bundles.ts';
+import { CannotRun } from '../suite/failure.ts';
+import { type Hub, makeTenants, startBenchHub } from '../suite/hub.ts';
+import { Loader } from '../suite/loader.ts';
+import { processorMsOf, residentBytesOf, startUsage, writeCallBytesOf } from '../suite/machine.ts';
+import { medianOf } from '../suite/statistics.ts';
+import { StreamClient } from '../suite/streams.ts';
+import { parseBeside } from './parsing.ts';
+
+export interface GuardFigure {
+  readonly id: string;
+  readonly what: string;
+  readonly unit: string;
+  /** Counts repeat; times and memory move with the machine. */
+  readonly kind: 'count' | 'time';
+}
+
+const perEvents = 'per 1,000 events';
+
+/** Lower is better for each. */
+export const guardFigures = [
+  { id: 'counts.statements', what: 'SQL statements, one connection', unit: perEvents, kind: 'count' },
+  { id: 'counts.commits', what: 'commits, one connection', unit: perEvents, kind: 'count' },
+  {
+    id: 'counts.written_bytes',
+    what: 'bytes in write calls, one connection',
+    unit: perEvents,
+    kind: 'count',
+  },
+  {
+    id: 'counts.serialised_bytes',
+    what: 'bytes from JSON.stringify, one connection',
+    unit: perEvents,
+    kind: 'count',
+  },
+  {
+    id: 'counts.parsed_bytes',
+    what: 'bytes into JSON.parse, one connection',
+    unit: perEvents,
+    kind: 'count',
+  },
+  { id: 'counts.deploy_encodings', what: 'encodings of large texts', unit: 'per deploy', kind: 'count' },
+  {
+    id: 'counts.deploy_bytes',
+    what: 'bytes that a stream reads',
+    unit: 'per deploy and stream',
+    kind: 'count',
+  },
+  { id: 'counts.stream_heap', what: 'JavaScript heap and buffers', unit: 'bytes per stream', kind: 'count' },
+  { id: 'counts.stream_rss', what: 'resident memory', unit: 'bytes per stream', kind: 'time' },
+  {
+    id: 'counts.ingest_time',
+    what: "processor time of ingest ÷ JSON.parse's of the same bytes",
+    unit: '×',
+    kind: 'time',
+  },
+] as const satisfies readonly GuardFigure[];
+
+export type GuardFigureId = (typeof guardFigures)[number]['id'];
+/** A figure that a run leaves out is absent. */
+export type GuardValues = { readonly [id in GuardFigureId]?: number };
+
+export interface GuardRun {
+  readonly values: GuardValues;
+  /** Cores that other work on the machine used. */
+  readonly otherCores: number | null;
+}
+
+const warmBatches = 60;
+const countedBatches = 160;
+const timedBatches = 160;
+const timedRounds = 3;
+const timedConnections = 8;
+/** Derived tables are written up to a second after the answer. */
+const settleMs = 1300;
+const warmStreams = 1000;
+const measuredStreams = 3000;
+const countedStreams = 200;
+const frameBytes = 32_768;
+
+type Counters = Readonly<Record<string, number>>;
+
+interface Setup {
+  readonly hub: Hub;
+  readonly admin: Admin;
+  readonly keys: readonly string[];
+  readonly seed: number;
+}
+
+async function readCounters(hub: Hub): Promise<Counters> {
+  const counters = (await hub.ask('counters')) as Counters | null;
+  if (!counters || !((counters.driver_threads ?? 0) > 0)) {
+    throw new CannotRun(
+      "No thread of the hub used the wrapped driver: bench/slow/count.mjs doesn't fit this build.",
+    );
+  }
+  return counters;
+}
+
+function measured(value: number | null): number {
+  if (value === null) throw new CannotRun('The counts need /proc, which this system does not have.');
+  return value;
+}
+
+const oneConnection = ({ hub, keys }: Setup) =>
+  ({ type: 'closed', port: hub.port, keys: keys.slice(0, 1), connections: 1, seconds: 60 }) as const;
+
+async function readSettled(hub: Hub): Promise<Counters> {
+  await delay(settleMs);
+  return { ...(await readCounters(hub)), written: measured(writeCallBytesOf(hub.pid)) };
+}
+
+/** @param n makes the call ids new @param before the counters as they are */
+async function countEvents(setup: Setup, loader: Loader, n: number, before: Counters) {
+  const order = { ...oneConnection(setup), seed: setup.seed + n, maxBatches: countedBatches };
+  const { events } = await loader.load(order);
+  const after = await readSettled(setup.hub);
+  const per = (name: string): number => (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / events;
+  const values = {
+    'counts.statements': per('statements'),
+    'counts.commits': per('commits'),
+    'counts.written_bytes': per('written'),
+    'counts.serialised_bytes': per('serialised_bytes'),
+    'counts.parsed_bytes': per('parsed_bytes'),
+  };
+  return { values, after };
+}
+
+async function measureTime({ hub, keys, seed }: Setup, loader: Loader): Promise<number> {
+  const order = { type: 'closed', port: hub.port, keys, connections: timedConnections, seconds: 60 } as const;
+  const ratios: number[] = [];
+  // The first round warms up.
+  for (let n = 0; n <= timedRounds; n++) {
+    const before = measured(processorMsOf(hub.pid));
+    const load = loader.load({ ...order, seed: seed + 50 + n, maxBatches: timedBatches });
+    const { result, batchMs } = await parseBeside(load);
+    const hubMs = measured(processorMsOf(hub.pid)) - before;
+    if (n > 0) ratios.push((hubMs * batchSize) / result.events / batchMs);
+  }
+  return medianOf(ratios);
+}
+
+async function measureStreams(hub: Hub, client: StreamClient, deployer: BundleDeployer) {
+  const read = async () => {
+    await hub.ask('collect');
+    await delay(200);
+    await hub.ask('collect');
+    return { rss: measured(residentBytesOf(hub.pid)), heap: Number(await hub.ask('memory')) };
+  };
+  await deployer.deploy(frameBytes);
+  await hub.ask('grow');
+  const request = deployer.streamRequest();
+  await client.open({ port: hub.port, count: warmStreams, request });
+  const before = await read();
+  await client.open({ port: hub.port, count: measuredStreams, request, from: warmStreams });
+  const after = await read();
+  return {
+    'counts.stream_rss': (after.rss - before.rss) / measuredStreams,
+    'counts.stream_heap': (after.heap - before.heap) / measuredStreams,
+  };
+}
+
+async function countDeploy(hub: Hub, client: StreamClient, deployer: BundleDeployer, streams: number) {
+  const send = await deployer.prepare(frameBytes);
+  const before = await readCounters(hub);
+  const awaitDelivery = await client.expect(frameBytes);
+  await send();
+  await awaitDelivery();
+  await delay(200);
+  const after = await readCounters(hub);
+  return {
+    'counts.deploy_encodings': (after.encodings ?? 0) - (before.encodings ?? 0),
+    'counts.deploy_bytes': (await client.tally()) / streams,
+  };
+}
+
+async function measureAll(setup: Setup, loader: Loader, client: StreamClient): Promise<GuardRun> {
+  const { hub, admin, keys } = setup;
+  const endUsage = startUsage(hub.pid, [loader.pid, client.pid]);
+  const deployer = new BundleDeployer(admin, keys[0] ?? '');
+  const memory = await measureStreams(hub, client, deployer);
+  const deploy = await countDeploy(hub, client, deployer, warmStreams + measuredStreams);
+  await client.close();
+  await loader.load({ ...oneConnection(setup), seed: setup.seed, maxBatches: warmBatches });
+  const events = await countEvents(setup, loader, 1, await readSettled(hub));
+  const time = await measureTime(setup, loader);
+  const { otherMs, elapsedMs } = endUsage();
+  return {
+    values: { ...events.values, ...deploy, ...memory, 'counts.ingest_time': time },
+    otherCores: otherMs === null ? null : otherMs / elapsedMs,
+  };
+}
+
+/** The counts alone, which other work on the machine does not change. */
+async function countRepeatedly(
+  setup: Setup,
+  loader: Loader,
+  client: StreamClient,
+  repeats: number,
+): Promise<GuardRun[]> {
+  const { hub, admin, keys } = setup;
+  const deployer = new BundleDeployer(admin, keys[0] ?? '');
+  await deployer.deploy(frameBytes);
+  await client.open({ port: hub.port, count: countedStreams, request: deployer.streamRequest() });
+  const deploys: GuardValues[] = [];
+  for (let n = 0; n < repeats; n++) deploys.push(await countDeploy(hub, client, deployer, countedStreams));
+  await loader.load({ ...oneConnection(setup), seed: setup.seed, maxBatches: warmBatches });
+  const runs: GuardRun[] = [];
+  let before = await readSettled(hub);
+  for (const [n, deploy] of deploys.entries()) {
+    const { values, after } = await countEvents(setup, loader, n + 1, before);
+    runs.push({ values: { ...values, ...deploy }, otherCores: null });
+    before = after;
+  }
+  return runs;
+}
+
+export interface GuardOptions {
+  /** A built checkout. */
+  readonly folder: string;
+  /** Modules in `bench/slow/`. */
+  readonly slow: readonly string[];
+  readonly seed: number;
+}
+
+async function withHub<Result>(
+  { folder, slow, seed }: GuardOptions,
+  run: (setup: Setup, loader: Loader, client: StreamClient) => Promise<Result>,
+): Promise<Result> {
+  const hub = await startBenchHub({ folder, preloads: ['count', ...slow] });
+  const [loader, client] = [new Loader(), new StreamClient()];
+  try {
+    const { admin, keys } = await makeTenants(hub, 4);
+    const result = await run({ hub, admin, keys, seed }, loader, client);
+    const { slow_downs = 0 } = await readCounters(hub);
+    if (slow.length > 0 && slow_downs === 0) throw new CannotRun(`The run never reached ${slow.join(', ')}.`);
+    return result;
+  } finally {
+    loader.stop();
+    client.stop();
+    await hub.stop();
+  }
+}
+
+/** All figures of one run on a fresh hub. @throws CannotRun also for a slow-down that the run never reached */
+export const measureBuild = (options: GuardOptions): Promise<GuardRun> => withHub(options, measureAll);
+
+/** The counts of one hub, several times. @throws as `measureBuild` */
+export const countBuild = (options: GuardOptions, repeats: number): Promise<readonly GuardRun[]> =>
+  withHub(options, (setup, loader, client) => countRepeatedly(setup, loader, client, repeats));

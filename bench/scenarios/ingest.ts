@@ -1,0 +1,244 @@
+// Durable ingest: the rate in a closed loop, the time until an answer in an open loop at 70 % of that rate, and the
+// cost per event, in turns with the bounds. Runs, statistics and audit are counted by the hub as for any event.
+import { decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
+import { batchSize } from '../batch.ts';
+import { figureOf, maxLoaderShare, maxOtherCores } from '../suite/figures.ts';
+import { mergeLatencies, newHistogram } from '../suite/histogram.ts';
+import { type Hub, makeTenants, startBenchHub } from '../suite/hub.ts';
+import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
+import { Loader, type LoadResult } from '../suite/loader.ts';
+import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
+import { medianOf } from '../suite/statistics.ts';
+import { type BoundName, boundTexts } from './ingest-bounds.ts';
+import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
+
+const connections = 32;
+/** A tenant may send 10,000 events a second. */
+const tenants = 8;
+const openShare = 0.7;
+/** How late a loader may send its batches before an open loop gives no verdict, milliseconds. */
+const maxLagMs = 20;
+const boundNames: readonly BoundName[] = ['insert', 'append', 'parse'];
+
+interface Phase extends LoadResult {
+  readonly usage: Usage;
+}
+
+interface Round {
+  readonly closed: Phase;
+  readonly open: Phase;
+  readonly bounds: { readonly [name in BoundName]: number };
+}
+
+class IngestRun {
+  readonly #options: RunOptions;
+  readonly #hub: Hub;
+  readonly #keys: readonly string[];
+  readonly #loaders: readonly Loader[];
+  #orders = 0;
+
+  constructor(options: RunOptions, hub: Hub, keys: readonly string[], loaders: readonly Loader[]) {
+    this.#options = options;
+    this.#hub = hub;
+    this.#keys = keys;
+    this.#loaders = loaders;
+  }
+
+  /** No two orders have a seed in common: the hub stores a call id once. */
+  #nextSeed = (): number => this.#options.seed * 1_000_003 + this.#orders++ * 7919;
+
+  async #measure(load: (loader: Loader, seed: number) => Promise<LoadResult>): Promise<Phase> {
+    const pids = this.#loaders.map(({ pid }) => pid);
+    const endUsage = startUsage(this.#hub.pid, pids);
+    const results = await Promise.all(this.#loaders.map((loader) => load(loader, this.#nextSeed())));
+    const usage = endUsage();
+    const merged = newHistogram();
+    for (const { latencies } of results) merged.add(decodeFromCompressedBase64(latencies));
+    return {
+      events: results.reduce((sum, { events }) => sum + events, 0),
+      elapsedMs: Math.max(...results.map(({ elapsedMs }) => elapsedMs)),
+      latencies: encodeIntoCompressedBase64(merged),
+      lagMs: Math.max(...results.map(({ lagMs }) => lagMs)),
+      usage,
+    };
+  }
+
+  measureClosed(seconds: number, maxBatches?: number): Promise<Phase> {
+    const share = this.#loaders.length;
+    const limit = maxBatches === undefined ? {} : { maxBatches: Math.ceil(maxBatches / share) };
+    return this.#measure((loader, seed) =>
+      loader.load({
+        type: 'closed',
+        port: this.#hub.port,
+        keys: this.#keys,
+        seed,
+        connections: Math.max(1, Math.round(connections / share)),
+        seconds,
+        ...limit,
+      }),
+    );
+  }
+
+  #measureOpen(batchesPerSecond: number): Promise<Phase> {
+    const target = { port: this.#hub.port, keys: this.#keys, seconds: this.#options.seconds };
+    const rate = batchesPerSecond / this.#loaders.length;
+    return this.#measure((loader, seed) =>
+      loader.load({ type: 'open', ...target, seed, batchesPerSecond: rate }),
+    );
+  }
+
+  async #measureBounds(): Promise<Round['bounds']> {
+    const [loader] = this.#loaders;
+    const order = { seconds: this.#options.seconds / boundNames.length, folder: this.#hub.dataFolder };
+    const rates = { insert: 0, append: 0, parse: 0 };
+    for (const bound of boundNames) rates[bound] = (await loader?.measureBound({ bound, ...order })) ?? 0;
+    return rates;
+  }
+
+  /** Odd rounds measure the bounds first, even ones last. */
+  async measureRound(n: number): Promise<Round> {
+    await waitUntilQuiet(this.#options.quiet);
+    const early = n % 2 === 1 ? await this.#measureBounds() : null;
+    const closed = await this.measureClosed(this.#options.seconds);
+    const batches = closed.events / batchSize / (closed.elapsedMs / 1000);
+    const open = await this.#measureOpen(batches * openShare);
+    return { closed, open, bounds: early ?? (await this.#measureBounds()) };
+  }
+}
+
+/** The limits of the closed and the open loops: client, other work on the machine, or none of both. */
+function findDisturbances(rounds: readonly Round[]) {
+  const others = medianOrNull(
+    rounds.flatMap(({ closed, open }) => [closed, open].map(({ usage }) => coresOf(usage.otherMs, usage))),
+  );
+  const loader = medianOrNull(rounds.map(({ closed: { usage } }) => coresOf(usage.busiestClientMs, usage)));
+  const lagMs = medianOf(rounds.map(({ open }) => open.lagMs));
+  const hasOthers = others !== null && others > maxOtherCores;
+  return {
+    hasOthers,
+    isClientBusy: loader !== null && loader > maxLoaderShare,
+    isLoaderLate: lagMs > maxLagMs,
+    others,
+  };
+}
+
+type Disturbances = ReturnType<typeof findDisturbances>;
+
+function figuresOf(rounds: readonly Round[], disturbances: Disturbances): Figure[] {
+  const { hasOthers, isClientBusy, isLoaderLate } = disturbances;
+  const isRateDisturbed = hasOthers || isClientBusy;
+  const rates = rounds.map(({ closed }) => (closed.events * 1000) / closed.elapsedMs);
+  const perEvent = (value: (usage: Usage) => number | null): (number | null)[] =>
+    rounds.map(({ closed: { usage, events } }) => {
+      const total = value(usage);
+      return total === null ? null : total / events;
+    });
+  const histogram = mergeLatencies(rounds.map(({ open }) => open.latencies));
+  const beside = (name: BoundName) => ({
+    what: boundTexts[name],
+    rounds: rounds.map(({ bounds }) => bounds[name]),
+  });
+  const rate = { what: 'durable events', unit: 'events/s', better: 'higher', rounds: rates } as const;
+  return [
+    figureOf({
+      ...rate,
+      id: 'ingest.rate',
+      bound: beside('insert'),
+      target: { at_least: 3, of: 'ratio' },
+      isDisturbed: isRateDisturbed,
+    }),
+    figureOf({ ...rate, id: 'ingest.rate_of_append', bound: beside('append') }),
+    figureOf({
+      id: 'ingest.processor_time',
+      what: "processor time of the hub's process per event",
+      unit: 'µs',
+      better: 'lower',
+      rounds: perEvent(({ hubMs }) => (hubMs === null ? null : hubMs * 1000)),
+      bound: { what: boundTexts.parse, rounds: rounds.map(({ bounds }) => 1e6 / bounds.parse) },
+      target: { at_most: 36, of: 'value' },
+      isDisturbed: isRateDisturbed,
+    }),
+    figureOf({
+      id: 'ingest.written_bytes',
+      what: "bytes written by the hub's process per event",
+      unit: 'bytes',
+      better: 'lower',
+      rounds: perEvent(({ writtenBytes }) => writtenBytes),
+      target: { at_most: 3000, of: 'value' },
+    }),
+    figureOf({
+      id: 'ingest.answer_p99',
+      what: `answers at ${openShare * 100} % of the rate, p99 from the due times`,
+      unit: 'ms',
+      better: 'lower',
+      rounds: rounds.map(
+        ({ open }) => decodeFromCompressedBase64(open.latencies).getValueAtPercentile(99) / 1000,
+      ),
+      target: { at_most: 100, of: 'value' },
+      isDisturbed: hasOthers || isLoaderLate,
+      histogram,
+    }),
+  ];
+}
+
+function limitOf({ hasOthers, isClientBusy, isLoaderLate }: Disturbances): Scenario['limited_by'] {
+  if (hasOthers) return 'others';
+  return isClientBusy || isLoaderLate ? 'client' : 'hub';
+}
+
+async function runOn(hub: Hub, loaders: readonly Loader[], options: RunOptions): Promise<Scenario> {
+  const { rounds: count, seconds, rows, report } = options;
+  const { keys } = await makeTenants(hub, tenants);
+  const run = new IngestRun(options, hub, keys, loaders);
+  if (rows > 0) {
+    report(`storing ${rows} events`, 0);
+    await run.measureClosed(3600, Math.ceil(rows / batchSize));
+  }
+  report('warming up', 0);
+  await run.measureClosed(Math.min(3, seconds));
+  const rounds: Round[] = [];
+  for (let n = 0; n < count; n++) {
+    const round = await run.measureRound(n);
+    rounds.push(round);
+    const { events, elapsedMs } = round.closed;
+    report(
+      `round ${n + 1} of ${count}: ${Math.round((events * 1000) / elapsedMs)} events/s`,
+      (n + 1) / count,
+    );
+  }
+  const disturbances = findDisturbances(rounds);
+  return {
+    name: 'ingest',
+    parameters: {
+      rows,
+      seconds,
+      loaders: loaders.length,
+      connections,
+      tenants,
+      batch_size: batchSize,
+      open_share: openShare,
+      ...slowParameter(options),
+    },
+    skipped: null,
+    limited_by: limitOf(disturbances),
+    load: { ...loadOf(rounds.map(({ closed }) => closed.usage)), other_cores: disturbances.others },
+    figures: figuresOf(rounds, disturbances),
+    rivals: [],
+  };
+}
+
+export const ingest: ScenarioProgram = {
+  about: 'durable ingest: rate, time until an answer, cost per event',
+  async run(options) {
+    options.report('starting the hub', 0);
+    const hub = await startBenchHub({ folder: options.hub, preloads: options.slow });
+    const loaders = Array.from({ length: options.loaders }, () => new Loader());
+    try {
+      return await runOn(hub, loaders, options);
+    } finally {
+      for (const loader of loaders) loader.stop();
+      await hub.stop();
+    }
+  },
+};

@@ -1,0 +1,20 @@
+// The form of a scenario of the suite.
+import type { RunSettings } from '../suite/arguments.ts';
+import type { Scenario } from '../suite/results.ts';
+
+export interface RunOptions extends RunSettings {
+  /** A built checkout. */
+  readonly hub: string;
+  /** Prints a line of progress. @param share of the run that is done, 0 to 1 */
+  readonly report: (text: string, share: number) => void;
+}
+
+export interface ScenarioProgram {
+  readonly about: string;
+  /** @throws CannotRun if hub or load fail */
+  readonly run: (options: RunOptions) => Promise<Scenario>;
+}
+
+/** The parameter that a slow-down adds to a scenario. */
+export const slowParameter = ({ slow }: Pick<RunOptions, 'slow'>): { readonly slow?: string } =>
+  slow.length === 0 ? {} : { slow: slow.join(',') };

@@ -1,0 +1,111 @@
+// A storm: all agents open their stream in one turn of the event loop and have no version, as after a network came
+// back. Each round has a fresh hub, in turns with a fresh bare loop that sends as many bytes.
+import { setTimeout as delay } from 'node:timers/promises';
+import { figureOf } from '../suite/figures.ts';
+import { minus, processorMsOf, residentBytesOf } from '../suite/machine.ts';
+import type { Figure } from '../suite/results.ts';
+import type { StreamClient } from '../suite/streams.ts';
+import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import { type Round, runStreamRounds } from './stream-rounds.ts';
+import { bareRequest, bareText } from './streams-bound.ts';
+
+const frameBytes = 2048;
+/** The first line of a document says that the rest is on its way. */
+const marker = 'event: contract_update';
+/** Making the first password takes memory, which goes back some seconds later and would hide that of streams. */
+const restMs = 5000;
+
+interface Storm {
+  /** From the first connection's start until the last agent has its document. */
+  readonly elapsedMs: number;
+  readonly refused: number;
+  /** Microseconds of processor time per opening. */
+  readonly time: number | null;
+  readonly rssBytes: number | null;
+}
+
+async function measureStorm(
+  server: { readonly pid: number; readonly port: number; readonly request: string },
+  client: StreamClient,
+  { agents, seconds }: RunOptions,
+): Promise<Storm> {
+  const { pid, port, request } = server;
+  const before = { time: processorMsOf(pid), rss: residentBytesOf(pid) };
+  const { elapsedMs, refused } = await client.open({ port, count: agents, request, atOnce: agents, marker });
+  const spent = minus(processorMsOf(pid), before.time);
+  await delay(seconds * 1000);
+  const added = minus(residentBytesOf(pid), before.rss);
+  await client.close();
+  return {
+    elapsedMs,
+    refused,
+    time: spent === null ? null : (spent * 1000) / agents,
+    rssBytes: added === null ? null : Math.max(0, added / agents),
+  };
+}
+
+function figuresOf(rounds: readonly Round<Storm>[], agents: number, isDisturbed: boolean): Figure[] {
+  const rateOf = ({ elapsedMs }: Storm): number => (agents * 1000) / elapsedMs;
+  const of = (value: (storm: Storm) => number | null) => rounds.map(({ hub }) => value(hub));
+  const beside = (value: (storm: Storm) => number | null) => ({
+    what: bareText,
+    rounds: rounds.map(({ bare }) => value(bare) ?? 0),
+  });
+  return [
+    figureOf({
+      id: 'storm.rate',
+      what: 'agents that have their document',
+      unit: 'connections/s',
+      better: 'higher',
+      rounds: of(rateOf),
+      bound: beside(rateOf),
+      target: { at_least: 0.5, of: 'ratio' },
+      isDisturbed,
+    }),
+    figureOf({
+      id: 'storm.refused',
+      what: 'openings that were refused and tried again',
+      unit: 'connections',
+      better: 'lower',
+      rounds: of(({ refused }) => refused),
+      target: { at_most: 0, of: 'value' },
+    }),
+    figureOf({
+      id: 'storm.processor_time',
+      what: "processor time of the hub's process per opening",
+      unit: 'µs',
+      better: 'lower',
+      rounds: of(({ time }) => time),
+      bound: beside(({ time }) => time),
+    }),
+    figureOf({
+      id: 'storm.rss',
+      what: 'resident memory after the storm, no forced collection',
+      unit: 'bytes per stream',
+      better: 'lower',
+      rounds: of(({ rssBytes }) => rssBytes),
+      target: { at_most: 10_240, of: 'value' },
+    }),
+  ];
+}
+
+export const storm: ScenarioProgram = {
+  about: 'all agents connect at one moment: rate, refusals, cost of an opening',
+  run: (options) =>
+    runStreamRounds<Storm>(options, {
+      name: 'storm',
+      frameBytes,
+      prepare: () => delay(restMs),
+      measureHub({ hub: { pid, port }, deployer, client }) {
+        const request = deployer.streamRequest({ isCurrent: false });
+        return measureStorm({ pid, port, request }, client, options);
+      },
+      async measureBare(bare, client) {
+        const port = await bare.start(frameBytes);
+        return measureStorm({ pid: bare.pid, port, request: bareRequest }, client, options);
+      },
+      describe: ({ elapsedMs }) => `${Math.round(elapsedMs)} ms`,
+      parameters: { frame_bytes: frameBytes },
+      figuresOf: (rounds, isDisturbed) => figuresOf(rounds, options.agents, isDisturbed),
+    }),
+};

@@ -1,0 +1,97 @@
+// Rounds of scenarios of streams: a fresh hub in turns with a fresh bare loop, each with a client of its own.
+import { BundleDeployer } from '../suite/bundles.ts';
+import { maxOtherCores } from '../suite/figures.ts';
+import { type Hub, makeTenants, startBenchHub } from '../suite/hub.ts';
+import { loadOf } from '../suite/load.ts';
+import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
+import { StreamClient } from '../suite/streams.ts';
+import { type RunOptions, slowParameter } from './scenario.ts';
+import { BareServer } from './streams-bound.ts';
+
+export interface Round<Cost> {
+  readonly hub: Cost;
+  readonly bare: Cost;
+}
+
+export interface HubSide {
+  readonly hub: Hub;
+  readonly deployer: BundleDeployer;
+  readonly client: StreamClient;
+}
+
+export interface StreamRounds<Cost> {
+  readonly name: string;
+  /** Bytes of the document that is deployed before. */
+  readonly frameBytes: number;
+  /** Modules of `bench/slow` that the hub loads besides slow-downs. */
+  readonly preloads?: readonly string[];
+  /** Between the deployment and the measurement, which alone counts as load. */
+  readonly prepare: (side: HubSide) => Promise<unknown>;
+  readonly measureHub: (side: HubSide) => Promise<Cost>;
+  readonly measureBare: (bare: BareServer, client: StreamClient) => Promise<Cost>;
+  /** What the progress tells of a round's hub. */
+  readonly describe: (cost: Cost) => string;
+  readonly parameters?: Scenario['parameters'];
+  readonly figuresOf: (rounds: readonly Round<Cost>[], isDisturbed: boolean) => Figure[];
+}
+
+async function withHub<Cost>(options: RunOptions, form: StreamRounds<Cost>) {
+  const hub = await startBenchHub({
+    folder: options.hub,
+    preloads: [...(form.preloads ?? []), ...options.slow],
+  });
+  const client = new StreamClient();
+  try {
+    const { admin, keys } = await makeTenants(hub, 1);
+    const deployer = new BundleDeployer(admin, keys[0] ?? '');
+    const side: HubSide = { hub, deployer, client };
+    await deployer.deploy(form.frameBytes);
+    await form.prepare(side);
+    const endUsage = startUsage(hub.pid, [client.pid]);
+    const cost = await form.measureHub(side);
+    return { cost, usage: endUsage() };
+  } finally {
+    client.stop();
+    await hub.stop();
+  }
+}
+
+async function withBare<Cost>({ measureBare }: StreamRounds<Cost>): Promise<Cost> {
+  const [bare, client] = [new BareServer(), new StreamClient()];
+  try {
+    return await measureBare(bare, client);
+  } finally {
+    client.stop();
+    bare.stop();
+  }
+}
+
+/** Odd rounds measure the bare loop first, even ones last. */
+export async function runStreamRounds<Cost>(
+  options: RunOptions,
+  form: StreamRounds<Cost>,
+): Promise<Scenario> {
+  const { agents, rounds: count, seconds, quiet, report } = options;
+  const rounds: Round<Cost>[] = [];
+  const usages: Usage[] = [];
+  for (let n = 0; n < count; n++) {
+    await waitUntilQuiet(quiet);
+    const early = n % 2 === 1 ? await withBare(form) : null;
+    const { cost: hub, usage } = await withHub(options, form);
+    usages.push(usage);
+    rounds.push({ hub, bare: early ?? (await withBare(form)) });
+    report(`round ${n + 1} of ${count}: ${form.describe(hub)}`, (n + 1) / count);
+  }
+  const load = loadOf(usages);
+  const hasOthers = (load.other_cores ?? 0) > maxOtherCores;
+  return {
+    name: form.name,
+    parameters: { agents, seconds, ...form.parameters, ...slowParameter(options) },
+    skipped: null,
+    limited_by: hasOthers ? 'others' : 'none',
+    load,
+    figures: form.figuresOf(rounds, hasOthers),
+    rivals: [],
+  };
+}

@@ -1,0 +1,188 @@
+// The command line of the suite: a command, options, and the near name for a word that is neither.
+import { parseArgs } from 'node:util';
+
+/** Wrong use of the suite; its message is one line. */
+export class UsageFault extends Error {}
+
+interface OptionForm {
+  readonly about: string;
+  /** Stands for the value in --help; absent: the option has no value. */
+  readonly value?: string;
+  /** Least whole number; absent: the value is text. */
+  readonly atLeast?: number;
+}
+
+export const optionForms = {
+  list: { about: 'print the scenarios' },
+  help: { about: 'print this text' },
+  rounds: { about: 'rounds of each measurement (3)', value: 'N', atLeast: 1 },
+  seconds: { about: 'length of each measurement (5)', value: 'N', atLeast: 1 },
+  rows: { about: 'events stored before (100000)', value: 'N', atLeast: 0 },
+  agents: { about: 'streams that are opened (2000)', value: 'N', atLeast: 1 },
+  frame: { about: 'bytes of a deployed frame, such as 1024 or 32k (32k)', value: 'SIZE', atLeast: 1024 },
+  seed: { about: 'of ids and resamples (1)', value: 'N', atLeast: 0 },
+  loaders: { about: 'client processes (1)', value: 'N', atLeast: 1 },
+  json: { about: 'write the results to FILE', value: 'FILE' },
+  html: { about: 'write a report to FILE', value: 'FILE' },
+  quiet: { about: 'before each round, wait up to S seconds for an idle machine (0)', value: 'S', atLeast: 0 },
+  hub: { about: 'measure the built checkout in FOLDER (this one)', value: 'FOLDER' },
+  guard: { about: 'compare this tree with an earlier commit, in alternate rounds' },
+  base: { about: 'commit for --guard (merge base with main; on main the parent)', value: 'REF' },
+  'write-bands': { about: 'with counts: measure bench/bands.json anew' },
+  slow: { about: 'load a slow-down from bench/slow into the hub', value: 'NAME' },
+} as const satisfies { readonly [name: string]: OptionForm };
+
+const defaults = {
+  rounds: 3,
+  seconds: 5,
+  rows: 100_000,
+  agents: 2000,
+  frame: 32_768,
+  seed: 1,
+  loaders: 1,
+  quiet: 0,
+};
+
+/** How a scenario runs. */
+export interface RunSettings {
+  readonly rounds: number;
+  /** Length of each measurement. */
+  readonly seconds: number;
+  /** Events stored before. */
+  readonly rows: number;
+  /** Streams of scenarios that open some. */
+  readonly agents: number;
+  /** Bytes of a deployed frame. */
+  readonly frame: number;
+  readonly seed: number;
+  readonly loaders: number;
+  /** Longest wait for an idle machine before each round, seconds. */
+  readonly quiet: number;
+  /** Slow-downs in `bench/slow/`. */
+  readonly slow: readonly string[];
+}
+
+export interface Arguments extends RunSettings {
+  /** The words that are no options. */
+  readonly words: readonly string[];
+  readonly list: boolean;
+  readonly help: boolean;
+  readonly json: string | null;
+  readonly html: string | null;
+  readonly hub: string | null;
+  readonly writeBands: boolean;
+  readonly guard: boolean;
+  readonly base: string | null;
+}
+
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...left].entries()) {
+    const next = [i + 1];
+    for (const [j, other] of [...right].entries()) {
+      const replaced = (row[j] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}
+
+/** The name that is at most half as different as it is long; null without one. */
+export function nearestName(word: string, names: readonly string[]): string | null {
+  const near = names
+    .map((name) => ({ name, distance: editDistance(word, name) }))
+    .filter(({ name, distance }) => distance <= Math.max(1, name.length / 2))
+    .sort((a, b) => a.distance - b.distance);
+  return near[0]?.name ?? null;
+}
+
+/** A line such as "There is no option --round. Did you mean --rounds?". */
+export function unknownName(kind: string, word: string, names: readonly string[]): string {
+  const near = nearestName(word, names);
+  return `There is no ${kind} ${word}. ${near === null ? 'See --help.' : `Did you mean ${near}?`}`;
+}
+
+function readNumber(name: keyof typeof defaults, text: string | undefined): number {
+  if (text === undefined) return defaults[name];
+  const { atLeast } = optionForms[name];
+  const [, digits, thousand] = /^(\d{1,9})(k?)$/.exec(text) ?? [];
+  const isSize = thousand === '' || name === 'frame';
+  const value = digits !== undefined && isSize ? Number(digits) * (thousand === 'k' ? 1024 : 1) : Number.NaN;
+  if (value >= atLeast) return value;
+  throw new UsageFault(`--${name} takes a whole number of at least ${atLeast}.`);
+}
+
+/** @throws UsageFault for an unknown option, a missing value or a value out of bounds */
+export function parseArguments(args: readonly string[]): Arguments {
+  const forms: { readonly [name: string]: OptionForm } = optionForms;
+  const { tokens } = parseArgs({
+    args: [...args],
+    strict: false,
+    tokens: true,
+    allowPositionals: true,
+    options: Object.fromEntries(
+      Object.entries(forms).map(([name, { value }]) => [
+        name,
+        { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+      ]),
+    ),
+  });
+  const words: string[] = [];
+  const values = new Map<string, string[]>();
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value);
+    if (token.kind !== 'option') continue;
+    const form = Object.hasOwn(forms, token.name) ? forms[token.name] : undefined;
+    const names = Object.keys(forms).map((name) => `--${name}`);
+    if (!form) throw new UsageFault(unknownName('option', token.rawName, names));
+    if (form.value === undefined && token.value !== undefined) {
+      throw new UsageFault(`--${token.name} takes no value.`);
+    }
+    if (form.value !== undefined && (token.value === undefined || token.value === '')) {
+      throw new UsageFault(`--${token.name} takes a value: --${token.name} ${form.value}.`);
+    }
+    values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? '']);
+  }
+  const last = (name: string): string | undefined => values.get(name)?.at(-1);
+  const numberOf = (name: keyof typeof defaults): number => readNumber(name, last(name));
+  return {
+    words,
+    list: values.has('list'),
+    help: values.has('help'),
+    rounds: numberOf('rounds'),
+    seconds: numberOf('seconds'),
+    rows: numberOf('rows'),
+    agents: numberOf('agents'),
+    frame: numberOf('frame'),
+    seed: numberOf('seed'),
+    loaders: numberOf('loaders'),
+    quiet: numberOf('quiet'),
+    json: last('json') ?? null,
+    html: last('html') ?? null,
+    hub: last('hub') ?? null,
+    slow: values.get('slow') ?? [],
+    writeBands: values.has('write-bands'),
+    guard: values.has('guard'),
+    base: last('base') ?? null,
+  };
+}
+
+/** The text of --help. @param commands name and purpose of each */
+export function helpText(commands: readonly (readonly [name: string, about: string])[]): string {
+  const forms = Object.entries(optionForms).map(([name, form]): readonly [string, string] => [
+    'value' in form ? `--${name} ${form.value}` : `--${name}`,
+    form.about,
+  ]);
+  const width = Math.max(...[...commands, ...forms].map(([name]) => name.length)) + 2;
+  const lines = (rows: readonly (readonly [string, string])[]): string[] =>
+    rows.map(([name, about]) => `  ${name.padEnd(width)}${about}`);
+  return [
+    'Usage: npm run bench -- [COMMAND] [options]   (without a command: every scenario)',
+    ...lines(commands),
+    'Options:',
+    ...lines(forms),
+    'Exit codes: 0 all targets met, 1 a target or comparison failed, 2 wrong use or could not run, 3 no verdict.',
+    '',
+  ].join('\n');
+}

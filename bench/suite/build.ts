@@ -1,0 +1,51 @@
+// The build of a checkout: its commit, its versions, and whether it is older than its sources.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Libsql from 'libsql';
+import { CannotRun } from './failure.ts';
+import type { Results } from './results.ts';
+import { root } from './root.ts';
+
+const sourceFolders = ['src', 'actors', 'adapters', 'packages/agent/src'];
+
+const isStale = (): boolean => {
+  const builtAt = statSync(join(root, 'dist/src/main.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return sourceFolders.some((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).some(
+      (entry) => entry.isFile() && statSync(join(entry.parentPath, entry.name)).mtimeMs > builtAt,
+    ),
+  );
+};
+
+/**
+ * Builds this checkout, unless its build is newer than its sources.
+ * @throws CannotRun if the build fails
+ */
+export function ensureBuild(): void {
+  if (!isStale()) return;
+  process.stderr.write('The build is older than its sources: npm run build\n');
+  const { status } = spawnSync('npm', ['run', '-s', 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new CannotRun('npm run build failed.');
+}
+
+/** Both null for a folder without git. */
+export function readCommit(folder: string): Results['commit'] {
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    return { sha: git('rev-parse', 'HEAD').trim(), dirty: git('status', '--porcelain').trim() !== '' };
+  } catch {
+    return { sha: null, dirty: null };
+  }
+}
+
+/** Versions of the hub in `folder`, of Node, and of the SQLite that the bounds use. */
+export function readVersions(folder: string): Results['versions'] {
+  const file = join(folder, 'package.json');
+  const { version } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { version: 'unknown' };
+  const db = new Libsql(':memory:');
+  const row = db.prepare('SELECT sqlite_version() AS version').get() as { readonly version: string };
+  db.close();
+  return { reeve: version, node: process.versions.node, sqlite: row.version };
+}

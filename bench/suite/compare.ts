@@ -1,0 +1,127 @@
+// Compares two results files: the change of each figure, its interval, and a word for it.
+import { UsageFault } from './arguments.ts';
+import { formatNumber } from './print.ts';
+import type { Figure, Machine, Results, Scenario } from './results.ts';
+import { type Change, changeBetween, seededRandom } from './statistics.ts';
+
+/** Fewer rounds on either side leave a change unclear. */
+export const leastComparedRounds = 5;
+/** A change beyond it, in the bad direction, fails the comparison. */
+const margin = 0.1;
+
+export interface Comparison {
+  readonly id: string;
+  readonly unit: string;
+  readonly before: number | null;
+  readonly after: number | null;
+  /** Null where one side has no rounds. */
+  readonly change: Change | null;
+  /** `same`: the whole interval lies within the margin. `better`, `worse`: the whole interval lies beyond it. */
+  readonly word: 'better' | 'worse' | 'same' | 'unclear';
+  /** Why the word is `unclear`. */
+  readonly reason: string | null;
+}
+
+const machineKeys = ['cpus', 'cpu_model', 'memory_bytes', 'kernel'] as const;
+const isSameMachine = (before: Machine, after: Machine): boolean =>
+  machineKeys.every((key) => before[key] === after[key]);
+
+/** A change of the figure towards worse is positive: of a rate, the change of the time per item. */
+function wordOf({ low, high }: Change, better: Figure['better']): Comparison['word'] {
+  const [best, worst] = better === 'lower' ? [low, high] : [1 / (1 + high) - 1, 1 / (1 + low) - 1];
+  if (best > margin) return 'worse';
+  if (worst < 1 / (1 + margin) - 1) return 'better';
+  return best >= 1 / (1 + margin) - 1 && worst <= margin ? 'same' : 'unclear';
+}
+
+/** The ratio of each round to the bound of the same round. */
+const ratiosOf = ({ rounds, bound }: Figure): readonly number[] =>
+  bound === null ? [] : rounds.map((value, n) => value / (bound.rounds[n] ?? bound.median));
+
+function compareFigures(
+  before: Figure,
+  after: Figure,
+  sameMachine: boolean,
+  random: () => number,
+): Comparison {
+  const [first, second] = sameMachine ? [before.rounds, after.rounds] : [ratiosOf(before), ratiosOf(after)];
+  const named = {
+    id: after.id,
+    unit: sameMachine ? after.unit : '× bound',
+    before: sameMachine ? before.median : before.ratio,
+    after: sameMachine ? after.median : after.ratio,
+  };
+  if (first.length === 0 || second.length === 0 || !(Math.min(...first, ...second) > 0)) {
+    const reason = sameMachine ? 'not measured on both sides' : 'another machine, and no bound';
+    return { ...named, change: null, word: 'unclear', reason };
+  }
+  const change = changeBetween(first, second, random);
+  if (Math.min(first.length, second.length) < leastComparedRounds) {
+    const reason = `fewer than ${leastComparedRounds} rounds a side`;
+    return { ...named, change, word: 'unclear', reason };
+  }
+  const word = wordOf(change, after.better);
+  return {
+    ...named,
+    change,
+    word,
+    reason: word === 'unclear' ? 'the interval reaches over the margin' : null,
+  };
+}
+
+function checkParameters(before: Scenario, after: Scenario): void {
+  const names = new Set([...Object.keys(before.parameters), ...Object.keys(after.parameters)]);
+  // A slow-down is the subject of a comparison, and longer rounds measure the same thing.
+  const others = [...names].filter((name) => name !== 'slow' && name !== 'seconds');
+  const different = others.find((name) => before.parameters[name] !== after.parameters[name]);
+  if (different === undefined) return;
+  const values = `${before.parameters[different]} and ${after.parameters[different]}`;
+  throw new UsageFault(`${after.name} ran with different ${different} (${values}). Measure both alike.`);
+}
+
+/**
+ * Compares each figure that both files have.
+ * @param seed decides the resamples of the bootstrap
+ * @throws UsageFault if the files have no figure in common, or a scenario ran with different parameters
+ */
+export const compareResults = (before: Results, after: Results, seed = 1): readonly Comparison[] =>
+  compareScenarios(before.scenarios, after.scenarios, {
+    isSameMachine: isSameMachine(before.machine, after.machine),
+    seed,
+  });
+
+/** As `compareResults`, for scenarios that are in no file. */
+export function compareScenarios(
+  before: readonly Scenario[],
+  after: readonly Scenario[],
+  how: { readonly isSameMachine: boolean; readonly seed: number },
+): readonly Comparison[] {
+  const random = seededRandom(how.seed);
+  const comparisons = after.flatMap((scenario) => {
+    const earlier = before.find(({ name }) => name === scenario.name);
+    if (!earlier || earlier.skipped !== null || scenario.skipped !== null) return [];
+    checkParameters(earlier, scenario);
+    return scenario.figures.flatMap((figure) => {
+      const twin = earlier.figures.find(({ id }) => id === figure.id);
+      return twin ? [compareFigures(twin, figure, how.isSameMachine, random)] : [];
+    });
+  });
+  if (comparisons.length === 0) throw new UsageFault('The two sides have no figure in common.');
+  return comparisons;
+}
+
+/** 1 for a figure that is worse, else 3 for an unclear one, else 0. */
+export function exitCodeOfComparisons(comparisons: readonly Comparison[]): 0 | 1 | 3 {
+  if (comparisons.some(({ word }) => word === 'worse')) return 1;
+  return comparisons.some(({ word }) => word === 'unclear') ? 3 : 0;
+}
+
+const percent = (share: number): string => `${share >= 0 ? '+' : ''}${(share * 100).toFixed(1)} %`;
+
+export function formatComparison({ id, unit, before, after, change, word, reason }: Comparison): string {
+  const values = `${formatNumber(before)} → ${formatNumber(after)} ${unit}`;
+  const interval = change
+    ? `: ${percent(change.change)} [${percent(change.low)}, ${percent(change.high)}]`
+    : '';
+  return `${word.padEnd(8)}${id}: ${values}${interval}${reason === null ? '' : ` (${reason})`}\n`;
+}

@@ -1,0 +1,62 @@
+// Makes figures: medians, ratios to a bound, and verdicts where the rounds allow one.
+import type { Figure, Histogram, Target } from './results.ts';
+import { medianOf, spreadOf } from './statistics.ts';
+
+/** Fewer rounds give no verdict. */
+export const leastRounds = 3;
+/** Cores of other work on the machine above which a run gives no verdict. */
+export const maxOtherCores = 0.1;
+/** Share of a core above which the busiest loader of a closed loop is the limit. */
+export const maxLoaderShare = 0.85;
+
+export interface Measured {
+  readonly id: string;
+  readonly what: string;
+  readonly unit: string;
+  readonly better: 'lower' | 'higher';
+  /** One value per round; null where a round could not be measured. */
+  readonly rounds: readonly (number | null)[];
+  readonly bound?: { readonly what: string; readonly rounds: readonly number[] };
+  readonly target?: Target;
+  /** The client or other work was the limit of this figure. Default: false. */
+  readonly isDisturbed?: boolean;
+  readonly histogram?: Histogram;
+}
+
+function verdictOf(figure: Omit<Figure, 'verdict'>, isDisturbed: boolean): Figure['verdict'] {
+  const { target, ratio, median, rounds } = figure;
+  if (target === null) return 'no_target';
+  const value = target.of === 'ratio' ? ratio : median;
+  if (value === null || isDisturbed || rounds.length < leastRounds) return 'no_verdict';
+  const isMet = 'at_most' in target ? value <= target.at_most : value >= target.at_least;
+  return isMet ? 'met' : 'missed';
+}
+
+/** The figure as a results file holds it. A figure with an unmeasured round has no rounds at all. */
+export function figureOf(measured: Measured): Figure {
+  const { id, what, unit, better, bound, target = null, isDisturbed = false, histogram = null } = measured;
+  const values = measured.rounds.filter((value) => value !== null);
+  const rounds = values.length === measured.rounds.length ? values : [];
+  const median = rounds.length === 0 ? null : medianOf(rounds);
+  const boundMedian = bound === undefined ? Number.NaN : medianOf(bound.rounds);
+  const figure = {
+    id,
+    what,
+    unit,
+    better,
+    rounds,
+    median,
+    spread: spreadOf(rounds),
+    bound: bound === undefined ? null : { what: bound.what, rounds: [...bound.rounds], median: boundMedian },
+    ratio: median === null || !(boundMedian > 0) ? null : median / boundMedian,
+    target,
+    histogram,
+  };
+  return { ...figure, verdict: verdictOf(figure, isDisturbed) };
+}
+
+/** The suite's exit code: 1 for a missed target, else 3 for a target without verdict, else 0. */
+export function exitCodeOf(figures: readonly Figure[]): 0 | 1 | 3 {
+  if (figures.some(({ verdict }) => verdict === 'missed')) return 1;
+  return figures.some(({ verdict }) => verdict === 'no_verdict') ? 3 : 0;
+}

@@ -1,0 +1,127 @@
+// Reads the machine and processes from /proc: processor time, memory, written bytes. Elsewhere all of these are null.
+import { readFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Machine } from './results.ts';
+
+/** Of /proc/PID/stat, in 1/100 s on every Linux that Node runs on. */
+const tickMs = 10;
+
+function readProc(path: string): string | null {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+const numberAfter = (text: string | null, label: string): number | null => {
+  const match = text === null ? null : new RegExp(`^${label}:?\\s+(\\d+)`, 'm').exec(text);
+  return match === null ? null : Number(match[1]);
+};
+
+/** User and system time of a process and its threads so far, milliseconds. */
+export function processorMsOf(pid: number): number | null {
+  const text = readProc(`${pid}/stat`);
+  if (text === null) return null;
+  // The name in brackets may hold spaces.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
+
+export function residentBytesOf(pid: number): number | null {
+  const kilobytes = numberAfter(readProc(`${pid}/status`), 'VmRSS');
+  return kilobytes === null ? null : kilobytes * 1024;
+}
+
+/** Bytes that the process has sent towards a disk; null also on a file system without a disk, which counts none. */
+export const writtenBytesOf = (pid: number): number | null =>
+  numberAfter(readProc(`${pid}/io`), 'write_bytes') || null;
+
+/** Bytes in the process's write calls: files, pipes and the log; not sockets. */
+export const writeCallBytesOf = (pid: number): number | null => numberAfter(readProc(`${pid}/io`), 'wchar');
+
+/** Processor time of the whole machine so far, milliseconds. */
+export const machineBusyMs = (): number =>
+  cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
+
+export interface Usage {
+  readonly elapsedMs: number;
+  readonly hubMs: number | null;
+  /** The client with the most processor time. */
+  readonly busiestClientMs: number | null;
+  readonly clientMs: number | null;
+  readonly otherMs: number | null;
+  readonly writtenBytes: number | null;
+  readonly hubRssBytes: number | null;
+}
+
+/** Null where a value is absent. */
+export const minus = (after: number | null, before: number | null): number | null =>
+  after === null || before === null ? null : after - before;
+
+/** Measures the processor time of a hub, its clients and everything else from now until the returned call. */
+export function startUsage(hub: number, clients: readonly number[]): () => Usage {
+  const read = () => ({
+    at: performance.now(),
+    busy: machineBusyMs(),
+    own: processorMsOf(process.pid),
+    hub: processorMsOf(hub),
+    clients: clients.map(processorMsOf),
+    written: writtenBytesOf(hub),
+  });
+  const before = read();
+  return () => {
+    const after = read();
+    const hubMs = minus(after.hub, before.hub);
+    const times = after.clients.map((value, n) => minus(value, before.clients[n] ?? null));
+    const clientTimes = times.filter((value) => value !== null);
+    const clientMs =
+      clientTimes.length === times.length ? clientTimes.reduce((sum, value) => sum + value, 0) : null;
+    const ownMs = minus(after.own, before.own);
+    return {
+      elapsedMs: after.at - before.at,
+      hubMs,
+      clientMs,
+      busiestClientMs: clientMs === null ? null : Math.max(0, ...clientTimes),
+      otherMs:
+        hubMs === null || clientMs === null || ownMs === null
+          ? null
+          : Math.max(0, after.busy - before.busy - hubMs - clientMs - ownMs),
+      writtenBytes: minus(after.written, before.written),
+      hubRssBytes: residentBytesOf(hub),
+    };
+  };
+}
+
+/** Cores in use during a second. */
+export async function measureBusyCores(): Promise<number> {
+  const [busy, at] = [machineBusyMs(), performance.now()];
+  await delay(1000);
+  return Math.max(0, (machineBusyMs() - busy) / (performance.now() - at));
+}
+
+/** Waits until less than a tenth of the cores is in use for a second, at most `seconds`. */
+export async function waitUntilQuiet(seconds: number): Promise<void> {
+  const end = performance.now() + seconds * 1000;
+  while (performance.now() < end) if ((await measureBusyCores()) < 0.1 * cpus().length) return;
+}
+
+export async function describeMachine(): Promise<Machine> {
+  const files = /^Max open files\s+(\d+)/m.exec(readProc('self/limits') ?? '');
+  let clock: string | null = null;
+  try {
+    clock = readFileSync('/sys/devices/system/clocksource/clocksource0/current_clocksource', 'utf8').trim();
+  } catch {
+    // Absent outside Linux and in some containers.
+  }
+  return {
+    cpus: cpus().length,
+    cpu_model: cpus()[0]?.model ?? '',
+    memory_bytes: totalmem(),
+    kernel: release(),
+    clock,
+    fd_limit: files === null ? null : Number(files[1]),
+    busy_before: await measureBusyCores(),
+  };
+}

@@ -1,0 +1,31 @@
+// Results as text for people.
+import type { Figure, Scenario } from './results.ts';
+
+/** Three significant digits at least. */
+export const formatNumber = (value: number | null): string => {
+  if (value === null) return 'not measured';
+  return Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
+};
+
+const verdictTexts = { met: 'met', missed: 'MISSED', no_verdict: 'no verdict', no_target: '' };
+
+function formatFigure({ id, what, unit, median, bound, ratio, target, verdict }: Figure): string {
+  const beside =
+    bound === null ? '' : `; ${formatNumber(ratio)} × ${formatNumber(bound.median)} (${bound.what})`;
+  const limit =
+    target === null
+      ? ''
+      : `; target ${'at_most' in target ? `≤ ${target.at_most}` : `≥ ${target.at_least}`}` +
+        `${target.of === 'ratio' ? ' ×' : ` ${unit}`}: ${verdictTexts[verdict]}`;
+  return `  ${id}: ${formatNumber(median)} ${unit}, ${what}${beside}${limit}`;
+}
+
+export function formatScenario({ name, skipped, limited_by, load, figures }: Scenario): string {
+  if (skipped !== null) return `${name}: skipped, ${skipped}\n`;
+  const cores = `cores: hub ${formatNumber(load.hub_cores)}, clients ${formatNumber(load.client_cores)}`;
+  const limit = `others ${formatNumber(load.other_cores)}; limited by: ${limited_by}`;
+  return [name, ...figures.map(formatFigure), `  ${cores}, ${limit}`, ''].join('\n');
+}
+
+export const formatDuration = (seconds: number): string =>
+  seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;

@@ -1,0 +1,228 @@
+// A client process that holds many raw streams: it counts what each reads and keeps nothing.
+import net from 'node:net';
+import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
+import { ClientProcess, serveOrders } from './client-process.ts';
+import { newHistogram } from './histogram.ts';
+
+export interface OpenStreams {
+  readonly port: number;
+  readonly count: number;
+  /** The bytes that open a stream; `{agent}` becomes `agent-N`. */
+  readonly request: string;
+  /** N of the first agent. Default: 0 */
+  readonly from?: number;
+  /** Streams that may wait for their greeting. Default: 100; `count` opens all in one turn of the event loop. */
+  readonly atOnce?: number;
+  /** A stream is open when it has read this text. Default: the end of the first frame. */
+  readonly marker?: string;
+}
+
+export interface OpenedStreams {
+  /** From the first connection's start until the last stream is open. */
+  readonly elapsedMs: number;
+  /** Answers other than a stream, and connections that failed; each is tried again after half a second. */
+  readonly refused: number;
+}
+
+type Order =
+  | ({ readonly type: 'open' } & OpenStreams)
+  | { readonly type: 'expect'; readonly bytes: number }
+  | { readonly type: 'await' }
+  | { readonly type: 'latencies'; readonly since: string }
+  | { readonly type: 'tally' | 'resume' | 'close' }
+  | { readonly type: 'stall'; readonly count: number };
+
+/** Times are of the machine's monotonic clock, nanoseconds, which all processes share. */
+export class StreamClient {
+  readonly #process = new ClientProcess(import.meta.url, 'stream client');
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  open(streams: OpenStreams): Promise<OpenedStreams> {
+    return this.#process.request({ type: 'open', ...streams } satisfies Order) as Promise<OpenedStreams>;
+  }
+
+  /** Counts from now on. @returns a call for the time when the last stream has read `bytes` */
+  async expect(bytes: number): Promise<() => Promise<bigint>> {
+    await this.#request({ type: 'expect', bytes });
+    return async () => BigInt(String(await this.#request({ type: 'await' })));
+  }
+
+  /** Delivery of each stream since a time, microseconds: HdrHistogram V2, base64. */
+  async latencies(since: bigint): Promise<string> {
+    return String(await this.#request({ type: 'latencies', since: String(since) }));
+  }
+
+  /** Bytes that all streams have read since the last `expect`. */
+  async tally(): Promise<number> {
+    return Number(await this.#request({ type: 'tally' }));
+  }
+
+  /** Stops reading from as many streams, which no delivery waits for until `resume`. */
+  async stall(count: number): Promise<void> {
+    await this.#request({ type: 'stall', count });
+  }
+
+  async resume(): Promise<void> {
+    await this.#request({ type: 'resume' });
+  }
+
+  async close(): Promise<void> {
+    await this.#request({ type: 'close' });
+  }
+
+  stop(): void {
+    this.#process.stop();
+  }
+
+  #request(order: Order): Promise<unknown> {
+    return this.#process.request(order);
+  }
+}
+
+const retryMs = 500;
+const maxTries = 40;
+const scratch = Buffer.alloc(256 * 1024);
+const firstBytes = 4096;
+
+interface Stream {
+  readonly socket: net.Socket;
+  read: number;
+  deliveredAt: bigint;
+  isStalled: boolean;
+}
+
+const streams = new Set<Stream>();
+let expectedBytes = Number.POSITIVE_INFINITY;
+let missing = 0;
+let lastAt = 0n;
+let onDelivered: (() => void) | null = null;
+let failure: Error | null = null;
+
+function count(stream: Stream, bytes: number): void {
+  const before = stream.read;
+  stream.read += bytes;
+  if (before >= expectedBytes || stream.read < expectedBytes) return;
+  stream.deliveredAt = process.hrtime.bigint();
+  if (stream.isStalled || --missing > 0) return;
+  lastAt = stream.deliveredAt;
+  onDelivered?.();
+}
+
+/** Resolves with true when the stream is open, with false when it is refused. */
+function connect(port: number, request: string, marker: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    let first: string | null = '';
+    const readFirst = (bytes: number): void => {
+      first += scratch.toString('latin1', 0, Math.min(bytes, firstBytes));
+      if (!/^HTTP\/1\.1 (?:200|101) /.test(first ?? '')) socket.destroy();
+      else if (first?.includes(marker)) {
+        first = null;
+        resolve(true);
+      }
+    };
+    const socket = net.connect({
+      port,
+      host: '127.0.0.1',
+      onread: {
+        buffer: scratch,
+        callback(bytes) {
+          if (first !== null) readFirst(bytes);
+          count(stream, bytes);
+          return true;
+        },
+      },
+    });
+    const stream: Stream = { socket, read: 0, deliveredAt: 0n, isStalled: false };
+    streams.add(stream);
+    socket.once('connect', () => socket.write(request));
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      if (!streams.delete(stream)) return;
+      if (first === null) failure = new Error('A stream that was open has ended.');
+      else resolve(false);
+      onDelivered?.();
+    });
+  });
+}
+
+async function open(order: OpenStreams): Promise<OpenedStreams> {
+  const { port, count: total, request, from = 0, atOnce = 100, marker = '\n\n' } = order;
+  const began = performance.now();
+  let refused = 0;
+  const openOne = async (n: number): Promise<void> => {
+    for (let tries = 0; tries < maxTries; tries++) {
+      if (await connect(port, request.replace('{agent}', `agent-${from + n}`), marker)) return;
+      refused++;
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
+    throw new Error(`A stream was refused ${maxTries} times.`);
+  };
+  const openInTurn = async (lane: number): Promise<void> => {
+    for (let n = lane; n < total; n += atOnce) await openOne(n);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, total) }, (_, lane) => openInTurn(lane)));
+  return { elapsedMs: performance.now() - began, refused };
+}
+
+function expect(bytes: number): void {
+  expectedBytes = bytes;
+  missing = 0;
+  for (const stream of streams) {
+    stream.read = 0;
+    if (!stream.isStalled) missing++;
+  }
+}
+
+async function awaitDelivery(): Promise<string> {
+  if (missing > 0) {
+    await new Promise<void>((resolve) => {
+      onDelivered = resolve;
+    });
+  }
+  onDelivered = null;
+  if (failure !== null) throw failure;
+  return String(lastAt);
+}
+
+function latenciesSince(since: bigint): string {
+  const histogram = newHistogram();
+  for (const { deliveredAt, isStalled } of streams) {
+    if (!isStalled) histogram.recordValue(Math.max(1, Number((deliveredAt - since) / 1000n)));
+  }
+  return encodeIntoCompressedBase64(histogram);
+}
+
+function stall(total: number): void {
+  for (const stream of [...streams].slice(0, total)) {
+    stream.isStalled = true;
+    stream.socket.pause();
+  }
+}
+
+function resume(): void {
+  for (const stream of streams) {
+    stream.isStalled = false;
+    stream.socket.resume();
+  }
+}
+
+function close(): void {
+  const open = [...streams];
+  streams.clear();
+  for (const { socket } of open) socket.destroy();
+}
+
+async function run(order: Order): Promise<unknown> {
+  if (order.type === 'open') return open(order);
+  if (order.type === 'expect') return expect(order.bytes);
+  if (order.type === 'await') return awaitDelivery();
+  if (order.type === 'latencies') return latenciesSince(BigInt(order.since));
+  if (order.type === 'tally') return [...streams].reduce((sum, { read }) => sum + read, 0);
+  if (order.type === 'stall') return stall(order.count);
+  return order.type === 'resume' ? resume() : close();
+}
+
+serveOrders(import.meta.url, run);

@@ -1,0 +1,137 @@
+// The tools of an MCP server as the proxy lists them itself, for the names of their arguments.
+import { randomUUID } from 'node:crypto';
+import type { Clock, Timer } from '../../clock.ts';
+import { foldCase } from '../../rules/fold.ts';
+import { codes, type Id, MessageError, type Request, type Response } from './message.ts';
+import { SchemaLevel } from './schema.ts';
+
+/** How long calls wait for a list; milliseconds. */
+const patience = 15_000;
+const maxPages = 100;
+const maxTools = 10_000;
+
+export interface ToolListOptions {
+  readonly clock: Clock;
+  readonly send: (request: Request) => void;
+  /** For people. */
+  readonly told: (text: string) => void;
+}
+
+type Fields = { readonly [name: string]: unknown };
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+/** One listing, page by page. */
+interface Listing {
+  id: Id;
+  pages: number;
+  readonly schemas: Map<string, unknown[]>;
+  readonly timer: Timer;
+  readonly done: Promise<void>;
+  readonly end: () => void;
+}
+
+export class ToolList {
+  readonly #options: ToolListOptions;
+  #listing: Listing | null = null;
+  /** By the name of the tool; null: no list so far. */
+  #levels: ReadonlyMap<string, SchemaLevel> | null = null;
+  #namesByFold: ReadonlyMap<string, string> = new Map();
+
+  constructor(options: ToolListOptions) {
+    this.#options = options;
+  }
+
+  /** Lists the tools anew; the last list stays until then. */
+  refresh(): void {
+    this.#stop();
+    let end: () => void = () => {};
+    const done = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const timer = this.#options.clock.after(patience, () => this.#stop());
+    this.#listing = { id: '', pages: 0, schemas: new Map(), timer, done, end };
+    this.#ask(this.#listing, undefined);
+  }
+
+  /**
+   * Resolves when there is a list, or the server says that it has none.
+   * @throws MessageError when the server does not answer
+   */
+  async ready(): Promise<void> {
+    if (!this.#listing && !this.#levels) this.refresh();
+    // Another listing may have begun in the place of the one that was waited for.
+    for (let listing = this.#listing; listing; listing = this.#listing) await listing.done;
+    if (!this.#levels) throw new MessageError(codes.server, 'the MCP server is not running; try again later');
+  }
+
+  /** True when the response answers a question of the proxy's own. */
+  take({ id, result, error }: Response): boolean {
+    const listing = this.#listing;
+    if (listing?.id !== id) return false;
+    // The proxy's own word for a server that ended meanwhile.
+    if (error?.code === codes.server) this.#stop();
+    else if (error) this.#fail(error.message);
+    else this.#add(listing, fieldsOf(result));
+    return true;
+  }
+
+  /** The schema of a tool's arguments; null where nothing is known of it. */
+  schemaOf(tool: string): SchemaLevel | null {
+    return this.#levels?.get(tool) ?? null;
+  }
+
+  /** The tool that a name folds to without being one; null when there is none. */
+  toolInOtherCase(name: string): string | null {
+    return this.#levels?.has(name) ? null : (this.#namesByFold.get(foldCase(name)) ?? null);
+  }
+
+  /** Ends what waits. */
+  close(): void {
+    this.#levels ??= new Map();
+    this.#stop();
+  }
+
+  #ask(listing: Listing, cursor: unknown): void {
+    listing.id = `reeve:tools:${randomUUID()}`;
+    listing.pages += 1;
+    const params = cursor === undefined ? {} : { cursor };
+    this.#options.send({ kind: 'request', id: listing.id, method: 'tools/list', params });
+  }
+
+  #add(listing: Listing, { tools, nextCursor }: Fields): void {
+    for (const tool of Array.isArray(tools) ? tools : []) {
+      const { name, inputSchema } = fieldsOf(tool);
+      if (typeof name !== 'string') continue;
+      listing.schemas.set(name, [...(listing.schemas.get(name) ?? []), inputSchema]);
+    }
+    const isMore = typeof nextCursor === 'string' && nextCursor !== '';
+    if (!isMore) this.#finish(listing);
+    else if (listing.pages < maxPages && listing.schemas.size < maxTools) this.#ask(listing, nextCursor);
+    else this.#fail(`there are more than ${maxTools} tools or ${maxPages} pages of them`);
+  }
+
+  #finish(listing: Listing): void {
+    const levels = [...listing.schemas].map(
+      ([name, schemas]) => [name, new SchemaLevel(schemas, schemas[0])] as const,
+    );
+    this.#levels = new Map(levels);
+    this.#namesByFold = new Map(levels.map(([name]) => [foldCase(name), name]));
+    this.#stop();
+  }
+
+  #fail(reason: string): void {
+    this.#options.told(
+      `cannot list the MCP server's tools (${reason}): argument names are compared only with contracts`,
+    );
+    this.#levels ??= new Map();
+    this.#stop();
+  }
+
+  #stop(): void {
+    const listing = this.#listing;
+    this.#listing = null;
+    listing?.timer.cancel();
+    listing?.end();
+  }
+}

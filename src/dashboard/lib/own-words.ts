@@ -1,0 +1,13 @@
+// Selectors and operators that the tenant's agents register, which an editor must not take for mistakes.
+import { useMemo } from 'react';
+import type { OwnWords } from './engine.ts';
+import { useCall } from './query.ts';
+
+/** None until the hub has answered. */
+export function useOwnWords(): OwnWords {
+  const { data } = useCall('toolSettings');
+  return useMemo(
+    () => ({ selectors: data?.custom_selectors ?? [], operators: data?.custom_operators ?? [] }),
+    [data],
+  );
+}

@@ -1,0 +1,20 @@
+// The keys and commands that decide the approval in view.
+import { useActionBlockReason } from '../../frame/connection.tsx';
+import { useCommand } from '../../lib/commands.ts';
+import { useStore } from '../../lib/store.ts';
+import { useKeys } from '../../ui/overlay.tsx';
+import { type Approval, readApprovals, unreadReason } from './model.ts';
+
+/**
+ * Offers `a`, `d` and `r` for a pending approval.
+ * @param approval null: nothing can be decided
+ */
+export function useDecideKeys(approval: Approval | null, decide: (approved: boolean) => void): void {
+  const cannot = useActionBlockReason();
+  const isRead = useStore(readApprovals).has(approval?.id ?? '');
+  const name = approval && `${approval.tool_name} from ${approval.agent_id}`;
+  const why = cannot ?? (isRead ? null : unreadReason);
+  useCommand('approve', approval && (() => decide(true)), { label: `Approve ${name}`, why });
+  useCommand('deny', approval && (() => decide(false)), { label: `Deny ${name}`, why: cannot });
+  useKeys({ r: () => document.querySelector<HTMLInputElement>('.approval .reason')?.focus() });
+}

@@ -1,0 +1,159 @@
+// How an approval is decided: the reason, the two buttons, what an answer that does not come means, and the outcome.
+import { type JSX, type KeyboardEvent, useEffect, useId, useRef } from 'react';
+import { useActionBlockReason } from '../../frame/connection.tsx';
+import { now } from '../../lib/browser.ts';
+import { useStore } from '../../lib/store.ts';
+import { useNow } from '../../lib/ticker.ts';
+import { unansweredMs } from '../../lib/unanswered.ts';
+import { Button, Data, Time } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
+import {
+  type Approval,
+  channelWord,
+  deadlineOf,
+  decide,
+  decisions,
+  outcomeOf,
+  readApprovals,
+  unreadReason,
+} from './model.ts';
+
+export interface DecideProps {
+  readonly approval: Approval;
+  /** On Home: without what the agent did before. */
+  readonly brief?: boolean;
+  /** True for a moment after it came in the place of another: nothing can be pressed. */
+  readonly isArriving?: boolean;
+  readonly reason: string;
+  readonly onReason: (reason: string) => void;
+}
+
+export function Decide({ approval, brief, isArriving = false, reason, onReason }: DecideProps): JSX.Element {
+  const id = useId();
+  const decision = useStore(decisions)[approval.id];
+  const cannot = useActionBlockReason();
+  const isLate = deadlineOf(approval) <= useNow(1_000);
+  const isRead = useStore(readApprovals).has(approval.id);
+  const sending = decision?.state === 'sending' ? decision.approved : null;
+  const why = cannot ?? (isLate ? 'The time limit has passed. The hub is closing this approval.' : null);
+  const canDeny = why === null && sending === null && !isArriving;
+  const canApprove = canDeny && isRead;
+  const press = (approved: boolean) => (): void => void decide(approval.id, approved, reason);
+  const leaveOrSend = (event: KeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === 'Escape') {
+      // The text stays; letters are keys of the page again.
+      event.stopPropagation();
+      event.currentTarget.blur();
+    }
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+    event.preventDefault();
+    if (event.shiftKey ? canDeny : canApprove) press(!event.shiftKey)();
+  };
+  return (
+    <div className="decide">
+      <p className="muted">
+        If nobody decides, the call is{' '}
+        <strong>{approval.timeout_effect === 'allow' ? 'allowed' : 'denied'}</strong>.
+      </p>
+      <div className="field">
+        <label htmlFor={id}>Reason</label>
+        <input
+          id={id}
+          className="reason"
+          value={reason}
+          maxLength={2000}
+          placeholder="Optional. Sent to the agent and recorded in the audit log"
+          aria-describedby={`${id}-keys`}
+          onChange={(event) => onReason(event.target.value)}
+          onKeyDown={leaveOrSend}
+        />
+        <p id={`${id}-keys`} className="field-help wide-only">
+          Press Ctrl Enter to approve, Ctrl Shift Enter to deny, or Esc to leave the field.
+        </p>
+      </div>
+      <div className="decide-buttons">
+        {canDeny && !isRead && (
+          <p id={`${id}-unread`} className="decide-unread">
+            {unreadReason}
+          </p>
+        )}
+        <Button
+          kind="primary"
+          icon="check"
+          hint={brief ? undefined : 'a'}
+          busy={sending === true}
+          disabled={!canApprove}
+          aria-describedby={canDeny && !isRead ? `${id}-unread` : undefined}
+          onClick={press(true)}
+        >
+          Approve
+        </Button>
+        <Button
+          kind="danger"
+          icon="slash"
+          hint={brief ? undefined : 'd'}
+          busy={sending === false}
+          disabled={!canDeny}
+          onClick={press(false)}
+        >
+          Deny
+        </Button>
+      </div>
+      {decision?.state === 'sending' && <Unanswered sentAt={decision.sentAt} />}
+      {why && <p className="field-error">{why}</p>}
+      {decision?.state === 'failed' && <Failed error={decision.error} />}
+    </div>
+  );
+}
+
+/** @param sentAt epoch milliseconds of this machine */
+function Unanswered({ sentAt }: { readonly sentAt: number }): JSX.Element | null {
+  useNow(1_000);
+  if (now() - sentAt < unansweredMs) return null;
+  return (
+    <p className="notice notice-ask" role="status">
+      The hub has not answered for 10 s. Your decision may have taken effect. The result appears here when the
+      hub answers.
+    </p>
+  );
+}
+
+export function Outcome({
+  approval,
+  lost,
+  mine,
+}: {
+  readonly approval: Approval;
+  readonly lost: boolean;
+  readonly mine: boolean;
+}): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The button that was pressed is gone: the focus goes on with what came of it, which is heard so.
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (mine && isLost) place.current?.focus({ preventScroll: true });
+  }, [mine]);
+  const tone = approval.status === 'approved' ? 'allow' : approval.status === 'denied' ? 'deny' : 'ask';
+  return (
+    <div ref={place} tabIndex={-1} className={`notice notice-${tone}`} role={lost ? 'alert' : undefined}>
+      <div>
+        <p>
+          {lost && <strong>Another user decided first. </strong>}
+          <Data text={outcomeOf(approval)} mono={false} />
+          {approval.decided_at && (
+            <>
+              {' '}
+              <Time at={approval.decided_at} />
+            </>
+          )}
+          {approval.decided_by && approval.decided_via && <> via {channelWord(approval.decided_via)}</>}.
+        </p>
+        {typeof approval.decision_reason === 'string' && (
+          <p>
+            <Data text={approval.decision_reason} mono={false} />
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}

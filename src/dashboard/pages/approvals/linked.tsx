@@ -1,0 +1,27 @@
+// An approval that an address names, read by its id.
+import type { JSX } from 'react';
+import { useCall } from '../../lib/query.ts';
+import { Empty } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import type { Approval } from './model.ts';
+
+export function LinkedApproval({
+  id,
+  card,
+}: {
+  readonly id: string;
+  readonly card: (approval: Approval) => JSX.Element;
+}): JSX.Element {
+  const approvalQuery = useCall('getApproval', { params: { approval_id: id } });
+  if (approvalQuery.error?.status === 404 || approvalQuery.error?.status === 422) {
+    return (
+      <Empty title="Approval not found">
+        <p>
+          It may belong to another workspace, or its record may be deleted. Open the queue to see pending
+          approvals.
+        </p>
+      </Empty>
+    );
+  }
+  return <QueryResult query={approvalQuery}>{(approval) => card(approval)}</QueryResult>;
+}

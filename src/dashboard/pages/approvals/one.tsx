@@ -1,0 +1,53 @@
+// One approval as a page of its own: messages link to it, and a phone opens it.
+import { Link, useParams } from '@tanstack/react-router';
+import { type JSX, useState } from 'react';
+import { useCall } from '../../lib/query.ts';
+import { useStore } from '../../lib/store.ts';
+import { Name, PageHead } from '../../ui/parts.tsx';
+import { waitingInput } from '../home/ahead.ts';
+import { ApprovalCard } from './card.tsx';
+import { useDecideKeys } from './decide-keys.ts';
+import { LinkedApproval } from './linked.tsx';
+import { type Approval, byDeadline, decide, decisions, statusOf } from './model.ts';
+import './approvals.css';
+
+export default function ApprovalPage(): JSX.Element {
+  const { id = '' } = useParams({ strict: false }) as { readonly id?: string };
+  return (
+    <div className="page approval-page">
+      <PageHead title="Approval">
+        <Link to="/approvals">View all approvals</Link>
+      </PageHead>
+      <LinkedApproval key={id} id={id} card={(approval) => <Whole approval={approval} />} />
+    </div>
+  );
+}
+
+function Whole({ approval }: { readonly approval: Approval }): JSX.Element {
+  const [reason, setReason] = useState('');
+  const isPending = statusOf(approval, useStore(decisions)) === 'pending';
+  useDecideKeys(isPending ? approval : null, (approved) => void decide(approval.id, approved, reason));
+  return (
+    <>
+      <ApprovalCard approval={approval} reason={reason} onReason={setReason} />
+      {!isPending && <Next after={approval.id} />}
+    </>
+  );
+}
+
+/** The most urgent of the other pending approvals. */
+function Next({ after }: { readonly after: string }): JSX.Element | null {
+  const known = useStore(decisions);
+  const { data = [] } = useCall('listApprovals', waitingInput(undefined));
+  const [next] = data
+    .filter((one) => one.id !== after && statusOf(one, known) === 'pending')
+    .sort(byDeadline);
+  if (!next) return null;
+  return (
+    <p className="approval-next">
+      <Link to="/approvals/$id" params={{ id: next.id } as never}>
+        Next: <Name text={`${next.tool_name} from ${next.agent_id}`} />
+      </Link>
+    </p>
+  );
+}

@@ -1,0 +1,21 @@
+// What a dialog that takes a deployed document away says in numbers: who keeps it.
+import { useCall } from '../../lib/query.ts';
+import { counted } from '../../lib/text.ts';
+
+/** Begins a sentence. @param deploymentId null: nothing is asked */
+export function useRemainingAgentsText(deploymentId: string | null): string {
+  const { data } = useCall(
+    'deploymentRollout',
+    { params: { deployment_id: deploymentId ?? '' }, query: { limit: 1 } },
+    { enabled: deploymentId !== null },
+  );
+  // An agent that never said what it runs may run it.
+  if (data === undefined || (data.running === 0 && data.unknown > 0)) {
+    return 'Connected agents keep their last document';
+  }
+  const { running } = data;
+  if (running === 0) return 'No connected agents run it';
+  return running === 1
+    ? '1 connected agent runs it until it restarts'
+    : `${counted(running, 'connected agent')} run it until they restart`;
+}

@@ -1,0 +1,42 @@
+// The columns of the events that the hub lists.
+
+import type { Reply } from '../../lib/api.ts';
+import { argumentLine } from '../../lib/argument-line.ts';
+import { envColumn, instantColumn, nameColumn, verdictColumn } from '../../ui/columns.tsx';
+import { Name } from '../../ui/parts.tsx';
+import type { Column } from '../../ui/table.tsx';
+
+export type EventRow = Reply<'searchEvents'>[number];
+
+/** A field of the payload; the hub leaves out what is too large for a list. */
+export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string): string => {
+  const value = (payload as { readonly [name: string]: unknown } | null)?.[name];
+  return typeof value === 'string' ? value : '';
+};
+
+const argumentsOf = ({ payload }: EventRow): string =>
+  argumentLine((payload as { readonly tool_args?: unknown } | null)?.tool_args);
+
+/** Together as wide as the list beside the filters on a screen of 1,440 px. */
+export const columns: readonly Column<EventRow>[] = [
+  instantColumn('time', 'Time', (row) => row.timestamp),
+  nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),
+  verdictColumn('verdict', 'Verdict', (row) => row.verdict, 1.5),
+  nameColumn('arguments', 'Arguments', argumentsOf, 1.9),
+  nameColumn('agent', 'Agent', (row) => row.agent_id, 1.4),
+  {
+    key: 'contract',
+    label: 'Contract',
+    width: 1.3,
+    sort: (row) => payloadText(row, 'decision_name'),
+    cell: (row) => <Name text={payloadText(row, 'decision_name') || '–'} />,
+  },
+  {
+    key: 'reason',
+    label: 'Reason',
+    width: 1.5,
+    sort: (row) => payloadText(row, 'reason'),
+    cell: (row) => <Name mono={false} text={payloadText(row, 'reason') || '–'} />,
+  },
+  envColumn('env', 'Environment', (row) => row.env, 1.4),
+];

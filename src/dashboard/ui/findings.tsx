@@ -1,0 +1,50 @@
+// What is found in a document: errors and warnings in its order, and behind one line where released clients differ.
+import type { JSX } from 'react';
+import { counted, severities } from '../lib/text.ts';
+import { Data } from './parts.tsx';
+
+export interface ShownFinding {
+  readonly line: number;
+  readonly column: number;
+  readonly severity: keyof typeof severities;
+  readonly message: string;
+}
+
+const Items = ({
+  of,
+  label,
+}: {
+  readonly of: readonly ShownFinding[];
+  readonly label: string;
+}): JSX.Element => (
+  <ul className="problems" aria-live="polite" aria-label={label}>
+    {of.map(({ line, column, severity, message }) => (
+      <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
+        {severities[severity].word} in line {line}: <Data text={message} mono={false} max={300} />
+      </li>
+    ))}
+  </ul>
+);
+
+/** @param max errors and warnings that are shown; of the notices as many again */
+export function Findings({
+  of,
+  max,
+}: {
+  readonly of: readonly ShownFinding[];
+  readonly max: number;
+}): JSX.Element {
+  const problems = of.filter(({ severity }) => severity !== 'notice');
+  const notices = of.filter(({ severity }) => severity === 'notice');
+  return (
+    <>
+      <Items of={problems.slice(0, max)} label="Problems" />
+      {notices.length > 0 && (
+        <details>
+          <summary>{counted(notices.length, 'notice')} about released clients</summary>
+          <Items of={notices.slice(0, max)} label="Notices" />
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,175 @@
+// The result of a query: its data, a placeholder while it loads, or the error and what to do. Data that could not be
+// refreshed stays on the page with the time at which it was read.
+import type { JSX, ReactNode } from 'react';
+import type { ApiError } from '../lib/api.ts';
+import { now } from '../lib/browser.ts';
+import { usePrefs } from '../lib/prefs.ts';
+import { maxWaitMs } from '../lib/query.ts';
+import { clockTime } from '../lib/text.ts';
+import { useNow } from '../lib/ticker.ts';
+import { Icon } from './icons.tsx';
+import { Button, Data, Late, Skeleton } from './parts.tsx';
+
+/** At the end of a form: an error that no field shows. */
+export const FormFailed = ({ error }: { readonly error: ApiError | null }): JSX.Element | null =>
+  error && Object.keys(error.fields).length === 0 ? <Failed error={error} /> : null;
+
+/** Whole seconds until then, counted down: a number that stood still would be a lie a second later. */
+function useSecondsTo(at: number): number {
+  useNow(1_000);
+  return Math.max(0, Math.ceil((at - now()) / 1000));
+}
+
+/** Announced once, with the notice around it. */
+function RetryTime({ at }: { readonly at: number }): JSX.Element {
+  const seconds = useSecondsTo(at);
+  return <p aria-live="off">{seconds > 0 ? `Try again in ${seconds} s.` : 'Try again now.'}</p>;
+}
+
+function AutomaticRetry({ error: { retryAt, retryAfter } }: { readonly error: ApiError }): JSX.Element {
+  // The console never waits longer than maxWaitMs, even if the hub asks for more.
+  const early = Math.max(0, (retryAfter ?? 0) * 1000 - maxWaitMs);
+  const seconds = useSecondsTo((retryAt ?? 0) - early);
+  return (
+    <span aria-live="off">{`The console tries again automatically${seconds > 0 ? ` in ${seconds} s` : ''}.`}</span>
+  );
+}
+
+/** The time of data that could not be refreshed. */
+function DataTime({ at }: { readonly at: number }): JSX.Element {
+  const { utc } = usePrefs();
+  return <>Data shown is from {clockTime(at, utc)}.</>;
+}
+
+/**
+ * The hub's error sentence, and what to do.
+ * @param seenAt when the data below was read, in epoch milliseconds; absent: there is no data
+ */
+export function Failed({
+  error,
+  onRetry,
+  seenAt,
+}: {
+  readonly error: ApiError;
+  readonly onRetry?: () => void;
+  readonly seenAt?: number | undefined;
+}): JSX.Element {
+  const forbidden = error.status === 403;
+  return (
+    <div className="notice notice-deny" role="alert">
+      <Icon name={forbidden ? 'slash' : 'triangle'} />
+      <div>
+        <p>
+          <strong>{forbidden ? 'Permission denied. ' : ''}</strong>
+          <Data text={error.message} mono={false} />
+        </p>
+        {forbidden && <p>Ask an admin to do this, or to give you the admin role.</p>}
+        {error.retryAt !== null && <RetryTime at={error.retryAt} />}
+        {seenAt !== undefined && (
+          <p>
+            <DataTime at={seenAt} />
+          </p>
+        )}
+      </div>
+      {onRetry && !forbidden && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
+
+/** A query in the cache. */
+export interface QueryState<T> {
+  readonly data: T | undefined;
+  readonly error: ApiError | null;
+  /** Why the last attempt failed, while the next one is scheduled. */
+  readonly failureReason?: ApiError | null;
+  /** Epoch milliseconds. */
+  readonly dataUpdatedAt?: number;
+  refetch(): unknown;
+}
+
+/** A placeholder, and the reason for the delay if the hub asked to wait. */
+export function QueryPending({
+  query: { failureReason: why = null },
+  rows,
+}: {
+  readonly query: Pick<QueryState<unknown>, 'failureReason'>;
+  readonly rows?: number;
+}): JSX.Element {
+  return (
+    <>
+      {why && (
+        <p className="notice notice-ask" role="status">
+          <span>
+            <Data text={why.message} mono={false} /> <AutomaticRetry error={why} />
+          </span>
+        </p>
+      )}
+      <Skeleton {...(rows === undefined ? {} : { rows })} />
+    </>
+  );
+}
+
+/** The frame reports an unreachable hub (0), and a form over the page an ended session (401). */
+const isReportable = (error: ApiError | null | undefined): error is ApiError =>
+  error !== null && error !== undefined && ![0, 401].includes(error.status);
+
+/** Above data that could not be refreshed: why, and from when it is. Null after a successful refresh. */
+export function StaleNotice({ query }: { readonly query: QueryState<unknown> }): JSX.Element | null {
+  const { error, failureReason: why, dataUpdatedAt: at } = query;
+  const retry = (): void => void query.refetch();
+  if (isReportable(error)) return <Failed error={error} onRetry={retry} seenAt={at} />;
+  if (!isReportable(why)) return null;
+  return (
+    <div className="notice notice-ask" role="status">
+      <Icon name="triangle" />
+      <div>
+        <p>
+          <Data text={why.message} mono={false} />
+        </p>
+        <p>
+          <AutomaticRetry error={why} /> {at !== undefined && <DataTime at={at} />}
+        </p>
+      </div>
+      <Button onClick={retry}>Try now</Button>
+    </div>
+  );
+}
+
+/** A query in its four states. `isOld`: the data belongs to the previous filters. */
+export function QueryResult<T>({
+  query,
+  rows,
+  isOld = false,
+  children,
+}: {
+  readonly query: QueryState<T>;
+  readonly rows?: number;
+  readonly isOld?: boolean;
+  readonly children: (data: T) => ReactNode;
+}): ReactNode {
+  if (query.data !== undefined) {
+    return (
+      <>
+        {isOld && (
+          <Late>
+            <p className="notice notice-ask" role="status">
+              Search in progress. These are the earlier results.
+            </p>
+          </Late>
+        )}
+        <StaleNotice query={query} />
+        {children(query.data)}
+      </>
+    );
+  }
+  if (query.error) return <Failed error={query.error} onRetry={() => void query.refetch()} />;
+  return <QueryPending query={query} {...(rows === undefined ? {} : { rows })} />;
+}
+
+/** Beside controls that work without the data: why it is missing or old. Null while it loads. */
+export const QueryProblem = ({ query }: { readonly query: QueryState<unknown> }): JSX.Element | null =>
+  query.data === undefined && !query.failureReason ? null : (
+    <QueryResult query={query} rows={1}>
+      {() => null}
+    </QueryResult>
+  );

@@ -1,0 +1,130 @@
+// The guard beside an earlier commit: which commit, its build, and the words for both sides.
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { alternate, compareSides } from '../../bench/guard/against-base.ts';
+import { ensureBaseBuild, resolveBase } from '../../bench/guard/base-build.ts';
+import type { GuardRun } from '../../bench/guard/measure.ts';
+import { compareResults, exitCodeOfComparisons } from '../../bench/suite/compare.ts';
+import { parseResults } from '../../bench/suite/results.ts';
+import { root } from '../../bench/suite/root.ts';
+import { seededRandom } from '../../bench/suite/statistics.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'reeve-guard-base-'));
+const git = (...args: string[]): string =>
+  execFileSync('git', ['-C', folder, '-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).trim();
+
+function write(name: string, text: string): void {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  writeFileSync(join(folder, name), text);
+}
+
+/** A checkout of three commits with a package beside its own reeve-agent. */
+beforeAll(() => {
+  git('init', '-q', '-b', 'main');
+  const scripts = { 'build:quick': `node -e "fs.writeFileSync('built', '')"` };
+  write('package.json', JSON.stringify({ name: 'a', scripts }));
+  write('package-lock.json', '{"lockfileVersion":3}');
+  write('packages/agent/package.json', '{"name":"reeve-agent","main":"main.js"}');
+  write('packages/agent/main.js', 'module.exports = 1;');
+  write('.gitignore', 'node_modules\n.cache\n');
+  for (const text of ['1', '2', '3']) {
+    write('packages/agent/main.js', `module.exports = ${text};`);
+    git('add', '-A');
+    git('commit', '-qm', text);
+  }
+  write('node_modules/other/package.json', '{"name":"other","main":"main.js"}');
+  write('node_modules/other/main.js', `module.exports = 'other';`);
+  write('node_modules/reeve-agent/package.json', '{"name":"reeve-agent"}');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const runOf = (statements: number, time: number): GuardRun => ({
+  values: { 'counts.statements': statements, 'counts.ingest_time': time },
+  otherCores: 1,
+});
+
+describe('the base of the guard', () => {
+  it('is the parent on main, and the merge base with main on a branch', () => {
+    const [newest, parent] = [git('rev-parse', 'HEAD'), git('rev-parse', 'HEAD^')];
+    expect(resolveBase(null, folder)).toBe(parent);
+    git('switch', '-qc', 'topic');
+    git('commit', '-q', '--allow-empty', '-m', 'topic');
+    expect(resolveBase(null, folder)).toBe(newest);
+    expect(resolveBase('HEAD', folder)).toBe(git('rev-parse', 'HEAD'));
+    expect(() => resolveBase('absent', folder)).toThrow('There is no commit absent in this clone.');
+    git('switch', '-q', 'main');
+  });
+
+  it('is built in .cache/bench with its own reeve-agent and the packages of this checkout', () => {
+    const sha = git('rev-parse', 'HEAD^');
+    const built = ensureBaseBuild(sha, folder);
+    expect(existsSync(join(built, 'built'))).toBe(true);
+    const load = createRequire(join(built, 'main.js'));
+    expect([load('reeve-agent'), load('other')]).toEqual([2, 'other']);
+    expect(realpathSync(load.resolve('reeve-agent'))).toContain(join(realpathSync(built), 'packages/agent'));
+    rmSync(join(built, 'built'));
+    // A build that is there is used again.
+    expect([ensureBaseBuild(sha, folder), existsSync(join(built, 'built'))]).toEqual([built, false]);
+  });
+
+  it('takes turns with the tree: which side begins changes with each round', async () => {
+    const order: string[] = [];
+    await alternate(3, async (side, n) => {
+      order.push(`${side} ${n}`);
+      return runOf(1, 1);
+    });
+    expect(order).toEqual(['base 0', 'tree 0', 'tree 1', 'base 1', 'base 2', 'tree 2']);
+  });
+
+  it('fails for a figure that is clearly worse, and names it', () => {
+    const base = Array.from({ length: 7 }, (_, n) => runOf(400 + n, 20 + n));
+    const tree = Array.from({ length: 7 }, (_, n) => runOf(480 + n, 20 + n));
+    const comparisons = compareSides({ base, tree }, 1);
+    expect(comparisons.filter(({ word }) => word === 'worse').map(({ id }) => id)).toEqual([
+      'counts.statements',
+    ]);
+    expect(exitCodeOfComparisons(comparisons)).toBe(1);
+  });
+
+  it('fails in at most 1 of 50 runs of equal trees with noise of 15 %', () => {
+    const random = seededRandom(17);
+    const noisy = (value: number): number =>
+      value * (1 + 0.15 * Array.from({ length: 12 }, random).reduce((sum, part) => sum + part, -6));
+    const side = (): GuardRun[] => Array.from({ length: 7 }, () => runOf(noisy(400), noisy(20)));
+    const codes = Array.from({ length: 100 }, (_, n) =>
+      exitCodeOfComparisons(compareSides({ base: side(), tree: side() }, n)),
+    );
+    expect(codes.filter((code) => code === 1).length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('the recorded files of two commits', () => {
+  const read = (commit: string) =>
+    parseResults(readFileSync(join(root, `bench/reference/ingest-${commit}.json`), 'utf8'));
+
+  it('differ in processor time per event, which doubled on a machine that was busy all the time', () => {
+    const [before, after] = [read('484a7b0d'), read('3b0d5245')];
+    expect(Math.min(before.machine.busy_before ?? 0, after.machine.busy_before ?? 0)).toBeGreaterThan(1.9);
+    const comparisons = compareResults(before, after);
+    const worse = comparisons.filter(({ word }) => word === 'worse');
+    expect(worse.map(({ id }) => id)).toEqual(['ingest.processor_time']);
+    expect(worse[0]?.change?.low).toBeGreaterThan(1);
+    expect(exitCodeOfComparisons(comparisons)).toBe(1);
+    expect(exitCodeOfComparisons(compareResults(before, before))).not.toBe(1);
+  });
+});

@@ -1,0 +1,125 @@
+// The benchmark suite as a program: its command line, exit codes, results file and verdicts.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parseArguments } from '../../bench/suite/arguments.ts';
+import { exitCodeOf, figureOf, type Measured } from '../../bench/suite/figures.ts';
+import { parseResults, resultsSchemaText } from '../../bench/suite/results.ts';
+import { root } from '../../bench/suite/root.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-test-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function runBench(...args: string[]) {
+  const main = join(root, 'bench/main.ts');
+  const child = spawn(process.execPath, ['--conditions=reeve-source', '--import', 'tsx', main, ...args], {
+    cwd: root,
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => {
+      output[name] += chunk.toString();
+    });
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...output };
+}
+
+const rate: Measured = {
+  id: 'ingest.rate',
+  what: 'durable events',
+  unit: 'events/s',
+  better: 'higher',
+  rounds: [30_000, 33_000, 36_000],
+  bound: { what: 'a bare loop', rounds: [10_000, 11_000, 12_000] },
+  target: { at_least: 3, of: 'ratio' },
+};
+
+describe('the command line of the suite', () => {
+  it.each([
+    [['--round', '3'], 'There is no option --round. Did you mean --rounds?'],
+    [['--rounds=0'], '--rounds takes a whole number of at least 1.'],
+    [['--rows', 'many'], '--rows takes a whole number of at least 0.'],
+    [['--json'], '--json takes a value: --json FILE.'],
+    [['--list=3'], '--list takes no value.'],
+  ])('refuses %j in one line', (args, message) => {
+    expect(() => parseArguments(args)).toThrow(message);
+  });
+
+  it('reads options in any order, the last of a name', () => {
+    const args = parseArguments(['--rounds', '3', 'ingest', '--seed=7', '--rounds', '5']);
+    expect(args).toMatchObject({ words: ['ingest'], rounds: 5, seed: 7, rows: 100_000, json: null });
+  });
+
+  it('ends with code 2 and one line for wrong use, and for a folder without a build', async () => {
+    expect(await runBench('ingst')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'There is no scenario or command ingst. Did you mean ingest?\n',
+    });
+    const absent = await runBench('ingest', '--hub', folder);
+    expect(absent.code).toBe(2);
+    expect(absent.stderr).toContain(`Run npm run build in ${folder}.`);
+  });
+});
+
+describe('a figure', () => {
+  it('has the median, the spread, and the ratio to its bound', () => {
+    expect(figureOf(rate)).toMatchObject({ median: 33_000, ratio: 3, verdict: 'met' });
+    expect(figureOf({ ...rate, target: { at_least: 3.1, of: 'ratio' } }).verdict).toBe('missed');
+    expect(figureOf({ ...rate, target: { at_most: 40_000, of: 'value' } }).verdict).toBe('met');
+  });
+
+  it('has no verdict from fewer than three rounds, nor when something else was the limit', () => {
+    expect(figureOf({ ...rate, rounds: [36_000, 33_000] }).verdict).toBe('no_verdict');
+    expect(figureOf({ ...rate, isDisturbed: true }).verdict).toBe('no_verdict');
+  });
+
+  it('is null, never 0, where a round could not be measured', () => {
+    const figure = figureOf({ ...rate, rounds: [30_000, null, 36_000] });
+    expect(figure).toMatchObject({ rounds: [], median: null, ratio: null, verdict: 'no_verdict' });
+  });
+
+  it('decides the exit code: a missed target before a missing verdict', () => {
+    const [met, missed] = [figureOf(rate), figureOf({ ...rate, target: { at_least: 4, of: 'ratio' } })];
+    const open = figureOf({ ...rate, isDisturbed: true });
+    expect([exitCodeOf([met]), exitCodeOf([open, missed]), exitCodeOf([met, open])]).toEqual([0, 1, 3]);
+  });
+});
+
+describe('a results file', () => {
+  it('has its schema in bench/results.schema.json (bench/suite/write-schema.ts writes it)', () => {
+    expect(readFileSync(join(root, 'bench/results.schema.json'), 'utf8')).toBe(resultsSchemaText());
+  });
+
+  it('is refused with a reason for another schema', () => {
+    expect(() => parseResults('{')).toThrow('The file is not JSON.');
+    expect(() => parseResults('{"schema":"reeve-bench/2"}')).toThrow('reeve-bench/2, not reeve-bench/1');
+    expect(() => parseResults('{"schema":"reeve-bench/1"}')).toThrow('breaks its schema at started_at');
+  });
+
+  it('is written by a run of ingest, which measures a hub and leaves nothing behind', async () => {
+    const file = join(folder, 'ingest.json');
+    const args = ['--rounds', '1', '--seconds', '1', '--rows', '100', '--hub', root, '--json', file];
+    const { code, stdout, stderr } = await runBench('ingest', ...args);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('round 1 of 1') });
+    expect(stdout).toContain('ingest.rate: ');
+    const { scenarios, versions } = parseResults(readFileSync(file, 'utf8'));
+    expect(versions).toMatchObject({ node: process.versions.node });
+    const [scenario] = scenarios;
+    const measured = scenario?.figures.map(({ id, median }) => [id, median !== null && median > 0]);
+    expect(Object.fromEntries(measured ?? [])).toMatchObject({
+      'ingest.rate': true,
+      'ingest.processor_time': true,
+      'ingest.answer_p99': true,
+    });
+    const latency = scenario?.figures.find(({ id }) => id === 'ingest.answer_p99');
+    expect(latency?.histogram?.count).toBeGreaterThan(0);
+    expect(readdirSync(folder).filter((name) => name.startsWith('reeve-bench-'))).toEqual([]);
+  }, 90_000);
+});

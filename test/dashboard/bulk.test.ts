@@ -1,0 +1,215 @@
+// Many calls decided together: only those that are alike can be approved, through a sheet that shows what differs; a
+// decision is held for five seconds, and leaving the page drops it.
+import { describe, expect, it } from 'vitest';
+import { compareArguments, groupAlike, sumArguments } from '../../src/dashboard/pages/approvals/alike.ts';
+import type { Approval } from '../../src/dashboard/pages/approvals/model.ts';
+import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+
+const statusOf = async (id: string): Promise<string> =>
+  (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.status;
+
+const refunds = (name: string, count: number): Promise<string[]> =>
+  Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      ask(
+        hub,
+        key,
+        {
+          tool_name: name,
+          timeout: 1_000 + n,
+          contract_name: 'large-refunds',
+          tool_args: { amount: 100.1 * (n + 1), currency: 'EUR', order: `A-${n}`, queue: 'shop' },
+        },
+        `${name}-agent-${n}`,
+      ),
+    ),
+  );
+
+/** The page of these calls, all of them selected. */
+async function selected(name: string, count: number, size: { width?: number; height?: number } = {}) {
+  const seen = await view(hub.url, { cookie, ...size });
+  const { page } = seen;
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'PUT') sent.push(request.url());
+  });
+  // The page's clock is the test's: five seconds pass when it says so.
+  await page.clock.install();
+  await page.goto(`/dashboard/approvals?search=${name}`);
+  await page.getByRole('checkbox', { name: `Select all ${count}` }).check();
+  return { seen, page, sent, bar: page.getByRole('region', { name: 'Bulk decision' }) };
+}
+
+describe('approving many', { timeout: 60_000 }, () => {
+  it('shows in a sheet what differs and the sums, and sends after five seconds', async () => {
+    const ids = await refunds('refund_all', 3);
+    const { seen, page, sent, bar } = await selected('refund_all', 3);
+    await bar.getByRole('button', { name: 'Approve 3' }).click();
+    const sheet = page.getByRole('dialog', { name: 'Approve 3 calls' });
+    await sheet.getByText('EUR 600.60').waitFor();
+    await sheet.getByText('large-refunds').waitFor();
+    await sheet.getByText('EUR 300.30').waitFor();
+    expect(await sheet.getByText('shop', { exact: true }).count()).toBe(1);
+    await accessible(page);
+    await sheet.getByRole('button', { name: 'Approve 3' }).click();
+    await bar.getByText(/^Approving 3 calls/).waitFor();
+    await page.clock.fastForward(4_000);
+    expect(sent).toEqual([]);
+    await page.clock.fastForward(1_100);
+    await page.getByText('3 calls approved.').waitFor();
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['approved', 'approved', 'approved']);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('waits until the sheet was in view to its end, at 360 px too', async () => {
+    await refunds('refund_phone', 12);
+    const { seen, page, bar } = await selected('refund_phone', 12, { width: 360, height: 740 });
+    await bar.getByRole('button', { name: 'Approve 12' }).click();
+    const sheet = page.getByRole('dialog', { name: 'Approve 12 calls' });
+    const send = sheet.getByRole('button', { name: 'Approve 12' });
+    await sheet.getByText('To approve, first read the arguments to the end.').waitFor();
+    expect(await send.isDisabled()).toBe(true);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await accessible(page);
+    await sheet.locator('.read-end').scrollIntoViewIfNeeded();
+    await expect.poll(() => send.isEnabled()).toBe(true);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('is for calls of one tool, contract and environment; denying may be mixed', async () => {
+    const [first] = await refunds('unlike_refund', 2);
+    const other = await ask(hub, key, { tool_name: 'unlike_deploy', timeout: 900 }, 'unlike-agent');
+    const { seen, page, bar } = await selected('unlike_', 3);
+    expect(await bar.getByRole('button', { name: 'Approve 3' }).isDisabled()).toBe(true);
+    await bar.getByText(/^You can approve calls together only if/).waitFor();
+    await accessible(page);
+    await bar.getByRole('button', { name: '2 × unlike_refund · large-refunds · production' }).click();
+    expect(await bar.getByRole('button', { name: 'Approve 2' }).isEnabled()).toBe(true);
+    await page.getByRole('checkbox', { name: 'Select all 3' }).check();
+    await bar.getByRole('button', { name: 'Deny 3' }).click();
+    await page.clock.fastForward(5_100);
+    await page.getByText('3 calls denied.').waitFor();
+    expect([await statusOf(first ?? ''), await statusOf(other)]).toEqual(['denied', 'denied']);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('a decision about many', { timeout: 60_000 }, () => {
+  it('is taken back before it is sent', async () => {
+    const [id = ''] = await refunds('taken_back', 2);
+    const { seen, page, sent, bar } = await selected('taken_back', 2);
+    await bar.getByRole('button', { name: 'Deny 2' }).click();
+    await bar.getByText(/^Denying 2 calls/).waitFor();
+    await accessible(page);
+    await bar.getByRole('button', { name: 'Take back decision' }).click();
+    await page.getByText('Decision taken back. Nothing was sent.').waitFor();
+    await page.clock.fastForward(10_000);
+    await bar.getByRole('button', { name: 'Deny 2' }).waitFor();
+    expect(sent).toEqual([]);
+    expect(await statusOf(id)).toBe('pending');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('asks before the page is left, and is dropped with it', async () => {
+    const [id = ''] = await refunds('dropped', 2);
+    const { seen, page, sent, bar } = await selected('dropped', 2);
+    await bar.getByRole('button', { name: 'Deny 2' }).click();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    const question = page.getByRole('dialog', { name: 'Discard unsent decision?' });
+    await question.waitFor();
+    await accessible(page);
+    // Nothing is sent under the question.
+    await page.clock.fastForward(20_000);
+    await question.getByRole('button', { name: 'Stay on page' }).click();
+    await bar.getByText(/^Denying 2 calls/).waitFor();
+    expect(sent).toEqual([]);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await question.getByRole('button', { name: 'Discard decision' }).click();
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    await page.clock.fastForward(20_000);
+    expect(sent).toEqual([]);
+    expect(await statusOf(id)).toBe('pending');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('asks, by the browser, before the tab is closed', async () => {
+    const [id = ''] = await refunds('closed', 2);
+    const { seen, page, sent, bar } = await selected('closed', 2);
+    await bar.getByRole('button', { name: 'Deny 2' }).click();
+    await bar.getByText(/^Denying 2 calls/).waitFor();
+    const question = page.waitForEvent('dialog').then(async (dialog) => {
+      expect(dialog.type()).toBe('beforeunload');
+      await dialog.accept();
+    });
+    await Promise.all([question, page.reload()]);
+    await page.getByRole('checkbox', { name: 'Select all 2' }).waitFor();
+    await page.clock.fastForward(20_000);
+    expect(sent).toEqual([]);
+    expect(await statusOf(id)).toBe('pending');
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+const call = (over: object): Approval =>
+  ({
+    tool_name: 't',
+    contract_name: 'c',
+    contracts: null,
+    env: 'production',
+    tool_args: {},
+    ...over,
+  }) as Approval;
+
+describe('calls that are alike', () => {
+  it('have one tool, the same contracts and one environment', () => {
+    const several = { contracts: [{ name: 'c' }, { name: 'd' }] };
+    const groups = groupAlike([
+      call({}),
+      call({ tool_name: 'u' }),
+      call({ env: 'staging' }),
+      call({ contract_name: null }),
+      call(several),
+      call({ tool_args: { other: 1 } }),
+      call(several),
+    ]);
+    expect(groups.map(({ calls }) => calls.length)).toEqual([2, 1, 1, 1, 2]);
+  });
+
+  it('differ by arguments that one of them lacks, or has otherwise', () => {
+    const compared = compareArguments([
+      call({ tool_args: { a: 1, b: [1], c: null } }),
+      call({ tool_args: { a: 1, b: [2] } }),
+    ]);
+    expect(compared).toEqual({ same: { a: 1 }, differing: [{ b: [1], c: null }, { b: [2] }] });
+    expect(compareArguments([call({ tool_args: null }), call({ tool_args: null })])).toEqual({
+      same: {},
+      differing: [{}, {}],
+    });
+  });
+
+  it('sum up numbers by their currency, where one is named', () => {
+    const args = (tool_args: object): Approval => call({ tool_args });
+    expect(
+      sumArguments([
+        args({ amount: 0.1, currency: 'EUR', n: 2, order: 'A-1' }),
+        args({ amount: 0.2, currency: 'EUR', n: 3 }),
+        args({ amount: 5, currency: 'USD' }),
+        args({ amount_cents: 1_050, currency: 'EUR' }),
+      ]),
+    ).toEqual([
+      { name: 'amount', total: 'EUR 0.30', calls: 2 },
+      { name: 'n', total: '5', calls: 2 },
+      { name: 'amount', total: 'USD 5.00', calls: 1 },
+      { name: 'amount_cents', total: 'EUR 10.50', calls: 1 },
+    ]);
+  });
+});

@@ -1,0 +1,42 @@
+// The problems that the editor shows: one line each, the line of the text that is edited.
+import { expect, it } from 'vitest';
+import { problemsOf, problemsOfContract } from '../../src/dashboard/lib/engine.ts';
+import { noFaults, view, write } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
+
+const { hub, cookie } = await hubOfFile();
+
+const definition = (effect: string): string =>
+  `tool: refund\nwhen:\n  args.amount: { gtt: 1 }\nthen:\n  effect: ${effect}\n  message: No`;
+
+it.each([
+  ['tool: refund\nwhen: a: b: c', 2, 'Invalid YAML: Nested mappings are not allowed in compact mappings'],
+  ['tool: [a\nwhen: 2', 2, /^Invalid YAML: Flow sequence [^()]*$/],
+  [definition('denyy'), 5, 'then.effect: expected deny or approve. Did you mean deny?'],
+  [definition('deny'), 3, /^when\.args\.amount\.gtt: unknown operator; [^()]*Did you mean gt\?$/],
+])('of a contract name its own line: %j', (text, line, message) => {
+  expect(problemsOfContract('a', 'pre', text)[0]).toMatchObject({
+    line,
+    message: message instanceof RegExp ? expect.stringMatching(message) : message,
+  });
+});
+
+it('of a document name no place twice', () => {
+  const [problem] = problemsOf('apiVersion: service/v1\nkind: [');
+  expect(problem?.line).toBe(2);
+  expect(problem?.message).not.toMatch(/line \d/);
+});
+
+it('are shown with one line', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/contracts');
+  await page.getByRole('button', { name: 'New contract' }).first().click();
+  const form = page.getByRole('dialog', { name: 'New contract' });
+  await write(form.getByRole('textbox', { name: 'Definition as YAML' }), 'tool: refund\nwhen: a: b');
+  const problems = form.getByRole('list', { name: 'Problems' }).getByRole('listitem');
+  await problems.filter({ hasText: /^Error in line 2: / }).waitFor();
+  expect((await problems.allTextContents()).join('\n').match(/line \d+/g)).toEqual(['line 2']);
+  noFaults(seen);
+  await seen.context.close();
+});

@@ -1,0 +1,99 @@
+// Versions that have one document: they are said to be the same, what runs is named by its deployment, and a deploy
+// that changes nothing asks once more.
+import { beforeAll, expect, it } from 'vitest';
+import { AgentStreams } from './agent-streams.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
+import { library } from './seed.ts';
+
+const { hub, cookie } = await hubOfFile();
+const other = library.replace('A refund of', 'The refund of');
+
+const post = async (path: string, body: object) => {
+  const answer = await hub.call('POST', path, { cookie, body });
+  expect(answer.status, path).toBeLessThan(300);
+  return answer.body;
+};
+
+const deployments = async (): Promise<number> =>
+  (await hub.call('GET', '/api/v1/deployments', { cookie })).body.length;
+
+beforeAll(async () => {
+  // v1 and v3 have one document; v3 runs.
+  for (const yaml_content of [library, other, library]) {
+    const { version } = await post('/api/v1/bundles', { yaml_content });
+    await post(`/api/v1/bundles/shop/${version}/deploy`, { env: 'production' });
+  }
+});
+
+it('are said to be the same, and an agent runs the one that was deployed last', async () => {
+  const { key } = await hub.key(cookie);
+  const agents = new AgentStreams(hub, key);
+  const { body: now } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
+  await agents.open('same-1', `&bundle_name=shop&policy_version=${now.revision_hash}`);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/bundles?id=shop');
+  const table = page.getByRole('table', { name: 'versions of a bundle' });
+  await table.getByRole('row').filter({ hasText: 'v3 same as v1' }).waitFor();
+  await table.getByRole('row').filter({ hasText: 'v1 same as v3' }).waitFor();
+  expect(await table.getByText(/same as/).count()).toBe(2);
+  await page.getByRole('button', { name: 'Deploy v2' }).click();
+  const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+  await plan.getByRole('heading', { name: 'Changes from v3, deployed to production' }).waitFor();
+  await plan.getByText('Currently 1 on v3.').waitFor();
+  noFaults(seen);
+  await seen.context.close();
+  agents.close();
+});
+
+it('are deployed in place of each other only at a second press, which says that nothing changes', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/bundles?id=shop');
+  await page.getByRole('button', { name: 'Deploy v1' }).click();
+  const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+  await plan.getByRole('heading', { name: 'Identical to v3, deployed to production' }).waitFor();
+  const before = await deployments();
+  const button = plan.getByRole('button', { name: 'Deploy v1 to production' });
+  await button.click();
+  await plan
+    .getByText('production already runs this document, as v3. A deployment changes nothing.')
+    .waitFor();
+  await accessible(page);
+  expect(await deployments()).toBe(before);
+  await button.click();
+  await plan.getByText('shop v1 is deployed to production.').waitFor();
+  expect(await deployments()).toBe(before + 1);
+  // Nothing changed: there is nothing to go back to.
+  expect(await plan.getByRole('button', { name: /^Roll back/ }).count()).toBe(0);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('of a ruleset ask in the same way', async () => {
+  const { token } = await post('/api/v1/auth/operator-token', {});
+  await post('/api/v1/sample-run', {});
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/x-yaml' };
+  const address = `${hub.url}/v1/rulesets/sample-guardrails`;
+  const { yaml_content: yaml } = (await (await fetch(address, { headers })).json()) as {
+    yaml_content: string;
+  };
+  const text = yaml.replace('name: sample-guardrails', 'name: twice');
+  for (const body of [text, `${text}\n# changed`, text]) {
+    const put = await fetch(`${hub.url}/v1/rulesets/twice?deploy=true`, { method: 'PUT', headers, body });
+    expect(put.status).toBeLessThan(300);
+  }
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/rulesets?id=twice&version=1');
+  await page.getByRole('table', { name: 'versions of a ruleset' }).getByText('same as v3').waitFor();
+  await page.getByRole('button', { name: 'Deploy v1' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Deploy ruleset' });
+  await dialog.getByText('production already runs the same document, as v3.').waitFor();
+  await dialog.getByRole('button', { name: 'Roll back v1 to production' }).click();
+  await dialog.getByText(/A deployment changes nothing\. Press the button again/).waitFor();
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});
