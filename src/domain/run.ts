@@ -84,9 +84,31 @@ const beginsCall = (action: string, { payload }: EventInput): boolean =>
 export const compareMoments = (a: Moment, b: Moment): number =>
   a.at - b.at || a.index - b.index || a.seq - b.seq;
 
-const newer = <M extends Moment>(a: M | null, b: M | null): M | null => {
+/** How a call goes on. All that is said of one call has one place in the order of arrival, often within a millisecond. */
+const steps = [
+  'call_asked',
+  'call_would_block',
+  'call_allowed',
+  'call_approval_granted',
+  'call_approval_timeout',
+  'call_approval_blocked',
+  'call_blocked',
+  'call_executed',
+  'call_failed',
+];
+
+const compareTexts = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+
+/** Below 0 when `a` comes before `b`. At one place: by the steps of a call, then by texts, so that no order decides. */
+const compareEvents = (a: RunEvent, b: RunEvent): number =>
+  compareMoments(a, b) ||
+  steps.indexOf(a.action) - steps.indexOf(b.action) ||
+  compareTexts(a.action, b.action) ||
+  compareTexts(a.decisionName ?? '', b.decisionName ?? '');
+
+const newest = <M>(a: M | null, b: M | null, compare: (a: M, b: M) => number): M | null => {
   if (a === null || b === null) return a ?? b;
-  return compareMoments(a, b) >= 0 ? a : b;
+  return compare(a, b) >= 0 ? a : b;
 };
 
 type FactsPlace = Pick<Moment, 'seq' | 'id'>;
@@ -184,7 +206,7 @@ export const factsOf = (event: EventInput, { seq, id, ...batch }: FactsPlace & R
 
 /** What both say together. In whatever order facts are joined, the result is the same. No event may be in both. */
 export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
-  const last = compareMoments(a.last, b.last) >= 0 ? a : b;
+  const last = compareEvents(a.last, b.last) >= 0 ? a : b;
   const counts: { [C in DecisionClass]?: number } = { ...a.counts };
   for (const [name, count] of Object.entries(b.counts)) {
     const one = name as DecisionClass;
@@ -198,10 +220,10 @@ export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
     runId: last.runId,
     parentSessionId: last.parentSessionId,
     last: last.last,
-    lastDecision: newer(a.lastDecision, b.lastDecision),
-    lastWorkflow: newer(a.lastWorkflow, b.lastWorkflow),
-    snapshot: newer(a.snapshot, b.snapshot),
-    version: newer(a.version, b.version),
+    lastDecision: newest(a.lastDecision, b.lastDecision, compareEvents),
+    lastWorkflow: newest(a.lastWorkflow, b.lastWorkflow, compareEvents),
+    snapshot: newest(a.snapshot, b.snapshot, compareMoments),
+    version: newest(a.version, b.version, compareMoments),
     counts,
     calls: a.calls + b.calls,
   };

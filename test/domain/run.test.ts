@@ -164,6 +164,21 @@ describe('facts', () => {
       ),
     );
 
+  it.each([
+    ['call_asked', 'call_approval_granted', 'open'],
+    ['call_approval_granted', 'call_denied', 'blocked'],
+    ['call_would_deny', 'call_denied', 'blocked'],
+    ['call_approval_granted', 'call_executed', 'open'],
+  ] as const)('%s and %s of one call within a millisecond, however joined', (before, after, standing) => {
+    const [a, b] = [before, after].map((verdict) =>
+      factsOf(eventOf(verdict, 1), { env: 'staging', receivedAt: t0, seq: 7 }),
+    ) as [RunFacts, RunFacts];
+    for (const joined of [joinFacts(a, b), joinFacts(b, a)]) {
+      expect(standingOf(joined)).toBe(standing);
+      expect(joined.lastDecision?.action).toBe(after === 'call_denied' ? 'call_blocked' : after);
+    }
+  });
+
   it('are the same in whatever order and groups the events are joined', () => {
     fc.assert(
       fc.property(
