@@ -77,7 +77,7 @@ const maxAheadMs = 5 * 60_000;
 export const compareMoments = (a: Moment, b: Moment): number =>
   a.at - b.at || a.index - b.index || a.seq - b.seq;
 
-/** How a call goes on. All that is said of one call has one place in the order of arrival, often within a millisecond. */
+/** The order of a call's events that arrive within one millisecond, as they often do. */
 const steps = [
   'call_asked',
   'call_would_block',
