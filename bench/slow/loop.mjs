@@ -1,4 +1,4 @@
-// Measures the event-loop delay of the hub's main thread; the suite asks for the 99th percentile since its last question.
+// Measures the event-loop delay of the main thread. The suite asks for its 99th percentile since the last question.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
