@@ -1,5 +1,5 @@
-// Runs: what the events of one session of an agent say together. A run is never written by anybody; it follows from its
-// events, in whatever order and however often they come. Pure.
+// Runs: what the events of one session of an agent say together. Nobody writes a run: it follows from its events
+// (promise P29). Pure.
 import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
 import {
   actionOf,
