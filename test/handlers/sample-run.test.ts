@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { hostedApi } from '../../src/api/hosted/index.ts';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
+import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
 import { makeHub, type Operation, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -89,6 +90,7 @@ it('has sums that agree: of its events, its run, its decision bundle and what th
     counts: { events: 7, calls: 4, blocked: 1, asked: 1, would_block: 1 },
     pending_approval_count: 1,
   });
+  expect(run && runSums(run)).toBe('4 calls, 1 allowed, 1 denied, 1 asked, 1 would deny.');
 
   const params = { agent_id: body.agent_id, session_id: body.session_id };
   const bundle = (await t.call('hostedRunBundle', { params }, operator)).body;
