@@ -1,6 +1,6 @@
 // npm run bench: the benchmark suite. Results on stdout, progress on stderr.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { runGuard } from './guard/against-base.ts';
 import { runBands, runCounts } from './guard/counts.ts';
 import { scenarios } from './scenarios/index.ts';
@@ -8,6 +8,7 @@ import { skippedScenario } from './scenarios/scenario.ts';
 import { type Arguments, helpText, parseArguments, UsageFault, unknownName } from './suite/arguments.ts';
 import { ensureBuild, readCommit, readVersions } from './suite/build.ts';
 import { compareResults, exitCodeOfComparisons, formatComparison } from './suite/compare.ts';
+import { replaceTables, tablesOf, tablesPage } from './suite/documents.ts';
 import { CannotRun } from './suite/failure.ts';
 import { exitCodeOf } from './suite/figures.ts';
 import { describeMachine } from './suite/machine.ts';
@@ -23,9 +24,10 @@ const commands: readonly (readonly [string, string])[] = [
   ...Object.entries(scenarios).map(([name, { about }]) => [name, about] as const),
   ['counts', 'counts of statements, bytes and encodings against bench/bands.json'],
   ['compare A B', 'compare two results files; ends with 1 when a figure is clearly more than 10 % worse'],
+  ['docs FILE…', 'write the tables of docs/performance.md from results files'],
   ['report FILE…', 'write one HTML file with tables and charts of one or several results files'],
 ];
-const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'report'];
+const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'docs', 'report'];
 
 /** Prints progress with the time left, by the share of the run that is done. */
 function progressOf(name: string): Report {
@@ -132,6 +134,14 @@ function runReport(files: readonly string[], html: string | null): number {
   return 0;
 }
 
+function runDocs(files: readonly string[]): number {
+  if (files.length === 0) throw new UsageFault('docs takes results files: docs bench/reference/*.json.');
+  const page = join(root, tablesPage);
+  const tables = tablesOf(files.map((file) => ({ name: basename(file), results: readResults(file) })));
+  writeFileSync(page, replaceTables(readFileSync(page, 'utf8'), tables));
+  return 0;
+}
+
 async function run(argv: readonly string[]): Promise<number> {
   const args = parseArguments(argv);
   if (args.help) {
@@ -155,6 +165,7 @@ async function run(argv: readonly string[]): Promise<number> {
   if (args.base !== null) throw new UsageFault('--base goes with --guard.');
   if (command === undefined) return runScenarios(Object.keys(scenarios), args);
   if (command === 'report') return runReport(rest, args.html);
+  if (command === 'docs') return runDocs(rest);
   if (command === 'compare') return runCompare(rest, args.seed);
   if (!commandNames.includes(command)) {
     throw new UsageFault(unknownName('scenario or command', command, commandNames));

@@ -1,7 +1,14 @@
 // What is measured inside the page, by its own clock: when something stands on the screen, how evenly frames come, what
 // the load weighs.
 import type { BrowserContext, Page } from 'playwright-core';
-import { percentile, round } from './numbers.ts';
+
+/** @param share 0 to 1 */
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+const round = (value: number, digits = 1): number => Number(value.toFixed(digits));
 
 /** What Home shows, as expressions of the page. */
 const shows = {
