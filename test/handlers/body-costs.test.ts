@@ -21,6 +21,7 @@ import type { Session } from '../../src/http/live/session.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { bind, createPipeline, type Pipeline } from '../../src/http/pipeline.ts';
 import { materialOf, type Shape, shapes } from '../body-material.ts';
+import { isNightly } from '../counts.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { raw } from '../http/fixtures.ts';
 import { silentLog } from '../log.ts';
@@ -274,7 +275,10 @@ const hugeBodies: readonly (readonly [what: string, body: (material: string) => 
 ];
 const largeEvent = `{"payload":{"text":"${'lorem ipsum \\n '.repeat(4500)}"}}`;
 
-it.each(routes.filter(([, { path }]) => path.endsWith('/events')))(
+/** Both APIs read events by the same code: per commit the larger bodies go to one of them. */
+const eventRoutes = routes.filter(([, { path }]) => path.endsWith('/events'));
+
+it.each(isNightly ? eventRoutes : eventRoutes.slice(0, 1))(
   '%s: a body that is larger still takes no longer turns',
   async (_operation, route) => {
     const excesses: object[] = [];
