@@ -10,7 +10,7 @@ import { countBuild, type GuardRun, guardFigures } from '../../bench/guard/measu
 import { exitCodeOf } from '../../bench/suite/figures.ts';
 import { slowDowns } from '../../bench/suite/hub.ts';
 import { root } from '../../bench/suite/root.ts';
-import { isNightly } from '../counts.ts';
+import { isNightly } from '../runs.ts';
 
 const bands: Bands = {
   'counts.statements': {

@@ -1,13 +1,13 @@
 // Some thousand steps of the fuzz program with one seed break no rule. They are counted, not timed, so that a busy
 // machine plays them too. Longer runs: npm run fuzz -- --help.
 import { expect, it } from 'vitest';
-import { runs } from '../counts.ts';
+import { runsOf } from '../runs.ts';
 import { described } from './findings.ts';
 import { fuzz } from './fuzz.ts';
 import { operations } from './requests.ts';
 
 /** Steps of each of the 14 players. */
-const steps = runs(3000, 450);
+const steps = runsOf(3000, 450);
 /** Connections that are left open have 90 s to end. Milliseconds. */
 const timeLimit = 600_000;
 

@@ -21,10 +21,10 @@ import type { Session } from '../../src/http/live/session.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { bind, createPipeline, type Pipeline } from '../../src/http/pipeline.ts';
 import { materialOf, type Shape, shapes } from '../body-material.ts';
-import { isNightly } from '../counts.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { raw } from '../http/fixtures.ts';
 import { silentLog } from '../log.ts';
+import { isNightly } from '../runs.ts';
 import { type Cost, measureTurns, median, timeOf } from '../turn-clock.ts';
 import { holesOf, pathOf, takesBody } from './body-requests.ts';
 

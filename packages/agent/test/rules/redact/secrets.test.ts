@@ -1,7 +1,7 @@
 // Redaction measured by a corpus: how many secrets are hidden, which are not, and which ordinary texts stay.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { runs } from '../../../../../test/counts.ts';
+import { runsOf } from '../../../../../test/runs.ts';
 import { nameTest } from '../../../src/rules/redact/names.ts';
 import { hideSecrets, redacted } from '../../../src/rules/redact/scan.ts';
 import { tokens } from '../../../src/rules/redact/tables.ts';
@@ -148,7 +148,7 @@ describe('steps', () => {
   ];
 
   it('grow with the length of a text, whatever is repeated in it', () => {
-    for (let seed = 1; seed <= runs(300); seed++) {
+    for (let seed = 1; seed <= runsOf(300); seed++) {
       const draw = random(seed);
       const unit = Array.from({ length: 1 + draw(4) }, () => parts[draw(parts.length)]).join('');
       const [one = 0, two = 0, four = 0] = [8000, 16_000, 32_000].map((n) =>

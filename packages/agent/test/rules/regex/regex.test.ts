@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runs } from '../../../../../test/counts.ts';
+import { runsOf } from '../../../../../test/runs.ts';
 import { BudgetSpent, compileRegex, patternProblem } from '../../../src/rules/regex/regex.ts';
 
 describe('compileRegex', () => {
@@ -157,7 +157,7 @@ describe('the matcher', () => {
         const flags = `${fold ? '(?i)' : ''}${multiline ? '(?m)' : ''}`;
         expect(compileRegex(flags + source).test(subject)).toBe(theirs.test(subject));
       }),
-      { numRuns: runs(20_000) },
+      { numRuns: runsOf(20_000) },
     );
   });
 
@@ -178,7 +178,7 @@ describe('the matcher', () => {
           subject.replace(new RegExp(source, 'g'), '<>'),
         );
       }),
-      { numRuns: runs(20_000) },
+      { numRuns: runsOf(20_000) },
     );
   });
 
@@ -240,7 +240,7 @@ describe('the matcher', () => {
           for (const subject of subjects)
             expect(steps(warm, subject)).toBe(steps(compileRegex(source), subject));
         }),
-        { numRuns: runs(300, 60) },
+        { numRuns: runsOf(300, 60) },
       );
     },
   );
