@@ -1,5 +1,5 @@
 // The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order
-// and time.
+// and time. Keeps promises P7 and P20.
 import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
 import { type Approval, alreadyEnded, type Decision } from '../src/domain/approval.ts';

@@ -1,5 +1,5 @@
 // The environment actor: orders deployments and approvals of a tenant's environment; knows who is connected and who
-// drifts.
+// drifts. Keeps promise P8.
 import type { Announcement, Announcements } from '../src/domain/announcement.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { Env } from '../src/domain/ids.ts';

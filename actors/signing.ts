@@ -1,4 +1,5 @@
-// Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs.
+// Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs. Keeps
+// promise P58.
 import { attestationText, successionText } from '../src/domain/attestation.ts';
 import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import { type Deployment, nextSequence } from '../src/domain/deployment.ts';

@@ -1,5 +1,4 @@
-// One key's actor while it is awake: its mailbox, its state, its timers. Handles one envelope at a time; knows no other
-// actor.
+// One key's actor while it is awake: its mailbox, its state, its timers. Knows no other actor. Keeps promise P1.
 import type { Awaitable } from '../../src/concurrency/awaitable.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Log } from '../../src/ports/log.ts';

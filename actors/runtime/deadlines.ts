@@ -1,5 +1,5 @@
-// The sweep over stored deadlines, on every node for the keys it owns: the guarantee behind the actors' timers. Decides
-// nothing: it tells the actor, whose write decides.
+// The sweep over stored deadlines, on every node for the keys it owns: the guarantee behind the actors' timers (promise
+// P6). Decides nothing: it tells the actor, whose write decides.
 import { singleFlight } from '../../src/concurrency/single-flight.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';

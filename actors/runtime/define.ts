@@ -1,6 +1,5 @@
 // What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product: announcements are handed
-// on unread. docs/promises.md lists the promises of the runtime; `system.ts` keeps them in one process,
-// `remote.ts` between nodes.
+// on unread. The runtime keeps promises P1 to P11: `system.ts` in one process, `remote.ts` between nodes.
 import type { Awaitable } from '../../src/concurrency/awaitable.ts';
 import type { Announcement } from '../../src/domain/announcement.ts';
 import type { Control } from '../../src/domain/frame.ts';

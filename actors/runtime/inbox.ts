@@ -1,5 +1,6 @@
 // The envelopes of the shards that a node owns: each handled once, acknowledged after its write, answered again when it
-// comes again. A envelope whose shard is lost meanwhile is left alone: the next owner finds it unacknowledged.
+// comes again. A envelope whose shard is lost meanwhile is left alone: the next owner finds it unacknowledged. Keeps
+// promise P9.
 import { HubError } from '../../src/domain/error.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';

@@ -1,4 +1,4 @@
-// A bounded first-in-first-out queue. Knows nothing of actors.
+// A bounded first-in-first-out queue. Knows nothing of actors. Keeps promise P4.
 import { Queue } from '../../src/concurrency/queue.ts';
 
 export class Mailbox<T> extends Queue<T> {

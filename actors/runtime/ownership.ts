@@ -1,5 +1,5 @@
 // Which shards this node owns: leases held in time, an even share of what there is, given back when nodes join, taken
-// when nodes leave. Knows no actor: it says what was taken and what was lost.
+// when nodes leave. Knows no actor: it says what was taken and what was lost. Keeps promises P11 and P12.
 import { shardCount } from '../../src/domain/ids.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseRenewMs } from '../../src/ports/leases.ts';

@@ -1,6 +1,5 @@
 // The actors of a cluster: finds whose key it is, sends envelopes to the owner and waits for replies; keeps what this
-// node owns with `system.ts`. Promises of order, of one handling at a time, and of what a lost owner may still do:
-// docs/promises.md.
+// node owns with `system.ts`. Keeps promises P9 and P12.
 import { HubError } from '../../src/domain/error.ts';
 import { shardOf } from '../../src/domain/ids.ts';
 import { upTo } from '../../src/ports/clock.ts';

@@ -1,5 +1,6 @@
-// The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go.
-// Between processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here.
+// The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go. Between
+// processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here. Keeps promises P2, P3
+// and P5.
 import { HubError } from '../../src/domain/error.ts';
 import type { Announcer } from '../../src/ports/announcer.ts';
 import type { Broadcast } from '../../src/ports/broadcast.ts';

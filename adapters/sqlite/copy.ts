@@ -1,5 +1,5 @@
 // Copies a whole database while others read and write it, and checks one that nobody uses: for back-ups. Knows no
-// format of back-ups.
+// format of back-ups. Keeps promise P24.
 import { dirname } from 'node:path';
 import { HubError } from '../../src/domain/error.ts';
 import { Database } from './database.ts';

@@ -1,5 +1,5 @@
 // How much room the store's disk has and whether commits succeed. The system is asked once a second, not per request:
-// between two looks the bytes that were let through are counted.
+// between two looks the bytes that were let through are counted. Keeps promise P22.
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Storage, StorageState } from '../../src/domain/storage.ts';

@@ -1,5 +1,5 @@
 // A file beside the database that holds disk space for the removal of events. Other programs cannot fill that space, so
-// an administrator can sign in and purge events on a full disk.
+// an administrator can sign in and purge events on a full disk. Keeps promise P23.
 import { randomFillSync } from 'node:crypto';
 import { open, rm, stat, truncate } from 'node:fs/promises';
 

@@ -1,5 +1,5 @@
 // Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are
-// looked up, not kept.
+// looked up, not kept. Keeps promise P29.
 import { asSeen } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { RunFacts, RunStanding, RunStatus } from '../../src/domain/run.ts';

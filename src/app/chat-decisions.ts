@@ -1,4 +1,5 @@
 // Decisions made in a chat: whose channel a callback is of, who may decide there, and what became of the approval.
+// Keeps promise P56.
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { type Approval, asSeen } from '../domain/approval.ts';
 import {

@@ -1,6 +1,6 @@
 // Decision events as they are stored: one reader for each tenant on a node, whose events all listeners share, and what
 // a listener missed. Nodes are told over the bus that there is something to read; a look now and then finds what nobody
-// told of.
+// told of. Keeps promise P40.
 import { singleFlight } from '../concurrency/single-flight.ts';
 import { isWanted, parentSessionOf, sessionOf } from '../domain/decision-event.ts';
 import type { StoredEvent } from '../domain/event.ts';

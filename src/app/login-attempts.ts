@@ -1,5 +1,6 @@
-// Who may try a password: attempts are limited per client address and per e-mail. What anybody can see is the same for
-// an e-mail that is known and one that is not. No attempt is held back in time: it is tried, or refused at once.
+// Who may try a password: attempts are limited per client address and per e-mail (promise P51). What anybody can see is
+// the same for an e-mail that is known and one that is not. No attempt is held back in time: it is tried, or refused at
+// once.
 import { HubError } from '../domain/error.ts';
 import { limits, type OwnLimits } from '../domain/limit.ts';
 import { familiarMs, type User } from '../domain/tenant.ts';

@@ -1,5 +1,6 @@
 // What follows an approval: which channels hear of it, one attempt after another, and the log of it. The store knows
 // what is on its way; the jobs only say when to look. Every step may be repeated: a process may die between any two.
+// Keeps promise P57.
 import { Lanes } from '../concurrency/lanes.ts';
 import { type Approval, isDue } from '../domain/approval.ts';
 import { type Channel, isInteractive, notifiedCallOf, wants } from '../domain/channel.ts';

@@ -1,5 +1,5 @@
 // Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
-// inventing agents. Above them nothing is refused: the agent is served, it is only not registered.
+// inventing agents. Above them promise P54 holds.
 import { type Awaitable, chain } from '../concurrency/awaitable.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Registration } from '../domain/agent.ts';

@@ -1,6 +1,6 @@
 // Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
-// nothing.
+// nothing. Keeps promise P43.
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import type { BundleVersion } from '../domain/deployment.ts';
 import { dayMs } from '../domain/duration.ts';

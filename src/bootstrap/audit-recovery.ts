@@ -1,5 +1,5 @@
 // What nodes that died left to record in the audit chain: the node that misses one records it. A node that falls silent
-// is probably dead, so its entries are there within 2 s of its death; what that misses, as while MongoDB is away, is
+// is probably dead, so its entries are there in time (promise P13); what that misses, as while MongoDB is away, is
 // recorded once the node is no member any more, or by the housekeeping of the minute.
 import type { AuditStore } from '../ports/audit.ts';
 import type { Clock } from '../ports/clock.ts';

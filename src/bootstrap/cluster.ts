@@ -1,4 +1,5 @@
-// One node of a cluster: MongoDB, Redis, and actors that this node shares with the others.
+// One node of a cluster: MongoDB, Redis, and actors that this node shares with the others. Keeps promises P12, P14 and
+// P17.
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';

@@ -1,4 +1,4 @@
-// What the system refused about a folder and its files, as one line that says what to do.
+// What the system refused about a folder and its files, as one line that says what to do. Keeps promise P25.
 import { HubError } from '../domain/error.ts';
 
 type Words = (folder: string, message: string) => string;

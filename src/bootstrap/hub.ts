@@ -11,7 +11,6 @@ import { watchLoopDelay } from '../../adapters/node/loop-delay.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { clusterClock } from '../../adapters/redis/clock.ts';
-import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
 import { loginLinkMs, loginLinkUrl } from '../app/login-links.ts';
 import type { Config } from '../config.ts';
@@ -21,12 +20,10 @@ import { proxyTest } from '../http/address.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
 import { hostedFrames } from '../http/live/hosted-frames.ts';
 import { createMetrics } from '../http/metrics.ts';
-import { openApiText } from '../http/openapi.ts';
 import type { Server } from '../http/server.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
 import { workNotifications } from '../jobs/notifications.ts';
 import { pause } from '../ports/clock.ts';
-import { version } from '../version.ts';
 import { createAppPorts } from './app-ports.ts';
 import { createEdge } from './edge.ts';
 import { openEmbedded } from './embedded.ts';
@@ -34,6 +31,7 @@ import { bootstrapFromEnvironment, setupTokenOf } from './first-admin.ts';
 import { gatherRepeats } from './log-repeats.ts';
 import { checkMaster } from './master.ts';
 import { nodeMetrics } from './node-metrics.ts';
+import { openApiFor } from './openapi.ts';
 import { chooseServer } from './server.ts';
 import { createWorkers } from './workers.ts';
 
@@ -54,10 +52,6 @@ export interface RunningHub {
   /** Stops listening, ends streams over the drain window, finishes what is acknowledged, closes the store. */
   stop(): Promise<void>;
 }
-
-/** The OpenAPI document, as the hub serves it; docs/openapi.json holds it for the default settings. */
-export const openApiFor = ({ baseUrl, wire }: Config): string =>
-  openApiText(apiFamilies, { title: 'Reeve', version, baseUrl, wire });
 
 /** A sweep that has not turned for so long is crashed: it turns every second. Milliseconds. */
 const sweepMs = 8_000;

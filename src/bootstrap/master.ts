@@ -1,5 +1,5 @@
 // Whether this process has the master secret that the store's secrets were sealed with. The first start leaves a sealed
-// text in the store, every later one opens it. Opens nothing else.
+// text in the store, every later one opens it. Opens nothing else. Keeps promise P26.
 import type { Config } from '../config.ts';
 import { HubError } from '../domain/error.ts';
 import type { Secrets } from '../ports/secrets.ts';

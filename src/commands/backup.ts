@@ -1,4 +1,5 @@
-// `reeve backup`: one file with everything that is in the data folder of an embedded hub, which may be running.
+// `reeve backup`: one file with everything that is in the data folder of an embedded hub, which may be running. Keeps
+// promise P24.
 import { closeSync, existsSync, lstatSync, openSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Archive, sealArchive } from '../../adapters/node/archive.ts';

@@ -1,4 +1,4 @@
-// `reeve restore`: puts the file of a back-up into a data folder, or only checks it.
+// `reeve restore`: puts the file of a back-up into a data folder, or only checks it. Keeps promise P24.
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Archive, openArchive, readArchive } from '../../adapters/node/archive.ts';

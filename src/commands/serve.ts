@@ -1,7 +1,8 @@
 // `reeve serve`: the hub itself. Settings, start, first-run instructions, signals; bootstrap/hub.ts puts the parts
 // together.
 import { folderFailure } from '../bootstrap/folder-failure.ts';
-import { openApiFor, startHub } from '../bootstrap/hub.ts';
+import { startHub } from '../bootstrap/hub.ts';
+import { openApiFor } from '../bootstrap/openapi.ts';
 
 import { type Config, ConfigError, helpText, readConfig } from '../config.ts';
 import { nodeNotice } from './node-support.ts';

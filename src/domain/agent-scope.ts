@@ -1,4 +1,5 @@
-// Which agents an API key speaks for. A key without a pattern speaks for every agent of its environment.
+// Which agents an API key speaks for. A key without a pattern speaks for every agent of its environment. Keeps promise
+// P52.
 import { compileGlob } from 'reeve-agent/rules';
 
 /** What a key says of the agents it speaks for. */

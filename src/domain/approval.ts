@@ -1,4 +1,4 @@
-// Approvals: the record and its state machine. Pure: time is an argument.
+// Approvals: the record and its state machine. Pure: time is an argument. Keeps promises P19 and P20.
 import { HubError } from './error.ts';
 import type { Env } from './ids.ts';
 import type { JsonObject } from './library.ts';

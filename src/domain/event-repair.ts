@@ -1,5 +1,5 @@
 // An event as an agent sent it, made fit to be stored: what can be kept is kept as it is, what cannot is cut or
-// defaulted and said so, and nothing about one event can refuse the others of its batch. Pure.
+// defaulted and said so. Keeps promise P28. Pure.
 import { canonicalJson } from './canonical-json.ts';
 import type { EventInput } from './event.ts';
 import { parseInstant } from './instant.ts';

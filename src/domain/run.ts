@@ -1,5 +1,6 @@
-// Runs: what the events of one session of an agent say together. A run is never written by anybody; it follows from its
-// events, in whatever order and however often they come. Pure.
+// Runs: what the events of one session of an agent say together. Nobody writes a run: it follows from its events
+// (promise P29). Pure.
+import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
 import {
   actionOf,
   callIndexOf,
@@ -66,25 +67,17 @@ export interface RunFacts {
   readonly counts: Counts;
   /** Events that began a call: allowed, blocked, asked for, or let through by a guard that only observes. */
   readonly calls: number;
+  /** Absent if an earlier version of the hub stored a part of these facts. */
+  readonly steps?: CallSteps;
 }
 
 const maxAheadMs = 5 * 60_000;
-const beginning = new Set(['call_allowed', 'call_blocked', 'call_asked']);
-
-/**
- * True for the first decision on a call. A refusal after an approval, and a shadow copy, carry the mark of a later
- * verdict. A verdict of one contract in observe mode comes beside the decision, without counts of the session; where
- * the guard itself observes, the verdict is the decision and has them.
- */
-const beginsCall = (action: string, { payload }: EventInput): boolean =>
-  payload?.follows_decision !== true &&
-  (beginning.has(action) || (action === 'call_would_block' && Number(payload?.session_attempt_count) > 0));
 
 /** Below 0 when `a` comes before `b`. */
 export const compareMoments = (a: Moment, b: Moment): number =>
   a.at - b.at || a.index - b.index || a.seq - b.seq;
 
-/** How a call goes on. All that is said of one call has one place in the order of arrival, often within a millisecond. */
+/** The order of a call's events that arrive within one millisecond, as they often do. */
 const steps = [
   'call_asked',
   'call_would_block',
@@ -128,6 +121,7 @@ class FactsOfRun {
   readonly #env: Env;
   readonly #maxAt: number;
   readonly #counts: { [C in DecisionClass]?: number } = {};
+  readonly #steps: { -readonly [S in keyof CallSteps]: number } = {};
   #calls = 0;
   #startedAt: number;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -155,7 +149,9 @@ class FactsOfRun {
     this.#lastAt = Math.max(this.#lastAt, Math.min(moment.at, this.#maxAt));
     this.#appliedSeq = Math.max(this.#appliedSeq, moment.seq);
     this.#counts[found] = (this.#counts[found] ?? 0) + 1;
-    if (beginsCall(action, event)) this.#calls++;
+    const step = callStepOf(event);
+    if (step !== null) addStep(this.#steps, step);
+    if (step !== null && isFirstStep(step)) this.#calls++;
     this.#last = newerPlaced(this.#last, placed);
     if (found === 'workflow') this.#lastWorkflow = newerPlaced(this.#lastWorkflow, placed);
     else this.#lastDecision = newerPlaced(this.#lastDecision, placed);
@@ -180,6 +176,7 @@ class FactsOfRun {
       version: version && { ...version.moment, policyVersion: policyVersionOf(version.event) ?? '' },
       counts: this.#counts,
       calls: this.#calls,
+      steps: this.#steps,
     };
   }
 }
@@ -226,6 +223,7 @@ export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
     version: newest(a.version, b.version, compareMoments),
     counts,
     calls: a.calls + b.calls,
+    ...(a.steps && b.steps ? { steps: joinSteps(a.steps, b.steps) } : {}),
   };
 }
 

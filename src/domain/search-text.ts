@@ -1,5 +1,5 @@
 // How lists find a text: a letter matches itself in the other case, everything else itself alone. Both stores search by
-// this rule, whatever the database calls a case.
+// this rule, whatever the database calls a case (promise P35).
 
 /**
  * The letter in lower case where that is one letter whose upper case leads back; else as it is. So `É` is `é`, while

@@ -1,5 +1,5 @@
 // Which requests a server refuses before anybody handles them: their end is in doubt, they are too large, or their
-// handshake is none.
+// handshake is none. Keeps promise P49.
 import { HubError } from '../domain/error.ts';
 
 const maxHeaderBytes = 16 * 1024;

@@ -1,4 +1,4 @@
-// Lists as JSON text: as many items as one answer may hold, and where the next page begins.
+// Lists as JSON text: as many items as one answer may hold, and where the next page begins. Keeps promise P41.
 import type { List, PageQuery } from '../api/call.ts';
 import { listedText } from '../api/listed.ts';
 import type { HeaderList } from './headers.ts';

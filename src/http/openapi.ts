@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made from the declarations of all APIs alone. Deterministic: the same tables give the same
 // text.
 import type { ApiFamily, AuthScheme, ErrorFormat, RouteDeclaration } from '../api/route.ts';
-import { errorCodes, reasonCodes } from '../domain/error.ts';
+import { type ErrorCode, errorCodes, reasonCodes } from '../domain/error.ts';
 import type { WireNames } from './credentials.ts';
 import { subprotocols } from './live/session.ts';
 import { type Json, type Schemas, schemasOf } from './openapi-schemas.ts';
@@ -276,6 +276,12 @@ function headersOf(route: RouteDeclaration, errors: ErrorFormat): Json {
   return names.length > 0 ? { headers: headerRefs(names) } : {};
 }
 
+/** The codes that a route declares, and the one that its authentication implies. */
+export function errorsOf({ auth, errors }: RouteDeclaration): ErrorCode[] {
+  const implied = auth.length === 0 ? [] : (['unauthenticated'] as const);
+  return [...new Set([...implied, ...errors])];
+}
+
 function responses(route: RouteDeclaration, errors: ErrorFormat, schemas: Schemas): Json {
   const media = route.media ?? 'application/json';
   const schema = route.reply ? schemas.of(route.reply) : { type: 'string' };
@@ -287,9 +293,8 @@ function responses(route: RouteDeclaration, errors: ErrorFormat, schemas: Schema
       ...(hasBody ? { content: { [media]: { schema, ...eventsOf(route, schemas) } } } : {}),
     },
   };
-  const implied = route.auth.length === 0 ? [] : (['unauthenticated'] as const);
   const codes = new Map<number, string[]>();
-  for (const code of new Set([...implied, ...route.errors])) {
+  for (const code of errorsOf(route)) {
     codes.set(statusOf[code], [...(codes.get(statusOf[code]) ?? []), code]);
   }
   for (const [status, list] of [...codes].sort(([a], [b]) => a - b)) {

@@ -1,5 +1,5 @@
 // How many searches run at once. A search may read much of what a tenant has stored, and the store does little else
-// meanwhile.
+// meanwhile. Keeps promise P42.
 import type { Caller } from '../api/call.ts';
 import { createSemaphores, type SemaphoreOptions } from '../concurrency/semaphore.ts';
 import { callerNames } from '../domain/caller-name.ts';

@@ -1,5 +1,5 @@
 // The web console's files: which of them a path means, in which encoding, and how long a browser may keep it. Reads no
-// disk.
+// disk. Keeps promise P45.
 import { HubError } from '../domain/error.ts';
 import type { StaticFolder } from '../ports/static-folder.ts';
 import { plain } from './encode.ts';

@@ -1,4 +1,4 @@
-// The job that removes what a request left of a removal of old events (app/event-removal.ts).
+// The job that removes what a request left of a removal of old events (app/event-removal.ts). Keeps promise P33.
 import { purgeQueue, type RemovalParts, removeInSlices } from '../app/event-removal.ts';
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
 

@@ -1,4 +1,4 @@
-// Store port of approvals: every transition is a compare-and-set, so there is one terminal state, whoever tries.
+// Store port of approvals. Adapters keep promise P19.
 import type { Approval, ApprovalStatus, Decision } from '../domain/approval.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Page, PageRequest } from './page.ts';

@@ -1,4 +1,4 @@
-// Store port of audit events. A call id is stored once per tenant, for ever (until purged).
+// Store port of audit events. Adapters keep promise P27 until the events are purged.
 import type { VerdictFilter } from '../domain/decision-event.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import type { Facet } from '../domain/facet.ts';

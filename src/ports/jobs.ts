@@ -1,6 +1,6 @@
 // Durable background jobs: unique id, payload, time to run, attempts with backoff, dead letters, progress. Two
-// implementations: a table of the embedded store with the runner of adapters/local, and adapters/bullmq. What both
-// promise (test/contract/jobs.ts):
+// implementations: a table of the embedded store with the runner of adapters/local, and adapters/bullmq. Both
+// keep promise P32, in detail:
 //
 // - At least once. A job that was added runs until its handler resolves once. When the process dies in the middle, or
 //   loses the job's lease, the job runs again: handlers are idempotent. Such losses use up no attempt, but a job that

@@ -1,5 +1,5 @@
 // Every call that the hub makes to a service somebody configured: webhooks, chats, AI providers, identity providers,
-// mail servers. One guard stands in front of all of them. What it promises (test/adapters/node/outbound):
+// mail servers. One guard stands in front of all of them. It keeps promise P55, in detail:
 //
 // - https only, on port 443 or 1024 and above, without user or password in the URL. Loopback may be http with
 //   ALLOW_PRIVATE_OUTBOUND.

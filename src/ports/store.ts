@@ -1,4 +1,5 @@
 // The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
+// Adapters keep promise P19.
 import type { Storage } from '../domain/storage.ts';
 import type { AgentStore, RuleStore } from './agents.ts';
 import type { AiUsageStore } from './ai-usage.ts';

@@ -1,5 +1,5 @@
-// Store port of what events say over time: the tools and versions of agents, and how contracts decided. Every figure is
-// what a count over the stored events would give, also after late events, repeats and removals.
+// Store port of what events say over time: the tools and versions of agents, and how contracts decided. Adapters keep
+// promise P31.
 import type { Env } from '../domain/ids.ts';
 
 /** What an agent did with a tool in one environment. */

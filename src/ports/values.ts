@@ -1,8 +1,8 @@
 // Session values: a tenant's key-value store with an expiry that every write renews (7 days).
 //
-// A value counts, key and value in bytes, in the quota of one environment: of the key that wrote it last, unless it got
-// no larger then; so nobody takes room from another environment by writing over its values. What was removed or has
-// expired makes room again, within an hour.
+// Adapters keep promise P34. A value counts, key and value in bytes, in the quota of one environment: of the key that
+// wrote it last, unless it got no larger then. Nobody can use up another environment's quota by overwriting its values.
+// Removed and expired values make room again within an hour.
 import type { Env } from '../domain/ids.ts';
 
 /** What the values of a tenant may take in one environment. */

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { Guard, type GuardOptions, localApproval, toWire } from '../../packages/agent/src/index.ts';
 import { repairEitherForm } from '../../src/domain/decision-event.ts';
 import type { EventInput } from '../../src/domain/event.ts';
+import { durationsByTool, measuredCalls } from '../../src/domain/tool-durations.ts';
 import { aBatch, everything, readAll } from './events.ts';
-import { type Open, sha256, sharedStore, t0, uuid } from './fixtures.ts';
+import { anEvent, type Open, sha256, sharedStore, t0, uuid } from './fixtures.ts';
 
 const time = t0 + 3_600_000;
 
@@ -107,6 +108,39 @@ export function libraryRunsContract(name: string, open: Open): void {
       expect(allowed).toMatchObject({ verdict: 'call_allowed' });
       expect(allowed).not.toHaveProperty('tool_success');
       expect(executed).toMatchObject({ verdict: 'call_executed', tool_success: true });
+    });
+
+    it('the newest events of an agent tell how long each of its tools ran', async () => {
+      const tenantId = uuid();
+      const { events } = shared.get();
+      const durations = async () => {
+        const filter = { env: null, agentId: 'agent-1', since: t0 };
+        return durationsByTool((await events.search(tenantId, filter, measuredCalls, null)).events);
+      };
+      // The library's own: a denied call did not run.
+      const calls = (await elevenCalls()).map((event) => ({ ...event, timestamp: t0 }));
+      await events.ingest(aBatch(tenantId, calls));
+      const runs = [...(await durations())].map(([tool, { runs: size }]) => [tool, size]);
+      expect(Object.fromEntries(runs)).toEqual({ read: 6, deploy: 1, write: 2 });
+      // Of times that are known: at the end of a call, told by a repeat, and by an event of its own.
+      const ran = (duration_ms: number) => ({ tool_success: true, duration_ms });
+      const call = (tool_name: string, over: Partial<EventInput> = {}) =>
+        anEvent({ agent_id: 'agent-1', tool_name, timestamp: t0, ...over });
+      const begun = [5, 250, 40].map((ms) => [call('list'), ms] as const);
+      await events.ingest(aBatch(tenantId, [...begun.map(([event]) => event), call('never')]));
+      const ended = begun.map(([event, ms]) => ({ ...event, verdict: 'call_executed', payload: ran(ms) }));
+      const own = call('send', { verdict: 'call_executed', payload: ran(7) });
+      const others = [
+        call('send', { agent_id: 'agent-2', verdict: 'call_executed', payload: ran(900) }),
+        call('send', { timestamp: t0 - 1, verdict: 'call_executed', payload: ran(900) }),
+      ];
+      await events.ingest(aBatch(tenantId, [...ended, own, ...others]));
+      const ofSample = [call('send', { verdict: 'call_executed', payload: ran(900) })];
+      await events.ingest(aBatch(tenantId, ofSample, { sample: true }));
+      const byTool = await durations();
+      expect(byTool.get('list')).toEqual({ runs: 3, p50Ms: 40, p95Ms: 250, maxMs: 250 });
+      expect(byTool.get('send')).toEqual({ runs: 1, p50Ms: 7, p95Ms: 7, maxMs: 7 });
+      expect(byTool.get('never')).toBeUndefined();
     });
 
     it('what a repeat says besides is kept only in its form', async () => {

@@ -99,6 +99,7 @@ export function runsContract(name: string, open: Open): void {
       expect((await get(tenantId, 's'))?.facts).toMatchObject({
         counts: { ask: 1, allow: 1, block: 1 },
         calls: 1,
+        steps: { asked: 1, granted: 1, deniedLater: 1 },
       });
     });
 

@@ -44,6 +44,30 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
+  it('keeps its rows where they are when the chart above them comes', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/api/v1/events/histogram*', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.goto('/dashboard/events');
+    await page.getByRole('complementary', { name: 'Filters' }).getByText('matching events').waitFor();
+    const row = page.getByRole('table', { name: 'events' }).getByRole('row').nth(1);
+    const before = await row.boundingBox();
+    release();
+    const chart = page.getByRole('slider', { name: 'Calls over time' });
+    await chart.locator('canvas').waitFor();
+    expect(before).not.toBeNull();
+    expect(await row.boundingBox()).toEqual(before);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('has the time first, opens by a press on any cell, and shows what each condition compared', async () => {
     const yaml = 'apiVersion: service/v1\nkind: ContractBundle\nmetadata:\n  name: desk\n'.concat(
       'defaults:\n  mode: enforce\ncontracts:\n  - id: first\n    type: pre\n    tool: other\n',

@@ -1,6 +1,7 @@
 // Runs: the precedence of their statuses, and that they follow from their events in any order.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { callOutcomes } from '../../src/domain/call-outcomes.ts';
 import type { EventInput } from '../../src/domain/event.ts';
 import {
   factsBySession,
@@ -134,6 +135,75 @@ describe('the status of a run', () => {
     ['open', 0, old, 'stale'],
   ])('%s with %i pending, last active at %i: %s', (standing, pending, lastActivityAt, expected) => {
     expect(runStatus({ standing, lastActivityAt }, pending, time)).toBe(expected);
+  });
+});
+
+describe('the outcomes of calls', () => {
+  const counted = { session_attempt_count: 1 };
+  const later = { follows_decision: true };
+  const none = { allowed: 0, denied: 0, asked: 0, wouldDeny: 0, expired: 0 };
+  /** Each event by its verdict and payload. */
+  const outcomesOf = (...events: readonly (readonly [string, object?])[]) => {
+    const { calls, steps } = facts(events.map(([verdict, payload], i) => eventOf(verdict, i, payload)));
+    return { calls, ...callOutcomes(steps ?? {}) };
+  };
+
+  it.each<[string, readonly (readonly [string, object?])[], object]>([
+    [
+      'allowed, while two contracts in observe mode fire',
+      [['call_would_deny'], ['call_would_deny'], ['call_allowed', counted], ['call_executed', counted]],
+      { calls: 1, allowed: 1 },
+    ],
+    [
+      'allowed, and a shadow copy would deny',
+      [
+        ['call_allowed', counted],
+        ['call_would_deny', later],
+      ],
+      { calls: 1, allowed: 1 },
+    ],
+    [
+      'denied, while a contract in observe mode fires',
+      [['call_would_deny'], ['call_denied', counted], ['call_allowed', counted]],
+      { calls: 2, allowed: 1, denied: 1 },
+    ],
+    ['let through by a guard that observes', [['call_would_deny', counted]], { calls: 1, wouldDeny: 1 }],
+    ['asked', [['call_asked', counted], ['call_allowed']], { calls: 2, allowed: 1, asked: 1 }],
+    ['approved', [['call_asked'], ['call_approval_granted'], ['call_executed']], { calls: 1, allowed: 1 }],
+    ['refused by a person', [['call_asked'], ['call_approval_denied']], { calls: 1, denied: 1 }],
+    ['decided by nobody', [['call_asked'], ['call_approval_timeout']], { calls: 1, expired: 1 }],
+    [
+      'approved, then denied',
+      [['call_asked'], ['call_approval_granted'], ['call_denied', later], ['call_allowed']],
+      { calls: 2, allowed: 1, denied: 1 },
+    ],
+    [
+      'asked, and denied because asking failed',
+      [['call_asked'], ['call_denied', later], ['call_allowed']],
+      { calls: 2, allowed: 1, denied: 1 },
+    ],
+    [
+      'expired with the effect allow, then denied',
+      [['call_asked'], ['call_approval_timeout'], ['call_denied', later]],
+      { calls: 1, denied: 1 },
+    ],
+    ['allowed, then denied', [['call_allowed'], ['call_denied', later]], { calls: 1, denied: 1 }],
+  ])('%s', (_name, events, expected) => {
+    expect(outcomesOf(...events)).toEqual({ ...none, ...expected });
+  });
+
+  it('a denial in observe mode is one that would deny', () => {
+    const { steps } = facts([eventOf('call_denied', 1, {}, { mode: 'observe' })]);
+    expect(callOutcomes(steps ?? {})).toEqual({ ...none, wouldDeny: 1 });
+  });
+
+  it('are unknown for a run whose facts an earlier version stored', () => {
+    const { steps: _, ...earlier } = facts([eventOf('call_allowed', 1)]);
+    const added = facts([eventOf('call_denied', 2)]);
+    for (const joined of [joinFacts(earlier, added), joinFacts(added, earlier)]) {
+      expect(joined).toMatchObject({ calls: 2, counts: { allow: 1, block: 1 } });
+      expect(joined).not.toHaveProperty('steps');
+    }
   });
 });
 

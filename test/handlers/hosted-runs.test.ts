@@ -1,6 +1,7 @@
 // Decision events, runs and agents on the hosted API; what either API stored appears on both.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
+import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
 import { flatFields, maxExtraBytes } from '../../src/domain/flat-event.ts';
 import { renderMicros } from '../../src/domain/instant.ts';
 import { type KeyCaller, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
@@ -322,6 +323,30 @@ it('a run shows what its events say, and names the ruleset by its hash', async (
   await expect(
     t.call('hostedWorkflowState', { params, query: { session_id: 'none' } }, agent),
   ).rejects.toMatchObject({ code: 'not_found' });
+});
+
+it('a run counts each call once by its last decision, whatever contracts in observe mode fire beside it', async () => {
+  const reports = [
+    ['a', 'call_would_block', 'watched'],
+    ['a', 'call_would_block', 'also'],
+    ['a', 'call_allowed', null],
+    ['b', 'call_would_block', 'watched'],
+    ['b', 'call_blocked', 'rule'],
+    ['c', 'call_allowed', null],
+  ] as const;
+  await ingest(
+    reports.map(([call_id, action, decision_name], i) =>
+      event({ call_id, action, decision_name, timestamp: at(i) }),
+    ),
+  );
+  const [run] = (await runs()).runs;
+  // The classes count events.
+  expect(run?.counts).toMatchObject({ events: 6, calls: 3, allowed: 2, blocked: 1, would_block: 3 });
+  expect(run?.call_outcomes).toEqual({ allowed: 2, denied: 1, asked: 0, would_deny: 0, expired: 0 });
+  expect(run && runSums(run)).toBe('3 calls, 2 allowed, 1 denied. Contracts in observe mode fired 3 times.');
+  expect(run && runSums({ ...run, call_outcomes: null })).toBe(
+    '3 calls. Their outcomes are unknown, because an earlier version of the hub stored a part of the run.',
+  );
 });
 
 it('an agent is healthy, asks, is blocked or stale', async () => {

@@ -3,6 +3,12 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { hostedApi } from '../../src/api/hosted/index.ts';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
+import {
+  bucketsOfRows,
+  facetsOfRows,
+  visibleEvents,
+} from '../../src/dashboard/pages/events/sample-events.ts';
+import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
 import { makeHub, type Operation, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -89,6 +95,7 @@ it('has sums that agree: of its events, its run, its decision bundle and what th
     counts: { events: 7, calls: 4, blocked: 1, asked: 1, would_block: 1 },
     pending_approval_count: 1,
   });
+  expect(run && runSums(run)).toBe('4 calls, 1 allowed, 1 denied, 1 asked, 1 would deny.');
 
   const params = { agent_id: body.agent_id, session_id: body.session_id };
   const bundle = (await t.call('hostedRunBundle', { params }, operator)).body;
@@ -107,6 +114,40 @@ it('has sums that agree: of its events, its run, its decision bundle and what th
     coverage: [],
     total_events: 0,
   });
+});
+
+it('is in the list, the chart and the filters of the events page until a reported call matches', async () => {
+  await make();
+  const day = { since: new Date(t.clock.now() - 86_400_000).toISOString() };
+  const search = async () =>
+    visibleEvents((await t.call('searchEvents', { query: { ...day, limit: '100' } }, user)).body);
+  const { rows, isSample } = await search();
+  expect([rows.length, isSample]).toEqual([7, true]);
+  const { total, facets } = facetsOfRows(rows);
+  expect(total).toBe(7);
+  expect(facets.verdict.top).toEqual([
+    { value: 'call_executed', count: 2 },
+    ...[
+      'call_approval_requested',
+      'workflow_stage_advanced',
+      'call_would_deny',
+      'call_denied',
+      'call_allowed',
+    ].map((value) => ({ value, count: 1 })),
+  ]);
+  expect(facets.decision_name.top).toHaveLength(3);
+  const buckets = bucketsOfRows(rows, Date.parse(day.since), 900_000);
+  const calls = buckets.map(
+    ({ allowed, denied, pending, observed }) => allowed + denied + pending + observed,
+  );
+  expect(calls.reduce((sum, one) => sum + one, 0)).toBe(7);
+  expect(buckets.reduce((sum, { observed }) => sum + observed, 0)).toBe(1);
+
+  const call = { call_id: 'c', tool_name: 'read_file', verdict: 'call_allowed', mode: 'enforce' };
+  const reported = [{ ...call, agent_id: 'a', timestamp: new Date(t.clock.now()).toISOString() }];
+  await t.call('ingestEvents', { body: { events: reported } }, t.key(user, 'production', 'a'));
+  expect(await search()).toMatchObject({ rows: [{ call_id: 'c' }], isSample: false });
+  expect((await t.call('eventFacets', { query: day }, user)).body.total).toBe(1);
 });
 
 it('counts nowhere, tells nobody, and is deployed to development alone', async () => {

@@ -64,7 +64,7 @@ function addressOf(operation: HostedOperation, { params = {}, query = {} }: Host
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value])
       .filter((one) => one !== undefined && one !== '')
-      .map((one) => [name, String(one)]),
+      .map((one): [string, string] => [name, String(one)]),
   );
   return pairs.length === 0 ? filled : `${filled}?${new URLSearchParams(pairs)}`;
 }

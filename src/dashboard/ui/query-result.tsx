@@ -87,13 +87,15 @@ export interface QueryState<T> {
   refetch(): unknown;
 }
 
-/** A placeholder, and the reason for the delay if the hub asked to wait. */
+/** A placeholder, by default of so many rows, and the reason for the delay if the hub asked to wait. */
 export function QueryPending({
   query: { failureReason: why = null },
   rows,
+  placeholder,
 }: {
   readonly query: Pick<QueryState<unknown>, 'failureReason'>;
-  readonly rows?: number;
+  readonly rows?: number | undefined;
+  readonly placeholder?: ReactNode;
 }): JSX.Element {
   return (
     <>
@@ -104,7 +106,7 @@ export function QueryPending({
           </span>
         </p>
       )}
-      <Skeleton {...(rows === undefined ? {} : { rows })} />
+      {placeholder ?? <Skeleton {...(rows === undefined ? {} : { rows })} />}
     </>
   );
 }
@@ -139,11 +141,15 @@ export function StaleNotice({ query }: { readonly query: QueryState<unknown> }):
 export function QueryResult<T>({
   query,
   rows,
+  placeholder,
   isOld = false,
   children,
 }: {
   readonly query: QueryState<T>;
+  /** Of the placeholder while it loads. */
   readonly rows?: number;
+  /** Instead of rows: as high as the data will be, so that nothing below moves. */
+  readonly placeholder?: ReactNode;
   readonly isOld?: boolean;
   readonly children: (data: T) => ReactNode;
 }): ReactNode {
@@ -163,7 +169,7 @@ export function QueryResult<T>({
     );
   }
   if (query.error) return <Failed error={query.error} onRetry={() => void query.refetch()} />;
-  return <QueryPending query={query} {...(rows === undefined ? {} : { rows })} />;
+  return <QueryPending query={query} rows={rows} placeholder={placeholder} />;
 }
 
 /** Beside controls that work without the data: why it is missing or old. Null while it loads. */

@@ -50,12 +50,14 @@ export interface TimeChartProps {
   readonly slotMs: number;
   /** The slots are days of UTC; absent: times are said as the person chose. */
   readonly utc?: boolean;
+  /** The data loads: no figures, and the height that the chart will have. */
+  readonly isPending?: boolean;
   /** A range was chosen; without it none can be. */
   readonly onRange?: (from: number, until: number) => void;
 }
 
 export function TimeChart(props: TimeChartProps): JSX.Element {
-  const { title, tracks, slots, sums, from, until, slotMs, onRange } = props;
+  const { title, tracks, slots, sums, from, until, slotMs, isPending = false, onRange } = props;
   const prefs = usePrefs();
   const { chartsAsTables: asTable } = prefs;
   const utc = props.utc ?? prefs.utc;
@@ -101,7 +103,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
               {icon && <Icon name={icon} />}
               {label} {/* As wide as the sum: nothing moves while the pointer goes through the moments. */}
               <strong style={{ minWidth: `${text(sums[track] ?? null).length}ch` }}>
-                {text(values[track] ?? null)}
+                {isPending ? '–' : text(values[track] ?? null)}
               </strong>
             </span>
           ))}
@@ -110,12 +112,14 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           {asTable ? 'Show chart' : 'Show table'}
         </Button>
       </figcaption>
-      {asTable ? (
+      {isPending ? (
+        <div className="chart-place" aria-busy="true" />
+      ) : asTable ? (
         <Suspense fallback={<div className="chart-place" />}>
           <ChartTable title={title} tracks={tracks} slots={slots} slotMs={slotMs} utc={utc} />
         </Suspense>
       ) : drawing.slots.every(({ values: of }) => of.every((value) => value === props.absent)) ? (
-        <p className="muted">No data in this period.</p>
+        <p className="chart-empty muted">No data in this period.</p>
       ) : (
         <Moments
           title={title}

@@ -3,19 +3,12 @@ import { type JSX, useMemo } from 'react';
 import { count } from '../lib/text.ts';
 import type { Slot, Track } from './chart.ts';
 import { TimeChart } from './time-chart.tsx';
-
-export interface Bucket {
-  /** Epoch milliseconds. */
-  readonly at: number;
-  readonly allowed: number;
-  readonly denied: number;
-  readonly pending: number;
-  readonly observed: number;
-}
+import type { VerdictCounts } from './verdict-counts.ts';
 
 export interface VerdictChartProps {
   readonly title: string;
-  readonly buckets: readonly Bucket[];
+  /** Null while they load. */
+  readonly buckets: readonly VerdictCounts[] | null;
   readonly from: number;
   readonly until: number;
   readonly bucketMs: number;
@@ -34,13 +27,14 @@ const verdicts: readonly (Track & { readonly key: 'allowed' | 'denied' | 'pendin
 export function VerdictChart({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {
   const slots = useMemo(
     (): readonly Slot[] =>
-      buckets.map((one) => ({ at: one.at, values: verdicts.map(({ key }) => one[key]) })),
+      (buckets ?? []).map((one) => ({ at: one.at, values: verdicts.map(({ key }) => one[key]) })),
     [buckets],
   );
-  const sums = verdicts.map(({ key }) => buckets.reduce((sum, one) => sum + one[key], 0));
+  const sums = verdicts.map(({ key }) => (buckets ?? []).reduce((sum, one) => sum + one[key], 0));
   return (
     <TimeChart
       {...rest}
+      isPending={buckets === null}
       shape="stack"
       tracks={verdicts}
       slots={slots}
@@ -51,7 +45,7 @@ export function VerdictChart({ buckets, bucketMs, ...rest }: VerdictChartProps):
   );
 }
 
-const callsOf = ({ allowed, denied, pending, observed }: Bucket): number =>
+const callsOf = ({ allowed, denied, pending, observed }: VerdictCounts): number =>
   allowed + denied + pending + observed;
 
 const percent = (value: number | null): string =>
@@ -70,17 +64,18 @@ const shareOf = (denied: number, calls: number): number | null =>
 export function DeniedShare({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {
   const slots = useMemo(
     (): readonly Slot[] =>
-      buckets.flatMap((one) => {
+      (buckets ?? []).flatMap((one) => {
         const calls = callsOf(one);
         return calls === 0 ? [] : [{ at: one.at, values: [shareOf(one.denied, calls), one.denied, calls] }];
       }),
     [buckets],
   );
-  const denied = buckets.reduce((sum, one) => sum + one.denied, 0);
-  const calls = buckets.reduce((sum, one) => sum + callsOf(one), 0);
+  const denied = (buckets ?? []).reduce((sum, one) => sum + one.denied, 0);
+  const calls = (buckets ?? []).reduce((sum, one) => sum + callsOf(one), 0);
   return (
     <TimeChart
       {...rest}
+      isPending={buckets === null}
       shape="steps"
       unit=" %"
       tracks={shares}

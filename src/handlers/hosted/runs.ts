@@ -3,9 +3,11 @@ import type { hostedRunRoutes } from '../../api/hosted/runs.ts';
 import { shortened, type Truncated } from '../../api/listed.ts';
 import { requireAgent } from '../../app/acting-agent.ts';
 import type { AgentView, RunView } from '../../app/runs.ts';
+import { callOutcomes } from '../../domain/call-outcomes.ts';
 import { classOf, type DecisionClass } from '../../domain/decision-event.ts';
 import { notFound } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { RunFacts } from '../../domain/run.ts';
 import { readSnapshot } from '../../domain/workflow.ts';
 import type { RunPlace } from '../../ports/runs.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
@@ -160,8 +162,17 @@ export function renderRun({ run, status, ruleset }: RunView) {
       failed: count('fail'),
       warned: count('warn'),
     },
+    call_outcomes: renderOutcomes(facts),
     sample: run.sample,
   };
+}
+
+/** Null where the outcomes are unknown. */
+function renderOutcomes(facts: RunFacts | null) {
+  const steps = facts ? facts.steps : {};
+  if (steps === undefined) return null;
+  const { allowed, denied, asked, wouldDeny, expired } = callOutcomes(steps);
+  return { allowed, denied, asked, would_deny: wouldDeny, expired };
 }
 
 function renderAgent({ registration, env, state, cannotLoad, ruleset, lastEventAt, health }: AgentView) {

@@ -1,5 +1,4 @@
-// From what happened to frames on the bus: every API's frames of an announcement are made here, once, whatever the
-// number of clients.
+// From what happened to frames on the bus: every API's frames of an announcement are made here, once (promise P18).
 import type { ResyncReason } from '../../api/frames.ts';
 import type { Announcement, AnnouncementKind, AnnouncementOf } from '../../domain/announcement.ts';
 import type { Audience, Frame } from '../../domain/frame.ts';

@@ -1,5 +1,5 @@
 // The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no
-// socket.
+// socket. Keeps promise P39.
 import type { EventSource, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';

@@ -1,6 +1,5 @@
 // Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have
-// been missed. One question a key or login, however many streams it has. Ends nothing itself: it says what was revoked
-// or ended.
+// been missed. Ends nothing itself: it says what was revoked or ended. Keeps promise P53.
 import { singleFlight } from '../../concurrency/single-flight.ts';
 import type { Control } from '../../domain/frame.ts';
 import { type Clock, pause } from '../../ports/clock.ts';

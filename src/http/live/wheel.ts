@@ -1,4 +1,4 @@
-// One timing wheel for all streams: each is visited once a turn. No timer per connection.
+// One timing wheel for all streams: each is visited once a turn. No timer per connection. Keeps promise P36.
 
 export interface Turning {
   slot: number;

@@ -1,5 +1,5 @@
 // Whether a bundle from the hub, or from disk, may be put in use: its hash, who signed it, what is attested of it, and
-// whether it is older than what was in use before. Remembers by pins (pins.ts).
+// whether it is older than what was in use before. Remembers by pins (pins.ts). Keeps promise P59.
 import { timingSafeEqual } from 'node:crypto';
 import type { FetchedBundle } from '../hub.ts';
 import type { Pin, PinPlace, Pins } from './pins.ts';

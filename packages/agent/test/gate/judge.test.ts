@@ -1,6 +1,14 @@
 // What a gate judges: payloads as the products publish them, against a sandbox of the project and contracts by the
 // common names of tools.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +16,7 @@ import { formats, type HookFormat, readInput, type Verdict } from '../../src/cli
 import { judge } from '../../src/cli/gate/judge.ts';
 import { projectsOf } from '../../src/cli/gate/project.ts';
 import { GateState } from '../../src/cli/gate/state.ts';
-import type { ToolArguments } from '../../src/index.ts';
+import type { ToolArguments, WireEvent } from '../../src/index.ts';
 import { readBundle } from '../../src/rules/bundle/document.ts';
 import { rules } from '../mcp/setting.ts';
 
@@ -39,6 +47,8 @@ interface Setting {
   readonly start?: string;
   readonly toolArguments?: ToolArguments;
   readonly unknown?: 'judge' | 'deny';
+  /** With a hub, for whom events are kept. Names the files of state. */
+  readonly scope?: string;
 }
 
 interface Outcome extends Verdict {
@@ -53,6 +63,7 @@ async function verdictOn(name: string, payload: object, setting: Setting = {}): 
     start = project,
     toolArguments,
     unknown = 'judge',
+    scope,
   } = setting;
   const format = formats[name] as HookFormat;
   const input = readInput(format, JSON.stringify(payload));
@@ -60,11 +71,11 @@ async function verdictOn(name: string, payload: object, setting: Setting = {}): 
   const read = readBundle(rules(...contracts), { maxContracts: 500 });
   if (!read.ok) throw new Error(JSON.stringify(read.problems));
   const told: string[] = [];
-  const state = new GateState(join(root, 'state'), 'test');
+  const state = new GateState(join(root, 'state'), scope ?? 'test');
   state.make();
   const verdict = await judge(input, {
     plan: {
-      hub: null,
+      hub: scope === undefined ? null : { url: 'http://127.0.0.1:1', apiKey: 'key', agentId: 'laptop' },
       bundleName: null,
       contracts: ['contracts.yaml'],
       state: state.folder,
@@ -82,6 +93,13 @@ async function verdictOn(name: string, payload: object, setting: Setting = {}): 
   });
   return { ...verdict, told };
 }
+
+/** The events that wait for the hub. */
+const keptEvents = (scope: string) =>
+  readFileSync(new GateState(join(root, 'state'), scope).path('events.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as WireEvent);
 
 const claude = (tool_name: string, tool_input: object, cwd = project) => ({
   session_id: 's1',
@@ -487,3 +505,25 @@ it('refuses none of 1,000 calls of one session that no contract limits', async (
   for (let i = 0; i < 1_000; i++) verdicts.add((await verdictOn('claude-code', call)).verdict);
   expect(verdicts).toEqual(new Set(['allow']));
 }, 120_000);
+
+it('numbers the calls of a session from 0, although each is judged by a process of its own', async () => {
+  const calls = ['first', 'first', 'second', 'first'];
+  for (const [i, session] of calls.entries()) {
+    const payload = {
+      ...claude('Read', { file_path: i === 1 ? '/etc/passwd' : 'a.txt' }),
+      session_id: session,
+    };
+    await verdictOn('claude-code', payload, { scope: 'numbers' });
+  }
+  const places = keptEvents('numbers').map(({ verdict, payload }) => [
+    verdict,
+    payload.run_id,
+    payload.call_index,
+  ]);
+  expect(places).toEqual([
+    ['call_allowed', 'first', 0],
+    ['call_denied', 'first', 1],
+    ['call_allowed', 'second', 0],
+    ['call_allowed', 'first', 2],
+  ]);
+});

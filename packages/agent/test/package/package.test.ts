@@ -29,7 +29,7 @@ async function freshClone(): Promise<string> {
   });
   const needed = stdout
     .split('\n')
-    .filter((path) => /^(packages\/agent\/|scripts\/|docs\/[^/]+\.md$|[^/]+$)/.test(path));
+    .filter((path) => /^(packages\/agent\/|scripts\/|src\/|docs\/[^/]+\.md$|[^/]+$)/.test(path));
   for (const path of needed) {
     if (!(await stat(join(root, path)).catch(() => null))?.isFile()) continue;
     await mkdir(join(clone, dirname(path)), { recursive: true });

@@ -73,7 +73,9 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         <h3>
           <Data text={event.tool_name} max={200} />
         </h3>
-        <Verdict of={event.verdict} />
+        <span>
+          {event.sample && <span className="tag">sample</span>} <Verdict of={event.verdict} />
+        </span>
       </div>
       {reason && (
         <p className="event-reason">

@@ -6,7 +6,10 @@ import { useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Name, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import { facetLabels, facetNames, type filterOf } from './filters.ts';
+import type { EventRow } from './columns.tsx';
+import { facetLabels, facetNames } from './facet-names.ts';
+import type { filterOf } from './filters.ts';
+import { facetsOfRows } from './sample-events.ts';
 
 const few = 6;
 
@@ -19,11 +22,14 @@ export function Facets({
   filter,
   question,
   enabled,
+  sampleRows,
 }: {
   readonly filter: ReturnType<typeof filterOf>;
   /** What the filter asks, from minute to minute. */
   readonly question: string;
   readonly enabled: boolean;
+  /** The list, if it is from the sample run. */
+  readonly sampleRows: readonly EventRow[] | null;
 }): JSX.Element {
   const [search, change] = useFilters();
   const [open, setOpen] = useState<readonly string[]>([]);
@@ -32,58 +38,62 @@ export function Facets({
   return (
     <aside className="facets" aria-label="Filters">
       <QueryResult query={eventFacetsQuery} rows={12} isOld={isOld}>
-        {({ total, facets }) => (
-          <>
-            <p className="facets-total">
-              <strong className="numbers">{count(total)}</strong>{' '}
-              {total === 1 ? 'matching event' : 'matching events'}
-            </p>
-            {facetNames.map((name) => {
-              const { top, rest } = facets[name];
-              if (top.length === 0) return null;
-              const all = open.includes(name);
-              return (
-                <details key={name} className="facet" open>
-                  <summary>{facetLabels[name]}</summary>
-                  <ul>
-                    {top.slice(0, all ? top.length : few).map(({ value, count: size }) => (
-                      <li key={value}>
-                        <button
-                          type="button"
-                          className="facet-value"
-                          title={name === 'verdict' ? value : undefined}
-                          aria-pressed={search[name] === value}
-                          onClick={() =>
-                            change({ [name]: search[name] === value ? undefined : value, id: undefined })
-                          }
-                        >
-                          {name === 'verdict' ? <Verdict of={value} /> : <Name text={value} />}
-                          {name === 'verdict' && isTwice(value, top) && <Name text={value} />}
-                          <span className="muted numbers">{count(size)}</span>
-                        </button>
-                      </li>
-                    ))}
-                  </ul>
-                  {top.length > few && (
-                    <button
-                      type="button"
-                      className="link"
-                      onClick={() => setOpen(all ? open.filter((one) => one !== name) : [...open, name])}
-                    >
-                      {all ? 'Show fewer' : `Show ${top.length - few} more`}
-                    </button>
-                  )}
-                  {all && rest.values > 0 && (
-                    <p className="muted">
-                      {counted(rest.values, 'other value')} in {counted(rest.count, 'event')}. Use the search
-                      to find them.
-                    </p>
-                  )}
-                </details>
-              );
-            })}
-          </>
-        )}
+        {(reported) => {
+          const { total, facets } = sampleRows ? facetsOfRows(sampleRows) : reported;
+          return (
+            <>
+              <p className="facets-total">
+                <strong className="numbers">{count(total)}</strong>{' '}
+                {total === 1 ? 'matching event' : 'matching events'}{' '}
+                {sampleRows && <span className="tag">sample</span>}
+              </p>
+              {facetNames.map((name) => {
+                const { top, rest } = facets[name];
+                if (top.length === 0) return null;
+                const all = open.includes(name);
+                return (
+                  <details key={name} className="facet" open>
+                    <summary>{facetLabels[name]}</summary>
+                    <ul>
+                      {top.slice(0, all ? top.length : few).map(({ value, count: size }) => (
+                        <li key={value}>
+                          <button
+                            type="button"
+                            className="facet-value"
+                            title={name === 'verdict' ? value : undefined}
+                            aria-pressed={search[name] === value}
+                            onClick={() =>
+                              change({ [name]: search[name] === value ? undefined : value, id: undefined })
+                            }
+                          >
+                            {name === 'verdict' ? <Verdict of={value} /> : <Name text={value} />}
+                            {name === 'verdict' && isTwice(value, top) && <Name text={value} />}
+                            <span className="muted numbers">{count(size)}</span>
+                          </button>
+                        </li>
+                      ))}
+                    </ul>
+                    {top.length > few && (
+                      <button
+                        type="button"
+                        className="link"
+                        onClick={() => setOpen(all ? open.filter((one) => one !== name) : [...open, name])}
+                      >
+                        {all ? 'Show fewer' : `Show ${top.length - few} more`}
+                      </button>
+                    )}
+                    {all && rest.values > 0 && (
+                      <p className="muted">
+                        {counted(rest.values, 'other value')} in {counted(rest.count, 'event')}. Use the
+                        search to find them.
+                      </p>
+                    )}
+                  </details>
+                );
+              })}
+            </>
+          );
+        }}
       </QueryResult>
     </aside>
   );

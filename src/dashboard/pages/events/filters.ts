@@ -17,18 +17,6 @@ export const ranges = [
 /** Without a choice. */
 export const defaultRange = '24h';
 
-/** Fields with counts beside the list; each is a name in the address too. */
-export const facetNames = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'mode', 'env'] as const;
-export type FacetName = (typeof facetNames)[number];
-export const facetLabels: { readonly [N in FacetName]: string } = {
-  verdict: 'Verdict',
-  tool_name: 'Tool',
-  agent_id: 'Agent',
-  decision_name: 'Contract',
-  mode: 'Mode',
-  env: 'Environment',
-};
-
 const texts = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'run_id', 'call_id', 'search'] as const;
 
 export interface Span {

@@ -18,14 +18,13 @@ import { Button, Empty, Name, PageHead, Select, Verdict, ZoneSelect } from '../.
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
-import { columns } from './columns.tsx';
+import { columns, type EventRow } from './columns.tsx';
 import { EventPanel } from './detail.tsx';
+import { facetLabels, facetNames } from './facet-names.ts';
 import { Facets } from './facets.tsx';
 import {
   bucketMsOf,
   defaultRange,
-  facetLabels,
-  facetNames,
   filterOf,
   instantsOf,
   questionOf,
@@ -34,6 +33,7 @@ import {
   spanOf,
 } from './filters.ts';
 import { OwnRange } from './own-range.tsx';
+import { bucketsOfRows, visibleEvents } from './sample-events.ts';
 import { TailView } from './tail.tsx';
 
 /** Of the hub's answers: rows come sooner from a small one, and the next is asked for while the last is read. */
@@ -89,6 +89,7 @@ function Searched(): JSX.Element {
   const list = useList(filter, span);
   // The counts cost the hub far more than the rows, which somebody waits for: they are asked for after them.
   const hasRows = list.eventsQuery.data !== undefined || list.eventsQuery.isError;
+  const sampleRows = list.isSample ? list.rows : null;
   useCommand('follow', span.open ? () => setFollow(!follow) : null, {
     label: follow ? 'Pause list' : 'Follow live',
   });
@@ -122,10 +123,15 @@ function Searched(): JSX.Element {
       <EventViews />
       {search.since && <OwnRange span={span} />}
       <SearchBar />
-      <Histogram filter={filter} span={span} enabled={hasRows} />
+      <Histogram filter={filter} span={span} enabled={hasRows} sampleRows={sampleRows} />
       <div className="events-columns">
-        <Facets filter={filter} question={questionOf(filter, span)} enabled={hasRows} />
-        <List of={list} span={span} follow={follow && span.open} />
+        <Facets
+          filter={filter}
+          question={questionOf(filter, span)}
+          enabled={hasRows}
+          sampleRows={sampleRows}
+        />
+        <List list={list} span={span} follow={follow && span.open} />
       </div>
     </>
   );
@@ -197,10 +203,13 @@ function Histogram({
   filter,
   span,
   enabled,
+  sampleRows,
 }: {
   readonly filter: Filter;
   readonly span: Span;
   readonly enabled: boolean;
+  /** The list, if it is from the sample run. */
+  readonly sampleRows: readonly EventRow[] | null;
 }): JSX.Element {
   const [, change] = useFilters();
   const bucketMs = bucketMsOf(span);
@@ -218,16 +227,22 @@ function Histogram({
     { enabled, keep: true, moves: true },
   );
   const isOld = useIsOld(eventHistogramQuery, questionOf(filter, span));
+  const chart = { title: 'Calls over time', from, until, bucketMs };
   return (
-    <section className="card" aria-label="Calls over time">
-      <QueryResult query={eventHistogramQuery} rows={4} isOld={isOld}>
-        {(list) => (
+    <section className="card" aria-label={chart.title}>
+      <QueryResult
+        query={eventHistogramQuery}
+        placeholder={<VerdictChart {...chart} buckets={null} />}
+        isOld={isOld}
+      >
+        {(buckets) => (
           <VerdictChart
-            title="Calls over time"
-            from={from}
-            until={until}
-            bucketMs={bucketMs}
-            buckets={list.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))}
+            {...chart}
+            buckets={
+              sampleRows
+                ? bucketsOfRows(sampleRows, from, bucketMs)
+                : buckets.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))
+            }
             onRange={(since, to) => change({ ...instantsOf({ from: since, until: to }), range: undefined })}
           />
         )}
@@ -279,25 +294,25 @@ function useList(filter: Filter, span: Span) {
     );
     void queries.invalidateQueries({ queryKey });
   }, [input, options]);
-  return { eventsQuery, reload, key };
+  const found = useMemo(
+    () => visibleEvents((eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows)),
+    [eventsQuery.data],
+  );
+  return { eventsQuery, reload, key, ...found };
 }
 
 const startOf = (range: string): string => new Date(spanOf({ range }, serverNow()).from).toISOString();
 
 function List({
-  of: { eventsQuery, reload, key },
+  list: { eventsQuery, reload, key, rows, isSample },
   span,
   follow,
 }: {
-  readonly of: ReturnType<typeof useList>;
+  readonly list: ReturnType<typeof useList>;
   readonly span: Span;
   readonly follow: boolean;
 }): JSX.Element {
   const [{ id }, change] = useFilters();
-  const rows = useMemo(
-    () => (eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows),
-    [eventsQuery.data],
-  );
   const [generation, setGeneration] = useState(0);
   const reading = id !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
@@ -344,8 +359,12 @@ function List({
                       : rows.length === 1
                         ? 'event'
                         : 'events'}
-                    {rows.some((row) => row.sample) && '. Statistics leave out the sample run.'}
                   </span>
+                  {isSample && (
+                    <span>
+                      <span className="tag">sample</span> Shown until a reported call matches.
+                    </span>
+                  )}
                   <ZoneSelect />
                 </>
               }

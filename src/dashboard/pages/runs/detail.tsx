@@ -5,12 +5,13 @@ import { type JSX, useMemo } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useFilters } from '../../lib/search.ts';
-import { counted, duration, plainJson } from '../../lib/text.ts';
+import { duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Evidence } from './evidence.tsx';
 import type { Run } from './run.ts';
+import { runSums } from './sums.ts';
 import { SessionValues } from './values.tsx';
 import './runs.css';
 
@@ -48,22 +49,8 @@ export function RunDetail({ agent, session }: RunPlace): JSX.Element {
   );
 }
 
-/** A call counts once, by its last decision: those that ended in no other way were allowed. */
-const allowedCalls = ({ counts, pending_approval_count: asked }: Run): number =>
-  Math.max(0, counts.calls - counts.blocked - counts.would_block - counts.timed_out - asked);
-
 function Head({ run }: { readonly run: Run }): JSX.Element {
-  const { counts, pending_approval: approval } = run;
-  const parts = [
-    counted(counts.calls, 'call'),
-    `${allowedCalls(run)} allowed`,
-    `${counts.blocked} denied`,
-    ...(run.pending_approval_count > 0 ? [`${run.pending_approval_count} asked`] : []),
-    ...(counts.would_block > 0 ? [`${counts.would_block} would deny`] : []),
-    ...(counts.timed_out > 0 ? [`${counts.timed_out} expired`] : []),
-    ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
-    ...(counts.warned > 0 ? [`${counts.warned} warned`] : []),
-  ];
+  const approval = run.pending_approval;
   return (
     <section className="form">
       <h3 className="panel-name">
@@ -77,8 +64,7 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
         {run.sample && <span className="tag">sample</span>}
       </p>
       <p className="muted">
-        Started <Time at={run.started_at} />, last activity <Time at={run.last_activity_at} />.{' '}
-        {parts.join(', ')}.
+        Started <Time at={run.started_at} />, last activity <Time at={run.last_activity_at} />. {runSums(run)}
       </p>
       {run.ruleset_name && (
         <p>

@@ -80,6 +80,7 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
       return hub.request(request, signal);
     },
   };
+  const sessions = new FileCounters(join(state.folder, 'sessions'));
   const parts = {
     policy,
     currentPolicy: () => policy,
@@ -87,7 +88,7 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
     hooks: hooksOf(input, policy, judging),
     contracts: [],
     matches: globMatch,
-    sessions: new FileCounters(join(state.folder, 'sessions')),
+    sessions,
     approvals,
     within: <T>(_callId: string, task: () => T): T => task(),
     sink: { emit: async (record: AuditRecord) => keep(record, judging) },
@@ -98,7 +99,9 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
       told(`${what}: ${failure instanceof Error ? failure.message : String(failure)}`),
     strict: false,
   };
-  const place = { runId: session, callIndex: 0, parentCallId: null, environment, principal };
+  // Each call has a process of its own, so the index comes from the folder of state.
+  const callIndex = (await sessions.increment(`calls ${session}`)) - 1;
+  const place = { runId: session, callIndex, parentCallId: null, environment, principal };
   const asked = { tool, args: input.args, judged: judgedArguments(input.args) };
   try {
     await new GovernedCall(parts, place, asked, { cwd }).decide();

@@ -1,5 +1,5 @@
 // The decision on a live call, before it runs. Everything that may refuse is looked at before a person is asked,
-// whatever the order of the document: an approval never overrides a refusal. Hooks, the approval itself and the
+// whatever the order of the document (promise P61 of the hub's docs/promises.md). Hooks, the approval itself and the
 // counters belong to the caller.
 import type { ApprovalTerms, Mode, PreRule, SandboxRule, SessionRule, SideEffect } from '../bundle/rule.ts';
 import type { Budget } from '../regex/regex.ts';

@@ -1,4 +1,5 @@
-// One rule looked at for one call: the record of it, and the rule that whatever goes wrong means "fires".
+// One rule looked at for one call: the record of it, and the rule that whatever goes wrong means "fires". Keeps promise
+// P60.
 import type { CommonRule } from '../bundle/rule.ts';
 import { type Budget, newBudget } from '../regex/regex.ts';
 import type { JsonObject } from '../yaml.ts';

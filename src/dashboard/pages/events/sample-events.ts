@@ -1,0 +1,62 @@
+// Events of the sample run on the events page: list, chart and filters contain them only while no reported event
+// matches. The hub's counts leave them out, so the page counts them itself.
+import { countedAs } from '../../../domain/event.ts';
+import type { Reply } from '../../lib/api.ts';
+import type { VerdictCounts } from '../../ui/verdict-counts.ts';
+import type { FacetName } from './facet-names.ts';
+
+type EventRow = Reply<'searchEvents'>[number];
+
+/** The rows to show, of those that the hub found; `isSample`: they are from the sample run. */
+export function visibleEvents(rows: readonly EventRow[]): {
+  readonly rows: readonly EventRow[];
+  readonly isSample: boolean;
+} {
+  const reported = rows.filter(({ sample }) => sample !== true);
+  return reported.length > 0 ? { rows: reported, isSample: false } : { rows, isSample: rows.length > 0 };
+}
+
+/** The buckets of the chart, in the order of time. @param from the start of the first, in epoch milliseconds */
+export function bucketsOfRows(
+  rows: readonly EventRow[],
+  from: number,
+  bucketMs: number,
+): readonly VerdictCounts[] {
+  const buckets = new Map<number, { -readonly [K in keyof VerdictCounts]: VerdictCounts[K] }>();
+  for (const { timestamp, verdict, mode } of rows) {
+    const at = from + Math.floor((Date.parse(timestamp) - from) / bucketMs) * bucketMs;
+    const bucket = buckets.get(at) ?? { at, allowed: 0, denied: 0, pending: 0, observed: 0 };
+    bucket[countedAs(verdict, mode)]++;
+    buckets.set(at, bucket);
+  }
+  return [...buckets.values()].sort((a, b) => a.at - b.at);
+}
+
+function facetValue(row: EventRow, name: FacetName): string | null {
+  const payload = row.payload as { readonly decision_name?: unknown } | null;
+  const value = name === 'decision_name' ? payload?.decision_name : row[name];
+  return typeof value === 'string' ? value : null;
+}
+
+function countedValues(rows: readonly EventRow[], name: FacetName) {
+  const counts = new Map<string, number>();
+  for (const row of rows) {
+    const value = facetValue(row, name);
+    if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  const top = [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
+  return { top, rest: { values: 0, count: 0 } };
+}
+
+/** The filters' counts, as the hub returns them for other events. */
+export const facetsOfRows = (rows: readonly EventRow[]): Reply<'eventFacets'> => ({
+  total: rows.length,
+  facets: {
+    agent_id: countedValues(rows, 'agent_id'),
+    tool_name: countedValues(rows, 'tool_name'),
+    verdict: countedValues(rows, 'verdict'),
+    mode: countedValues(rows, 'mode'),
+    decision_name: countedValues(rows, 'decision_name'),
+    env: countedValues(rows, 'env'),
+  },
+});

@@ -1,0 +1,25 @@
+// The sums of a run in words.
+import { counted } from '../../lib/text.ts';
+import type { Run } from './run.ts';
+
+type Sums = Pick<Run, 'counts' | 'call_outcomes'>;
+
+/** The run's calls, each once, by their last decision; then the contracts in observe mode that fired beside them. */
+export function runSums({ counts, call_outcomes: outcomes }: Sums): string {
+  const calls = counted(counts.calls, 'call');
+  if (outcomes === null)
+    return `${calls}. Their outcomes are unknown, because an earlier version of the hub stored a part of the run.`;
+  const parts = [
+    calls,
+    `${outcomes.allowed} allowed`,
+    `${outcomes.denied} denied`,
+    ...(outcomes.asked > 0 ? [`${outcomes.asked} asked`] : []),
+    ...(outcomes.would_deny > 0 ? [`${outcomes.would_deny} would deny`] : []),
+    ...(outcomes.expired > 0 ? [`${outcomes.expired} expired`] : []),
+    ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
+    ...(counts.warned > 0 ? [`${counts.warned} warned`] : []),
+  ];
+  const beside = counts.would_block - outcomes.would_deny;
+  const observed = beside > 0 ? ` Contracts in observe mode fired ${counted(beside, 'time')}.` : '';
+  return `${parts.join(', ')}.${observed}`;
+}
