@@ -1,11 +1,9 @@
 // What an argument holds, by its name: content, a path, a URL, a command, or whatever its text looks like.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
-import { lastWords, type Named, wholes } from './profiles/arguments.ts';
+import { type ArgumentKind, lastWords, type Named, wholes } from './profiles/arguments.ts';
 
-/** What an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
-export const argumentKinds = ['path', 'url', 'command', 'content', 'cwd'] as const;
-export type ArgumentKind = (typeof argumentKinds)[number];
+export { type ArgumentKind, argumentKinds } from './profiles/arguments.ts';
 
 /** Kinds of arguments by tool (a name or a glob) and argument; `a.b` is the argument `b` in the mapping `a`. */
 export type ToolArguments = {

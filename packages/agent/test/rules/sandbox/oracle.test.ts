@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
+import { runsOf } from '../../../../../test/runs.ts';
 import { agentFiles } from '../../../src/guard/files.ts';
 import type { SandboxRule } from '../../../src/rules/bundle/rule.ts';
 import type { View } from '../../../src/rules/evaluate/call.ts';
@@ -13,7 +14,7 @@ import { anyCall } from './calls.ts';
 import { sandboxCompiler as oracleCompiler } from './oracle/sandbox.ts';
 import { createWorld } from './world.ts';
 
-const calls = Number(process.env.SANDBOX_CALLS ?? 5_000);
+const calls = Number(process.env.SANDBOX_CALLS ?? runsOf(200_000, 5_000));
 const seed = Number(process.env.SANDBOX_SEED ?? randomInt(2 ** 31));
 const world = createWorld(true);
 afterAll(() => world.remove());
@@ -41,7 +42,7 @@ const viewOf = (args: Readonly<Record<string, unknown>>): View => ({
   budget: newBudget(),
 });
 
-it(`is never more lenient, over ${calls} calls`, { timeout: 600_000 }, () => {
+it(`is never more lenient, over ${calls} calls`, { timeout: 1_800_000 }, () => {
   console.log(`SANDBOX_SEED=${seed} SANDBOX_CALLS=${calls}`);
   const judges = [agentFiles(work), null].flatMap((files) => {
     const options = { files, toolArguments: {}, windows: false };

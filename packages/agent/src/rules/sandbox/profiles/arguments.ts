@@ -1,5 +1,8 @@
 // Names of arguments of tools, and the kinds that they tell.
-import type { ArgumentKind } from '../names.ts';
+
+/** What an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
+export const argumentKinds = ['path', 'url', 'command', 'content', 'cwd'] as const;
+export type ArgumentKind = (typeof argumentKinds)[number];
 
 export type Named = readonly (readonly [ArgumentKind, RegExp])[];
 

@@ -1,4 +1,4 @@
-// Profiles of well-known programs, built in. docs/security.md has the names.
+// Profiles of well-known programs, built in.
 
 import { build } from './build.ts';
 import { files } from './files.ts';

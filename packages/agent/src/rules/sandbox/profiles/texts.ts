@@ -1,4 +1,4 @@
-// Programs that search, cut and write text. Words of the kind `text` are patterns, scripts and messages, and never a file.
+// Programs that search, cut and write text. Patterns, scripts and messages are never a file.
 
 import { flags, named, simple } from './letters.ts';
 import type { CommandProfile } from './profile.ts';
