@@ -9,7 +9,7 @@ export default mergeConfig(
     test: {
       exclude: [
         // Suites that start real processes; one of them stays, which goes through the whole life of a hub.
-        'test/bench/{base,guard,loader,streams,suite}.test.ts',
+        'test/bench/{base,guard,loader,remote,scenarios,streams,suite}.test.ts',
         'test/e2e/!(main-job).test.ts',
         'test/e2e/library/**',
         'test/demo/**',
