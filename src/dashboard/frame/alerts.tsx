@@ -1,5 +1,5 @@
-// Signals while the console is in the background: the number of pending approvals in the title of the tab, and on opt-in
-// a notification for each of them.
+// Signals while the console is in the background: the number of pending approvals in the title of the tab and, on
+// opt-in, a notification for each of them.
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
