@@ -56,8 +56,8 @@ function causeAndPlace(fields: Fields, message: string): string {
 }
 
 /**
- * Returns `log` with warnings and errors gathered. `repeats` is the count of lines that one line stands for. A line with
- * `repeats` is logged at once: another log gathered it.
+ * Returns `log` with warnings and errors gathered. `repeats` is the count of lines that one line stands for. A line
+ * with `repeats` is logged at once: another log gathered it.
  * @param factOf by default the message, its cause, and the place: route, job, tenant and so on
  */
 export function gatherRepeats(
