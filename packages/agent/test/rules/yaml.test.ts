@@ -214,7 +214,7 @@ describe('stringifyYaml', () => {
         })();
         expect(read).toEqual(plain);
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     );
   });
 });
