@@ -7,15 +7,10 @@ import { searchTimeout } from '../../src/domain/event.ts';
 import type { Storage } from '../../src/domain/storage.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
+import { gatherRepeats } from '../../src/ports/log-repeats.ts';
 
 /** Seconds after which a caller may try again while the store is away. */
 export const retryAfter = 2;
-/**
- * Milliseconds from the line of an outage to its next one: every call fails meanwhile. Each following pause is twice as
- * long, up to the longest.
- */
-const [firstPauseMs, longestPauseMs] = [10_000, 10 * 60_000];
-
 /** The server changes its role, shuts down, or gave up waiting: asking again may help. */
 const passing = new Set([6, 7, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436]);
 /** The server has no room on its disk. */
@@ -137,42 +132,13 @@ export interface GuardedStore {
   close(): Promise<void>;
 }
 
-interface OutageLog extends FailureLog {
-  /** The store is back: the next failure is logged at once. */
-  end(): void;
-}
-
-/** The log of an outage: its first failure at once, then one line after growing pauses. `unsaid` counts the others. */
-function outageLog(log: Log, clock: Clock): OutageLog {
-  let next = Number.NEGATIVE_INFINITY;
-  let pauseMs = firstPauseMs;
-  let unsaid = 0;
-  return {
-    error: (fields, message) => log.error(fields, message),
-    warn(fields, message) {
-      if (clock.monotonic() < next) {
-        unsaid++;
-        return;
-      }
-      log.warn(unsaid === 0 ? fields : { ...fields, unsaid }, message);
-      next = clock.monotonic() + pauseMs;
-      pauseMs = Math.min(2 * pauseMs, longestPauseMs);
-      unsaid = 0;
-    },
-    end() {
-      next = Number.NEGATIVE_INFINITY;
-      pauseMs = firstPauseMs;
-      unsaid = 0;
-    },
-  };
-}
-
 /** True for a failure from the driver, not for a refusal that a store made itself. */
 const isDriverFailure = (error: unknown): boolean => error instanceof MongoError || isSocketError(error);
 
 /** @param probe a write that changes nothing of what the store holds */
 export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>): GuardedStore {
-  const log = outageLog(to, clock);
+  // An outage fails every call, each with the words of its own connection.
+  const log = gatherRepeats(to, clock, (_, message) => message);
   let probing: Timer | null = null;
 
   function endProbing(): void {
@@ -183,7 +149,13 @@ export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>)
   /** The disk is full: asks once a second whether it still is. */
   function startProbing(): void {
     probing ??= clock.every(probeEveryMs, () => {
-      probe().then(endProbing, () => {});
+      probe().then(
+        () => {
+          endProbing();
+          log.clear();
+        },
+        () => {},
+      );
     });
   }
 
@@ -195,7 +167,7 @@ export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>)
     if (unreachable === 0 || before !== unreachable) return;
     to.info({ failed_calls: unreachable }, 'the store is back');
     unreachable = 0;
-    log.end();
+    log.clear();
   }
 
   let underWay = 0;
@@ -231,6 +203,7 @@ export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>)
     async close() {
       closed = true;
       endProbing();
+      log.clear();
       if (underWay === 0) return;
       await new Promise<void>((resolve) => {
         idle = resolve;

@@ -1,5 +1,6 @@
 // The composition root: joins the parts, the use cases and the edge, and starts and stops them in order. Decides
 // nothing.
+
 import { randomUUID } from 'node:crypto';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
@@ -24,11 +25,11 @@ import type { Server } from '../http/server.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
 import { workNotifications } from '../jobs/notifications.ts';
 import { pause } from '../ports/clock.ts';
+import { gatherRepeats } from '../ports/log-repeats.ts';
 import { createAppPorts } from './app-ports.ts';
 import { createEdge } from './edge.ts';
 import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, setupTokenOf } from './first-admin.ts';
-import { gatherRepeats } from './log-repeats.ts';
 import { checkMaster } from './master.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { openApiFor } from './openapi.ts';

@@ -1,5 +1,5 @@
-// The web console's entry: asks who is here while React starts, then shows the frame with the page that the address
-// names.
+// The entry of the web console: requests the signed-in person while React starts, then displays the frame with the page
+// in the address.
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/frame.css';

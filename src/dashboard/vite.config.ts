@@ -1,5 +1,5 @@
-// How the web console is bundled: one entry, every page a chunk of its own, nothing inlined, because the
-// Content-Security-Policy allows scripts and styles from files alone.
+// The build of the web console: one entry, a chunk for each page, and nothing inlined, because the
+// Content-Security-Policy allows scripts and styles only from files.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 

@@ -254,6 +254,8 @@ describe('a player', () => {
           mayBeLarge: () => false,
           spend: () => {},
           counted: () => {},
+          isReached: () => true,
+          sleptMs: () => 0,
         },
         'acme0',
         tenant,

@@ -1,5 +1,5 @@
-// What is seen while the console is in the background: the count in the tab's title, and a notification for each call
-// that waits, on opt-in.
+// Signals while the console is in the background: the number of pending approvals in the title of the tab and, on
+// opt-in, a notification for each of them.
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { usePrefs } from '../lib/prefs.ts';

@@ -1,4 +1,4 @@
-// How fresh the page is: Live, Reconnecting, or Stale since when; and the bar that says when the next try is.
+// The state of the connection: Live, Reconnecting, or Stale with its time; and a bar with the time of the next attempt.
 import type { JSX } from 'react';
 import { now } from '../lib/browser.ts';
 import { usePrefs } from '../lib/prefs.ts';
@@ -44,7 +44,7 @@ export function ConnectionBar(): JSX.Element | null {
   );
 }
 
-/** Why nothing can be changed now; null when it can. */
+/** Why changes are impossible now; null if they are possible. */
 export function useActionBlockReason(): string | null {
   const { state } = useStore(liveStatus);
   return state === 'stale'

@@ -1,11 +1,11 @@
-// How well a name fits what somebody types: beginnings of words before parts of them, parts before letters in order.
+// Ranks names for a typed text: matches at the start of a word, then inside a word, then of single letters in order.
 
 const whole = 4;
 const atWord = 3;
 const inside = 2;
 const scattered = 1;
 
-/** 0: it does not fit. `typed` is in lower case. */
+/** Rank of one typed word, 0 for no match. `typed` is in lower case. */
 function fitOf(word: string, typed: string): number {
   const at = typed.indexOf(word);
   if (at === 0) return whole;
@@ -14,7 +14,7 @@ function fitOf(word: string, typed: string): number {
   return word.length > 1 && inOrder(word, typed) ? scattered : 0;
 }
 
-/** Its letters stand in the name one after another, the first at the beginning of a word. */
+/** True if the name contains the letters in order, the first of them at the start of a word. */
 function inOrder(word: string, name: string): boolean {
   let from = name.startsWith(word.charAt(0))
     ? 0
@@ -29,7 +29,7 @@ function inOrder(word: string, name: string): boolean {
 
 const escaped = (letter: string): string => letter.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&');
 
-/** 0 when a word of what was typed does not fit; else the larger, the better. */
+/** Rank of the name for a typed text: higher is better, 0 if one of the words does not match. */
 export function fitness(name: string, text: string): number {
   const lower = name.toLowerCase();
   let sum = 0;

@@ -1,4 +1,4 @@
-// The list of keys that `?` shows: those of the page that is shown first.
+// The list of keys behind `?`, starting with the current page.
 import type { JSX } from 'react';
 import { commandOf, keyWords, offers } from '../lib/commands.ts';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';

@@ -1,5 +1,5 @@
-// What the frame opens over a page, loaded a moment after the page has its answers, or when somebody asks for it: the
-// first load is smaller without it.
+// Dialogs of the frame whose code loads shortly after the page's answers, or on demand. This makes the first load
+// smaller.
 import { type ComponentType, type JSX, useCallback, useEffect, useState } from 'react';
 import { after } from '../lib/browser.ts';
 import { whenAnswered } from '../lib/query.ts';
@@ -10,7 +10,7 @@ export interface LateProps {
   readonly onClose: () => void;
 }
 
-/** After the answers: what they make the page load comes first. */
+/** Delay after the answers, in milliseconds: code that the answers require loads first. */
 const restMs = 2_000;
 
 export function Late({
@@ -20,7 +20,7 @@ export function Late({
   onClose,
 }: LateProps & {
   readonly load: () => Promise<{ readonly default: ComponentType<LateProps> }>;
-  /** As the sentence of a failure calls it. */
+  /** Name of the dialog in an error message. */
   readonly name: string;
 }): JSX.Element | null {
   const [Loaded, setLoaded] = useState<ComponentType<LateProps> | null>(null);
@@ -32,7 +32,7 @@ export function Late({
     let timer: { cancel(): void } | null = null;
     let isHere = true;
     void whenAnswered().then(() => {
-      // A hub that is away then is asked again when it is opened.
+      // If the hub is unreachable now, opening the dialog loads it.
       if (isHere) timer = after(restMs, () => void bring().catch(() => undefined));
     });
     return () => {

@@ -1,6 +1,6 @@
-// The code of a page, loaded when somebody goes there. While the hub is gone it cannot be: the frame stays as it is,
-// says so, and the page comes by itself when the hub is back. Browsers remember that a module could not be loaded, so
-// the console is loaded anew then: nothing of the page that is missing can have been typed yet.
+// Loads the code of a page on the first visit. While the hub is unreachable, the frame displays a notice, and the page
+// loads automatically later. Browsers cache a module's failure, so the console reloads then. No input gets lost,
+// because the missing page had none.
 import { type ComponentType, type JSX, useEffect, useState } from 'react';
 import { useStore } from '../lib/store.ts';
 import { liveStatus } from '../live/live.ts';
@@ -9,7 +9,7 @@ import { Button, PageHead, Skeleton } from '../ui/parts.tsx';
 
 type Load = () => Promise<{ readonly default: ComponentType }>;
 
-/** The page as a component; `preload` never fails. */
+/** A page as a lazy component. `preload` never rejects. */
 export function pageCode(load: Load): (() => JSX.Element) & { readonly preload: () => Promise<void> } {
   let Page: ComponentType | null = null;
   let loading: Promise<void> | null = null;
@@ -53,7 +53,7 @@ export function pageCode(load: Load): (() => JSX.Element) & { readonly preload: 
 
 const name = 'reeve-loaded-anew';
 
-/** Whether this tab was loaded anew for a page that did not come: it is not tried for ever. */
+/** True if this tab has reloaded for a missing page before, so that it does not reload forever. */
 const reloaded = {
   get: (): boolean => sessionStorage.getItem(name) !== null,
   set(value: boolean): void {

@@ -1,5 +1,5 @@
-// What the palette lists: pages, what the page that is shown offers, what can be done from anywhere, and every thing of
-// the hub by its name with what can be done to it.
+// The entries of the palette: pages, the current page's commands, global actions, and the hub's objects by name with
+// their actions.
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { call } from '../lib/api.ts';
@@ -18,14 +18,14 @@ import { say } from '../ui/overlay.tsx';
 import { useActionBlockReason } from './connection.tsx';
 
 export interface Entry {
-  /** The same each time: the last choices are remembered by it. */
+  /** Stable key of the entry, for the list of recent choices. */
   readonly id: string;
   readonly label: string;
   readonly kind: 'page' | 'here' | 'action' | Thing;
   readonly icon: IconName;
-  /** Pressed one after another. */
+  /** Keys to press in sequence. */
   readonly keys: readonly string[];
-  /** Why it cannot be done now. */
+  /** Why the entry is disabled. */
   readonly why: string | null;
   readonly go: () => void;
 }
@@ -56,7 +56,7 @@ export function useEntries(text: string): readonly Entry[] {
     const go: Go = (path, search = {}) =>
       void navigate({
         to: path,
-        // The environment stays.
+        // The selected environment stays.
         search: (({ env }: Search) => ({ ...(env ? { env } : {}), ...search })) as never,
       });
     const narrow = (env: string | undefined): void =>
@@ -76,7 +76,7 @@ export function useEntries(text: string): readonly Entry[] {
   }, [navigate, me, current, here, cannot, things]);
 }
 
-/** What the page that is shown takes by a key. */
+/** Commands of the current page. */
 const offered = (here: ReadonlyMap<CommandName, Offer>): readonly Entry[] =>
   [...here].map(([name, { of, label, why }]) => {
     const { label: plain, icon, key } = commandOf(name);
@@ -93,7 +93,7 @@ const offered = (here: ReadonlyMap<CommandName, Offer>): readonly Entry[] =>
     );
   });
 
-/** What another page does. */
+/** Commands of other pages. */
 const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonly Entry[] =>
   (Object.keys(commands) as CommandName[]).flatMap((name) => {
     const { path, label, icon, search, adminOnly } = commandOf(name);
@@ -157,7 +157,7 @@ const looks = ({ utc, compact, letterKeys, chartsAsTables, railClosed }: Prefs):
   ),
 ];
 
-/** The hub announces nothing of the sample run. */
+/** The hub sends no frames about the sample run, so the visible data reloads. */
 async function changeSample(make: boolean): Promise<void> {
   try {
     await (make ? call('makeSampleRun') : call('deleteSampleRun'));
@@ -192,10 +192,10 @@ const always = (cannot: string | null): readonly Entry[] => [
 ];
 
 const all = { query: { limit: 1000 } };
-/** Of runs and rulesets, the newest. */
+/** Maximum of the newest runs and rulesets. */
 const newest = 200;
 
-/** Everything with a name, once something is typed: nobody looks for it in a list of thousands. */
+/** All named objects, for a typed text. Without a text, the list would have thousands of entries. */
 function useThings(text: string): (go: Go) => readonly Entry[] {
   const isSearch = text.length > 1;
   const enabled = isSearch;

@@ -1,5 +1,5 @@
-// The palette: everything that can be gone to or done, by typing a part of its name. What was chosen last stands first;
-// what cannot be done now says why. Loaded by the frame a moment after the page.
+// The palette: finds pages, objects and actions by a part of their name. Recent choices are at the top, and a disabled
+// entry displays the reason. The frame loads the palette shortly after the page.
 import { type JSX, useEffect, useId, useRef, useState } from 'react';
 import { keyWords } from '../lib/commands.ts';
 import { changePrefs, prefs } from '../lib/prefs.ts';
@@ -11,7 +11,7 @@ import type { LateProps } from './late.tsx';
 import { type Entry, useEntries } from './palette-entries.ts';
 import './palette.css';
 
-/** Of what fits; more typing finds the rest. */
+/** Maximum of displayed matches. A longer text finds the others. */
 const maxShown = 40;
 const maxRecent = 6;
 

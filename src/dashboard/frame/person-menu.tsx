@@ -1,4 +1,4 @@
-// The menu of the person: who is signed in, theme, times, and the way out. frame/person.tsx loads it.
+// The menu of the signed-in person: account, theme, times, sign-out. frame/person.tsx loads it.
 import { Menu } from '@base-ui/react/menu';
 import type { JSX } from 'react';
 import { signOut, useSignedIn } from '../lib/me.ts';
@@ -15,7 +15,7 @@ const themes: readonly (readonly [Theme, string])[] = [
 ];
 
 export interface PersonMenuProps {
-  /** It was pressed before it was there. */
+  /** The person pressed the button before the menu was loaded. */
   readonly defaultOpen: boolean;
   readonly autoFocus: boolean;
 }

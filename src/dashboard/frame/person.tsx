@@ -1,5 +1,5 @@
-// The button of the person at the top. Its menu is loaded a moment after the page has its answers, or when somebody
-// presses: the first load is an eighth smaller without it.
+// The button of the signed-in person at the top. Its menu loads shortly after the page's answers, or on a click. This
+// makes the first load an eighth smaller.
 import { type ComponentType, type JSX, useCallback, useEffect, useRef, useState } from 'react';
 import { after } from '../lib/browser.ts';
 import { useSignedIn } from '../lib/me.ts';
@@ -8,7 +8,7 @@ import { Icon } from '../ui/icons.tsx';
 import { say } from '../ui/overlay.tsx';
 import type { PersonMenuProps } from './person-menu.tsx';
 
-/** After the answers: what they make the page load comes first. */
+/** Delay after the answers, in milliseconds: code that the answers require loads first. */
 const restMs = 2_000;
 
 export function Person(): JSX.Element {
@@ -16,7 +16,7 @@ export function Person(): JSX.Element {
   const [Menu, setMenu] = useState<ComponentType<PersonMenuProps> | null>(null);
   const [pressed, setPressed] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
-  /** The menu's own button takes the place of this one: it takes the focus too. */
+  /** The menu's own button replaces this one, and takes over its focus. */
   const hadFocus = useRef(false);
   const load = useCallback(async (): Promise<void> => {
     const { PersonMenu } = await import('./person-menu.tsx');
@@ -27,7 +27,7 @@ export function Person(): JSX.Element {
     let timer: { cancel(): void } | null = null;
     let isHere = true;
     void whenAnswered().then(() => {
-      // A hub that is away then is asked again at a press.
+      // If the hub is unreachable now, a click loads the menu.
       if (isHere) timer = after(restMs, () => void load().catch(() => undefined));
     });
     return () => {

@@ -1,5 +1,4 @@
-// What stands before the pages: the set-up of a new hub, the sign-in, and what is said when the hub does not answer or
-// a page fails.
+// Screens in place of a page: the set-up of a new hub, the sign-in, and errors of the hub or of a page.
 import { Outlet } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, call } from '../lib/api.ts';
@@ -72,7 +71,7 @@ function Sheet({
   );
 }
 
-/** A one-time link signs in at once, or asks first when somebody is signed in. */
+/** Signs in with a one-time link: at once, or after a confirmation if another person is signed in. */
 function ByLink({
   token,
   email,
@@ -141,7 +140,7 @@ function SetUp(): JSX.Element {
     try {
       await call('setup', { body: { email, password, ...(token === '' ? {} : { setup_token: token }) } });
     } catch (failure) {
-      // Somebody else was faster: what is left to do is to sign in.
+      // Another person set up the hub first, so the next step is to sign in.
       if (failure instanceof ApiError && failure.status === 409) {
         say('Another user already set up this hub. Sign in, or ask an admin for an account.', 'deny');
         refresh(['health']);
@@ -200,7 +199,7 @@ export const NotFound = (): JSX.Element => (
   </Empty>
 );
 
-/** A chunk that is gone after an upgrade of the hub is found again by loading the page anew. */
+/** After an upgrade of the hub, a reload finds the new names of missing chunks. */
 export const PageFailed = ({ error }: { readonly error: Error }): JSX.Element => (
   <div className="page">
     <div className="notice notice-deny" role="alert">

@@ -1,4 +1,4 @@
-// The frame around every page: the rail, the top bar, the state of the connection, and the keys that work everywhere.
+// The frame around every page: navigation rail, top bar, state of the connection, and global keys.
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { type JSX, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { now } from '../lib/browser.ts';
@@ -18,10 +18,10 @@ import { Late } from './late.tsx';
 import { Person } from './person.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
 
-/** Keeps the environment from page to page; other filters are a page's own. */
+/** Keeps the environment between pages. Other filters belong to one page. */
 const onlyEnv = (before: Search): Search => (before.env ? { env: before.env } : {});
 
-/** How long after `g` the letter of a page counts. */
+/** Time limit for a page's letter after `g`, in milliseconds. */
 const leaderMs = 1_500;
 const barPages = ['/', '/approvals', '/events', '/agents'];
 
@@ -101,7 +101,7 @@ function usePaletteKey(open: () => void): void {
   }, [open]);
 }
 
-/** @param path of the router, with or without the console's own folder */
+/** @param path of the router, with or without the console's base path */
 const pageName = (path: string): string => {
   const [folder] = path
     .replace(/^\/dashboard(?=\/|$)/, '')
@@ -111,8 +111,8 @@ const pageName = (path: string): string => {
 };
 
 /**
- * A page begins at its top. The focus follows who went to it by a key or by the navigation: its name is heard, and Tab
- * enters it.
+ * Scrolls a new page to its top. After a key or a click in the navigation, the page gets the focus: screen readers
+ * announce its name, and Tab enters it.
  */
 function useArrival(path: string): RefObject<HTMLElement | null> {
   const page = useRef<HTMLElement>(null);
@@ -129,7 +129,7 @@ function useArrival(path: string): RefObject<HTMLElement | null> {
   return page;
 }
 
-/** After `g` a letter leads to a page, whatever else the page does with it. */
+/** After `g`, a letter opens a page, even if the current page uses the letter. */
 function useLeader(): void {
   const navigate = useNavigate();
   useEffect(() => {
@@ -204,7 +204,7 @@ function PageLink({ page, onGo }: { readonly page: PageEntry; readonly onGo?: ()
   );
 }
 
-/** How many approvals wait; the hub counts. */
+/** Number of pending approvals, counted by the hub. */
 function PendingCount(): JSX.Element | null {
   const { data } = useCall('statsOverview');
   if (!data || data.pending_approvals === 0) return null;

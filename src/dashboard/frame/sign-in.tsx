@@ -1,4 +1,4 @@
-// The sign-in form, before the frame and over it, and the mark of the product.
+// The sign-in form, in place of the frame or over it, and the product's logo.
 import { type JSX, useState } from 'react';
 import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
@@ -15,7 +15,7 @@ export const Mark = (): JSX.Element => (
   </span>
 );
 
-/** One sending of a form at a time, and why the last one failed. */
+/** Submits a form once at a time, and returns the error of the latest submission. */
 export function useSending(send: () => Promise<void>) {
   const [error, setError] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
@@ -36,7 +36,7 @@ export function useSending(send: () => Promise<void>) {
   return { error, busy, onSubmit };
 }
 
-/** Keeps what was typed when it fails: only the password is asked for again. */
+/** Keeps the input after a failure. Only the password must be typed again. */
 export function SignInForm({ email: known = '' }: { readonly email?: string }): JSX.Element {
   const [email, setEmail] = useState(known);
   const [password, setPassword] = useState('');

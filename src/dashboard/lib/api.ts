@@ -1,4 +1,4 @@
-// Calls of the console API, typed by what the hub's declarations generate. One function; the browser keeps the session.
+// Calls of the console API, with types generated from the hub's declarations. The browser keeps the session's cookie.
 import {
   type ConsoleOperations,
   consoleRoutes,
@@ -10,7 +10,7 @@ import { awaitAnswer, isAction } from './unanswered.ts';
 type Replies = {
   [N in keyof ConsoleOperations]: ConsoleOperations[N] extends { reply: infer R } ? R : never;
 };
-/** Names of the routes that answer once. */
+/** Names of the routes with a single answer: no streams. */
 export type Operation = {
   [N in keyof Replies]: [Replies[N]] extends [never] ? never : N;
 }[keyof Replies];
@@ -20,17 +20,17 @@ export type Input<N extends Operation> = ConsoleOperations[N] extends { input: i
 /** Of one answer, shown. */
 const maxErrors = 10;
 
-/** Why a call failed. `message` is a sentence for people. */
+/** A failed call. `message` is a sentence for people. */
 export class ApiError extends Error {
-  /** 0 when the hub did not answer. */
+  /** 0 if the hub did not answer. */
   readonly status: number;
   /** One of the hub's error codes, or `unreachable`. */
   readonly code: string;
-  /** Fields that the hub refused, by name. */
+  /** Messages about refused fields, by name. */
   readonly fields: { readonly [name: string]: string };
-  /** Seconds, when the answer said when to try again. */
+  /** Seconds from `Retry-After`; null without it. */
   readonly retryAfter: number | null;
-  /** The same as an instant: epoch milliseconds of this machine. */
+  /** The same as a time of this machine, in epoch milliseconds. */
   readonly retryAt: number | null;
 
   /** @param errors what of the fields was refused, where the answer says it beside its sentence */
@@ -64,7 +64,7 @@ export class ApiError extends Error {
 
 export interface Page<R> {
   readonly reply: R;
-  /** Leads to the next page; null on the last. */
+  /** Cursor of the next page; null on the last page. */
   readonly next: string | null;
 }
 
@@ -75,12 +75,12 @@ interface AnyInput {
 }
 
 let onSignedOut: () => void = () => undefined;
-/** Says what happens when the hub no longer knows the session. */
+/** Sets the handler for an ended session. */
 export function whenSignedOut(task: () => void): void {
   onSignedOut = task;
 }
 
-/** Path and query of a call. */
+/** Path and query of a request. */
 export function addressOf(operation: string, { params = {}, query = {} }: AnyInput = {}): string {
   const { path } = (consoleRoutes as { readonly [name: string]: { path: string } })[operation] ?? {
     path: '',
@@ -99,7 +99,7 @@ export function addressOf(operation: string, { params = {}, query = {} }: AnyInp
 }
 
 const took = new Map<string, number>();
-/** How long the last answer of this kind took, in milliseconds; 0 before the first. */
+/** Duration of the operation's latest answer, in milliseconds; 0 before the first. */
 export const lastTook = (operation: string): number => took.get(operation) ?? 0;
 
 /** @throws ApiError */
@@ -139,10 +139,10 @@ export async function callPage<N extends Operation>(
   }
 }
 
-/** Where an export that comes in parts goes on. */
+/** Start of an export's next part, from the answer's `Link` header; null after the last part. */
 const fromLink = (link: string | null): string | null => /[?&]from_seq=(\d+)/.exec(link ?? '')?.[1] ?? null;
 
-/** What the hub answers: JSON as a value, anything else as text. @throws ApiError */
+/** Returns the hub's answer: JSON as a value, anything else as text. @throws ApiError */
 export async function answerOf<R>(
   address: string,
   init: RequestInit,
@@ -167,7 +167,7 @@ export async function answerOf<R>(
   throw errorOf(response, text);
 }
 
-/** The answer to something that changes the hub; without one the outcome is unknown. @throws ApiError */
+/** Returns the answer to a change. Without an answer the outcome is unknown. @throws ApiError */
 export const actionAnswer = <R>(operation: string, address: string, init: RequestInit): Promise<Page<R>> =>
   awaitAnswer(operation, async (limit) => {
     try {
@@ -178,7 +178,7 @@ export const actionAnswer = <R>(operation: string, address: string, init: Reques
     }
   });
 
-/** A call of another form than `call` met the end of the session: the password is asked for over the page. */
+/** Reports an ended session from a request outside of `call`, so that the sign-in form opens over the page. */
 export const sessionEnded = (): void => onSignedOut();
 
 export const unreachable = (): ApiError =>
@@ -192,14 +192,14 @@ const unanswered = (): ApiError =>
     null,
   );
 
-/** What an answer that is no success says, in either of the hub's forms. */
+/** Reads an error answer in either of the hub's forms. */
 export function errorOf(response: Response, text: string): ApiError {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   let problem: { readonly detail?: unknown; readonly code?: unknown; readonly errors?: unknown } = {};
   try {
     problem = JSON.parse(text);
   } catch {
-    // An answer of something in between: its status is all that counts.
+    // A proxy's answer: only its status is useful.
   }
   const code = typeof problem.code === 'string' ? problem.code : 'unknown';
   return new ApiError(

@@ -1,7 +1,7 @@
 // The arguments of a call in one line: `path: /srv/a.ts, mode: "rw"`.
 import { plainJson } from './text.ts';
 
-/** UTF-16 units; the panel shows the rest. */
+/** UTF-16 code units. The panel contains the complete arguments. */
 const maxLine = 300;
 
 export function argumentLine(args: unknown): string {

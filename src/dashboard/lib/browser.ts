@@ -1,10 +1,10 @@
-// What the console takes from the browser's time, timers and randomness: the only file that does.
+// Time, timers and randomness from the browser. No other file of the console uses them directly.
 
 export interface Timer {
   cancel(): void;
 }
 
-/** Epoch milliseconds of this machine; the hub's are in server-time.ts. */
+/** Epoch milliseconds of this machine; server-time.ts has the hub's time. */
 export const now = (): number => Date.now();
 
 export function after(ms: number, task: () => void): Timer {
@@ -17,7 +17,7 @@ export function every(ms: number, task: () => void): Timer {
   return { cancel: () => clearInterval(id) };
 }
 
-/** Time and timers, for what a test runs by a clock of its own. */
+/** Time and timers, for code that tests run with another clock. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
@@ -28,5 +28,5 @@ export const browserClock: Clock = { now, after };
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => void after(ms, resolve));
 
-/** A wait between half of `ms` and `ms`, so that browsers do not come back together. */
+/** A random delay between half of `ms` and `ms`, so that browsers do not reconnect at once. */
 export const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);

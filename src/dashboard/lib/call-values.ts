@@ -1,5 +1,5 @@
-// What the values of a call's arguments are: edits of files, commands, sums of money, paths and addresses. It reads
-// names that tools use; what it does not know is shown as it is.
+// Recognizes the kinds of a call's arguments by their names: edits of files, commands, sums of money, paths and URLs.
+// Other arguments appear unchanged.
 
 type Arguments = { readonly [name: string]: unknown };
 
@@ -8,7 +8,7 @@ export interface FileEdit {
   readonly after: string;
 }
 
-/** `old_string`, `oldString` and `old-string` are one name. */
+/** Folds `old_string`, `oldString` and `old-string` into one name. */
 const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
 
 const beforeNames = new Set(['oldstring', 'oldtext', 'oldstr', 'before', 'search', 'original']);
@@ -26,7 +26,7 @@ const pairOf = (args: Arguments): { readonly names: readonly string[]; readonly 
 const isMap = (value: unknown): value is Arguments =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The edits that a call makes, and the arguments that say them. */
+/** The edits that a call makes, and the names of the arguments that contain them. */
 export function editsOf(args: Arguments): {
   readonly names: readonly string[];
   readonly edits: readonly FileEdit[];
@@ -36,7 +36,7 @@ export function editsOf(args: Arguments): {
   for (const [name, value] of Object.entries(args)) {
     if (!Array.isArray(value) || value.length === 0) continue;
     const pairs = value.map((one) => (isMap(one) ? pairOf(one) : null));
-    // A list that says more than edits is shown as it is: nothing may be left out.
+    // A list with other members appears unchanged, because nothing may be left out.
     const isWhole = pairs.every((pair, at) => pair && Object.keys(value[at]).length === pair.names.length);
     if (isWhole) return { names: [name], edits: pairs.flatMap((pair) => (pair ? [pair.edit] : [])) };
   }
@@ -45,7 +45,7 @@ export function editsOf(args: Arguments): {
 
 const commandNames = new Set(['command', 'cmd', 'script', 'shell', 'commandline', 'argv']);
 
-/** A command as one text; a list of words is quoted where a shell would need it. */
+/** A command as one text. A list of words gets the quotes that a shell needs. */
 export function commandOf(name: string, value: unknown): string | null {
   if (!commandNames.has(plainName(name))) return null;
   if (typeof value === 'string') return value;
@@ -56,7 +56,7 @@ export function commandOf(name: string, value: unknown): string | null {
     .join(' ');
 }
 
-/** Whether a text is the difference of files as `diff` and `git` write it. */
+/** True for a text in the format of `diff` or `git diff`. */
 export const isPatch = (name: string, value: unknown): value is string =>
   ['patch', 'diff', 'unifieddiff'].includes(plainName(name)) &&
   typeof value === 'string' &&
@@ -81,7 +81,7 @@ export const patchLines = (text: string) =>
 const moneyNames =
   /^(?:amount|price|total|subtotal|cost|fee|budget|refund|balance|sum)(?:cents|minor|pence)?$/;
 
-/** A sum with its currency, such as `EUR 900.00`; null when the arguments do not say which currency it is in. */
+/** A sum with its currency, such as `EUR 900.00`; null if the arguments contain no currency. */
 export function moneyOf(name: string, value: unknown, args: Arguments): string | null {
   if (isMap(value)) {
     const inner = value.amount ?? value.value;
@@ -100,7 +100,7 @@ export function moneyOf(name: string, value: unknown, args: Arguments): string |
   const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', options).resolvedOptions();
   const isMinor = /(?:cents|minor|pence)$/.test(plain);
   const sum = isMinor ? Number(value) / 10 ** digits : Number(value);
-  // A fraction that the currency does not have is not rounded away.
+  // More decimal places than the currency has are kept.
   const written = new Intl.NumberFormat('en', { ...options, maximumFractionDigits: 12 }).format(sum);
   return written.replaceAll('\u00a0', ' ');
 }
@@ -108,7 +108,7 @@ export function moneyOf(name: string, value: unknown, args: Arguments): string |
 const pathNames =
   /^(?:path|file|filename|filepath|dir|directory|folder|cwd|workdir|workingdirectory|source|destination|target|from|to)$/;
 
-/** A path as what leads to its last part, and that part. */
+/** A path in two parts: the folders and the last segment. */
 export function pathOf(name: string, value: unknown): readonly [folder: string, last: string] | null {
   if (!pathNames.test(plainName(name)) || typeof value !== 'string') return null;
   if (value.includes('://') || value.includes('\n') || value.length > 1_000) return null;
@@ -116,13 +116,13 @@ export function pathOf(name: string, value: unknown): readonly [folder: string, 
   return parts ? [parts[1] ?? '', parts[2] ?? ''] : null;
 }
 
-/** An address as what stands before its host, the host that is really meant, and the rest. */
+/** A URL in three parts: the text before the host, the real host, and the rest. */
 export function addressParts(value: unknown): readonly [before: string, host: string, rest: string] | null {
   if (typeof value !== 'string' || value.length > 1_000 || !/^https?:\/\//i.test(value)) return null;
   const { host = '' } = URL.canParse(value) ? new URL(value) : {};
   const end = value.search(/(?<=^https?:\/\/[^/?#\\]*)[/?#\\]/i);
   const authority = end < 0 ? value : value.slice(0, end);
-  // Written otherwise than it is read, by a port that is the default or letters of another script: shown as it is.
+  // The parsed form differs from the text (a default port, another script), so the text appears unchanged.
   if (host === '' || !authority.toLowerCase().endsWith(host)) return null;
   const at = authority.length - host.length;
   return [value.slice(0, at), value.slice(at, authority.length), value.slice(authority.length)];
@@ -134,8 +134,8 @@ export type CommandPart = readonly [
 ];
 
 /**
- * A command in parts, for colours only: where a program's name stands, flags, quoted texts, variables, and the signs
- * that join commands. It judges nothing.
+ * A command in parts, for colours only: program names, flags, quoted texts, variables, and operators between commands.
+ * No decision depends on it.
  */
 export function commandParts(command: string): readonly CommandPart[] {
   const sign =

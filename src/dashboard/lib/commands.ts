@@ -1,5 +1,5 @@
-// What a person can do, by name: where each action lives, the key that does it there, and who may. A page takes an
-// action with `useCommand`; the palette and the list of keys show what is taken now, and lead to the rest.
+// Commands by name, with their page, key and required role. A page offers a command with `useCommand`. The palette and
+// the list of keys contain the offered commands, and link to the pages of the others.
 import { useEffect, useRef } from 'react';
 import type { IconName } from '../ui/icons.tsx';
 import { useKeys } from '../ui/overlay.tsx';
@@ -9,10 +9,10 @@ import { createStore, useStore } from './store.ts';
 export interface Command {
   readonly label: string;
   readonly icon: IconName;
-  /** The page that offers it; absent: it is shown only where something offers it. */
+  /** The page that offers the command. Undefined: the command is listed only while a page offers it. */
   readonly path?: string;
   readonly search?: { readonly [name: string]: string };
-  /** Does it while the page offers it. A capital is pressed with Shift. */
+  /** Key of the command while a page offers it. A capital letter needs Shift. */
   readonly key?: string;
   readonly adminOnly?: boolean;
 }
@@ -64,16 +64,16 @@ export type CommandName = keyof typeof commands;
 export const commandOf = (name: CommandName): Command => commands[name];
 
 export interface Offer {
-  /** What it is done with, where a page shows one of many. */
+  /** Object of the command, if a page displays one of many. */
   readonly of: string | null;
-  /** Says more than the command's own name. */
+  /** More precise name of the command. */
   readonly label: string | null;
-  /** Why it cannot be done now. */
+  /** Why the command is disabled. */
   readonly why: string | null;
   readonly act: (detail: string) => void;
 }
 
-/** What the page that is shown offers. */
+/** The commands that the current page offers. */
 export const offers = createStore<ReadonlyMap<CommandName, Offer>>(new Map());
 
 interface Asked {
@@ -83,11 +83,11 @@ interface Asked {
 }
 
 const asked = createStore<Asked | null>(null);
-/** A page that did not come by then is not surprised by it later. */
+/** A command for a page that loads later than this is dropped. Milliseconds. */
 const patienceMs = 10_000;
 let forget: Timer | null = null;
 
-/** The page that offers it does it: at once, or as soon as it is there. */
+/** Runs a command at once, or as soon as its page is loaded. */
 export function askFor(name: CommandName, of: string | null = null, detail = ''): void {
   forget?.cancel();
   const one = { name, of, detail };
@@ -96,8 +96,8 @@ export function askFor(name: CommandName, of: string | null = null, detail = '')
 }
 
 /**
- * Offers an action of the page that is shown, under its key.
- * @param act null: not yet, what it needs is still awaited
+ * Offers a command while the component is mounted, and binds its key.
+ * @param act null while its data loads
  */
 export function useCommand(
   name: CommandName,
@@ -127,12 +127,12 @@ export function useCommand(
     if (why === null) latest.current?.(wanted.detail);
   }, [wanted, isReady, name, of, why]);
   const { key } = commandOf(name);
-  // A key that is held down acts once.
+  // A held key acts once.
   const press = ({ repeat }: KeyboardEvent): void => {
     if (!repeat) latest.current?.('');
   };
   useKeys(key !== undefined && isReady && why === null ? { [key]: press } : {});
 }
 
-/** A key as people read it. */
+/** Display name of a key. */
 export const keyWords = (key: string): string => (/^[A-Z]$/.test(key) ? `Shift ${key}` : key);

@@ -1,5 +1,5 @@
-// The difference of two texts, line by line and word by word: the longest common subsequence, with the same beginning
-// and end cut off first.
+// The difference between two texts, by lines and by words: the longest common subsequence, after the equal start and
+// end are cut off.
 
 /** One piece of a difference: a line, or a word of one. */
 export interface DiffLine {
@@ -7,9 +7,9 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Above so many pairs of pieces the middle is shown as removed and added whole. */
+/** Maximum of compared pairs. Beyond it, the middle counts as removed and added as a whole. */
 const maxPairs = 4_000_000;
-/** Of two lines: more is not read word by word. */
+/** The same limit for the words of two lines. */
 const maxWordPairs = 250_000;
 
 const linesOf = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
@@ -19,7 +19,7 @@ export const diffLines = (before: string, after: string): DiffLine[] =>
 
 const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
 
-/** Null when the lines have too little in common for their words to say more than the lines do. */
+/** Null if the lines have too little in common for a useful comparison by words. */
 export function diffWords(before: string, after: string): DiffLine[] | null {
   const pieces = diffPieces(wordsOf(before), wordsOf(after), maxWordPairs);
   const same = pieces
@@ -28,7 +28,7 @@ export function diffWords(before: string, after: string): DiffLine[] | null {
   return same * 3 < Math.min(before.trim().length, after.trim().length) ? null : pieces;
 }
 
-/** For each removed line that an added one stands for, and for that one, the words of both; by their index. */
+/** Pairs each removed line with the added line that replaces it, and returns the words of both by line index. */
 export function pairedWords(lines: readonly DiffLine[]): ReadonlyMap<number, readonly DiffLine[]> {
   const words = new Map<number, readonly DiffLine[]>();
   for (let at = 0; at < lines.length; ) {

@@ -1,13 +1,12 @@
-// What a person has typed and not yet saved. It is kept for this tab and this person: leaving a page, loading it again
-// or signing in again loses nothing.
+// Unsaved input, stored for this tab and this person. It survives a change of page, a reload and another sign-in.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { after } from './browser.ts';
 import { ownKey } from './prefs.ts';
 
 const prefix = 'draft.';
-/** Characters of a draft; a longer one lasts as long as its page. */
+/** Characters. A longer draft is lost with its page. */
 const maxDraft = 1_000_000;
-/** A draft is written so long after the last key. */
+/** Delay from the last key press to the write, in milliseconds. */
 const writeMs = 300;
 
 function read<T>(key: string): T | null {
@@ -24,18 +23,18 @@ function write(key: string, value: unknown): void {
     if (text === '' || text.length > maxDraft) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, text);
   } catch {
-    // Storage is refused or full: the draft lasts as long as its page.
+    // Without storage, the draft is lost with its page.
   }
 }
 
 /**
- * The draft of this name; null when nothing was typed. Setting null forgets it.
- * @param name one for each form, with what the form is about
+ * Returns the draft of this name, null if there is none. Setting null deletes it.
+ * @param name unique for each form and its object
  */
 export function useDraft<T extends object>(name: string): readonly [T | null, (next: T | null) => void] {
   const key = ownKey(`${prefix}${name}`);
   const [draft, setDraft] = useState<T | null>(() => read<T>(key));
-  // What was set last: a form that is saved and closed at once is drawn no more.
+  // The latest value: a form that closes at once after a save does not render again.
   const latest = useRef(draft);
   useEffect(() => {
     const timer = after(writeMs, () => write(key, draft));
@@ -51,12 +50,12 @@ export function useDraft<T extends object>(name: string): readonly [T | null, (n
   return [draft, set];
 }
 
-/** At logout: nothing that was typed stays. */
+/** Deletes all drafts at a logout. */
 export function forgetDrafts(): void {
   const start = ownKey(prefix);
   try {
     for (const key of Object.keys(sessionStorage)) if (key.startsWith(start)) sessionStorage.removeItem(key);
   } catch {
-    // Storage is refused: nothing was kept.
+    // Without storage there are no drafts.
   }
 }

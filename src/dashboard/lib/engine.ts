@@ -1,13 +1,13 @@
-// The rule engine in the browser: the same code that the hub and the agents run. Loaded with the pages that need it.
+// The rule engine in the browser: the same code as in the hub and the agents. It loads with the pages that need it.
 import { readBundle } from '../../../packages/agent/src/rules/bundle/document.ts';
 import { lintBundle } from '../../../packages/agent/src/rules/bundle/lint.ts';
 import { parseYaml, stringifyYaml } from '../../../packages/agent/src/rules/yaml.ts';
 import type { EditorProblem } from '../ui/editor-view.tsx';
 
-/** The place stands before the sentence, in the lines of the text that is shown: the sentence does not repeat it. */
+/** Removes the position from a message, because the console displays the position before the message. */
 const withoutPlace = (message: string): string => message.replace(/ \(line \d+, column \d+\)$/, '');
 
-/** Words that the tenant's agents add to the language. */
+/** Selectors and operators that the tenant's agents register. */
 export interface OwnWords {
   readonly selectors: readonly string[];
   readonly operators: readonly string[];
@@ -17,7 +17,7 @@ const builtIn: OwnWords = { selectors: [], operators: [] };
 
 type Problem = EditorProblem & { readonly code: string | null };
 
-/** Problems and findings of a whole document, in its order. */
+/** Problems and findings of a complete document, in its order. */
 export function problemsOf(text: string, words: OwnWords = builtIn): readonly Problem[] {
   const read = readBundle(text, { maxDocuments: 10, operators: words.operators });
   if (!read.ok) {
@@ -40,10 +40,7 @@ export function problemsOf(text: string, words: OwnWords = builtIn): readonly Pr
 
 const indent = 4;
 
-/**
- * A contract alone, as the head of the bundle that it would be in; its own lines follow. What it says itself is not
- * said twice.
- */
+/** The head of a bundle around a single contract, without the fields that the contract contains itself. */
 function headOf(id: string, type: string, text: string): readonly string[] {
   const says = (key: string): boolean => new RegExp(`^${key}\\s*:`, 'm').test(text);
   return [
@@ -58,19 +55,19 @@ function headOf(id: string, type: string, text: string): readonly string[] {
   ];
 }
 
-/** A contract alone, as a bundle. */
+/** A single contract as a bundle. */
 export const bundleOfContract = (id: string, type: string, text: string): string =>
   [
     ...headOf(id, type, text),
     ...text.split('\n').map((line) => (line.trim() === '' ? '' : ' '.repeat(indent) + line)),
   ].join('\n');
 
-/** How the bundle around a contract names what is the contract's own. */
+/** Prefix of the contract's fields in messages about its bundle. */
 const ownPath = /^contract '[^']*': contracts\[0\](?:\.|: )/;
 
 /**
- * Problems of a contract's definition, at the places of its own text. Several conditions in one mapping are none: the
- * hub assembles them in a form that all clients read.
+ * Problems of a contract's definition, at positions in its text. Several conditions in one mapping are no problem,
+ * because the hub assembles them in a form that all clients read.
  */
 export function problemsOfContract(
   id: string,
@@ -93,7 +90,7 @@ export function problemsOfContract(
 /** A definition as YAML. */
 export const definitionText = (definition: object): string => stringifyYaml(definition);
 
-/** The definition that a text says; null when it is no mapping. */
+/** Parses a definition; null if the text is no mapping. */
 export function definitionOf(text: string): { readonly [name: string]: unknown } | null {
   try {
     const value = parseYaml(text)[0]?.value;

@@ -1,5 +1,5 @@
-// Checks of signed decision bundles in the browser: by Web Crypto, and by tweetnacl where a browser hides that or knows
-// no Ed25519.
+// Checks signed decision bundles in the browser: with Web Crypto, or with tweetnacl if Web Crypto or its Ed25519 is
+// missing.
 import {
   type BundleVerdict,
   checkBundle,
@@ -11,7 +11,7 @@ import { pause } from './browser.ts';
 import { ownKey, readStored, writeStored } from './prefs.ts';
 import { sha256 } from './sha256.ts';
 
-/** What checks here, and its name for people. */
+/** A signature check, and its display name. */
 interface Checker extends EvidenceCrypto {
   readonly name: string;
 }
@@ -29,7 +29,7 @@ async function checkerOf(subtle: SubtleCrypto | undefined): Promise<Checker> {
           const imported = await subtle.importKey('raw', key, 'Ed25519', false, ['verify']);
           return await subtle.verify('Ed25519', imported, signature, bytes);
         } catch {
-          // 32 bytes that are no point of the curve.
+          // 32 bytes that are not a point on the curve.
           return false;
         }
       },
@@ -62,13 +62,13 @@ const checker = (): Promise<Checker> =>
   checkerOf((globalThis.crypto as { readonly subtle?: SubtleCrypto } | undefined)?.subtle);
 
 export interface Checked extends BundleVerdict {
-  /** What checked the signature. */
+  /** Display name of the signature check. */
   readonly by: string;
-  /** The name of the key that signed; null when no trusted key did. */
+  /** Name of the signing key; null if it is not trusted. */
   readonly keyId: string | null;
 }
 
-/** @param keys public keys that the reader trusts, as 64 hex characters each */
+/** @param keys trusted public keys, as 64 hex characters each */
 export async function verifyBundle(bundle: unknown, keys: readonly string[]): Promise<Checked> {
   const checks = await checker();
   const verdict = await checkBundle(bundle, keys, checks);
@@ -79,23 +79,23 @@ export async function verifyBundle(bundle: unknown, keys: readonly string[]): Pr
   };
 }
 
-/** What the check of a chain found. */
+/** Result of a chain's check. */
 export interface ChainVerdict {
-  /** What is wrong, with the number of its line; null when nothing is. */
+  /** The first fault with its line number; null if there is none. */
   readonly wrong: string | null;
   readonly summary: string;
-  /** The name of the pinned key that signed the head; null when none did. */
+  /** Name of the pinned key that signed the head; null if none did. */
   readonly keyId: string | null;
   readonly by: string;
 }
 
-/** Lines are checked in turns of so many, so that the page stays usable. */
+/** Lines checked before the page gets a turn. */
 const turn = 500;
 
 /**
- * @param lines links of the audit chain and its signed heads, as the hub exports them
- * @param keys public keys that the reader trusts, as 64 hex characters each
- * @param onLine called now and then with how many lines are checked
+ * @param lines links of the audit chain and its signed heads, in the hub's export format
+ * @param keys trusted public keys, as 64 hex characters each
+ * @param onLine called from time to time with the number of checked lines
  */
 export async function verifyChain(
   lines: readonly string[],
@@ -126,7 +126,7 @@ export const keyIdOf = async (key: string): Promise<string> => idOf(key, await c
 
 export const isKey = (text: string): boolean => /^[0-9a-f]{64}$/i.test(text);
 
-/** The keys that this reader pinned in this browser. */
+/** The keys that the person pinned in this browser. */
 export function pinnedKeys(): readonly string[] {
   try {
     const stored: unknown = JSON.parse(readStored(ownKey('pinned-keys')) ?? '[]');

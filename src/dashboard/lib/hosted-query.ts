@@ -1,4 +1,4 @@
-// Answers of the API under /v1 in the same cache as those of the console API. Loaded with the pages that need it.
+// Queries of the API under /v1, in the cache of the console API. The code loads with the pages that need it.
 import { type UseQueryResult, useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import type { ApiError } from './api.ts';
 import { callHosted, type HostedInput, type HostedOperation, type HostedReply } from './hosted.ts';
@@ -10,7 +10,7 @@ export function useHosted<N extends HostedOperation>(
   options: {
     readonly enabled?: boolean;
     readonly refetchMs?: number;
-    /** Under a name of its own the live stream leaves it alone: who shows it says when it is read again. */
+    /** With a separate key, the live stream does not refresh the query. The component decides when to reload it. */
     readonly own?: boolean;
   } = {},
 ): UseQueryResult<HostedReply<N>, ApiError> {
@@ -22,10 +22,10 @@ export function useHosted<N extends HostedOperation>(
   });
 }
 
-/** What leads from one page of a list to the next: more of the query. */
+/** Fields of the query that select the next page. */
 export type Onward = { readonly [name: string]: string | number };
 
-/** @param onward what the query of the next page holds besides; null after the last. */
+/** @param onward returns the additional fields for the next page, null after the last page */
 export function useHostedPages<N extends HostedOperation>(
   operation: N,
   input: HostedInput,
@@ -39,7 +39,7 @@ export function useHostedPages<N extends HostedOperation>(
     readonly unknown[],
     Onward | null
   >({
-    // Under a name of its own the live stream leaves it alone: its page says what is new, and when it is shown.
+    // With a separate key, the live stream does not refresh the list. Its page announces new rows.
     queryKey: [options.own ? `own ${operation}` : operation, 'pages', input],
     initialPageParam: null,
     queryFn: ({ pageParam, signal }) =>
@@ -48,7 +48,7 @@ export function useHostedPages<N extends HostedOperation>(
   });
 }
 
-/** Pages of a list that is read by offset, as far as the hub lets. */
+/** Pages of a list with an offset, up to the hub's maximum. */
 export const byOffset = (page: {
   readonly offset: number;
   readonly limit: number;

@@ -1,12 +1,11 @@
-// Calls of the API under /v1: with a token of the signed-in person's own, which lives 15 minutes and is kept in memory
-// alone.
+// Calls of the API under /v1, with a token for the signed-in person. The token lives 15 minutes and stays in memory.
 import type { z } from 'zod';
 import type { HostedApi } from '../../api/hosted/index.ts';
 import { ApiError, actionAnswer, answerOf, call, type Page, type Reply } from './api.ts';
 import { now } from './browser.ts';
 import { isAction } from './unanswered.ts';
 
-/** The routes that pages use; the compiler holds each to its declaration in src/api/hosted. */
+/** The routes that pages use. The compiler compares each with its declaration in src/api/hosted. */
 const routes = {
   hostedListRuns: { method: 'GET', path: '/v1/runs' },
   hostedRunBundle: { method: 'GET', path: '/v1/runs/{agent_id}/{session_id}/bundle' },
@@ -36,15 +35,15 @@ export type HostedReply<N extends HostedOperation> = HostedApi[N] extends { read
 type Text = string | number | boolean | undefined;
 export interface HostedInput {
   readonly params?: { readonly [name: string]: string | number };
-  /** A list is written once for each of its items. */
+  /** A list becomes one parameter for each item. */
   readonly query?: { readonly [name: string]: Text | readonly string[] };
-  /** A document, sent as it is. */
+  /** A document, sent unchanged. */
   readonly yaml?: string;
 }
 
 let token: Reply<'exchangeLogin'> | null = null;
 let asking: Promise<Reply<'exchangeLogin'>> | null = null;
-/** A token is not used in its last half minute. */
+/** A token is replaced this long before it expires, in milliseconds. */
 const spareMs = 30_000;
 
 /** @throws ApiError */
@@ -76,7 +75,7 @@ export const callHosted = async <N extends HostedOperation>(
   signal?: AbortSignal,
 ): Promise<HostedReply<N>> => (await callHostedPage(operation, input, signal)).reply;
 
-/** The same with what leads on. @throws ApiError */
+/** Also returns the cursor of the next page. @throws ApiError */
 export async function callHostedPage<N extends HostedOperation>(
   operation: N,
   input: HostedInput = {},
@@ -92,7 +91,7 @@ export async function callHostedPage<N extends HostedOperation>(
         ...(input.yaml === undefined ? {} : { 'Content-Type': 'application/x-yaml' }),
       },
       ...(input.yaml === undefined ? {} : { body: input.yaml }),
-      // The token alone says who asks.
+      // The token identifies the person, so no cookie is sent.
       credentials: 'omit',
     };
     return isAction(operation, method)
@@ -103,7 +102,7 @@ export async function callHostedPage<N extends HostedOperation>(
     return await ask();
   } catch (failure) {
     if (!(failure instanceof ApiError) || failure.status !== 401) throw failure;
-    // The token ended early, as it does when the login ends: the next exchange says which.
+    // The token is invalid early, for example after a logout. The next exchange returns the reason.
     token = null;
     return await ask();
   }

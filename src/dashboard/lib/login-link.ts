@@ -1,5 +1,5 @@
-// The token of a one-time sign-in link: taken out of the address before anything else can see it, in history or in a
-// request.
+// The token of a one-time sign-in link. It is removed from the address at once, so that neither the history nor a
+// request contains it.
 
 const pattern = /^#login=([\w-]{20,128})$/;
 

@@ -1,5 +1,4 @@
-// What a model writes, as plain Markdown: headings, lists, code, emphasis. No HTML, links or images: those stay the
-// characters that they are written with.
+// Parses a model's text as plain Markdown: headings, lists, code, emphasis. HTML, links and images stay plain text.
 
 export type Inline = readonly [kind: 'text' | 'code' | 'strong' | 'em', text: string];
 
@@ -29,7 +28,7 @@ export function inlineOf(text: string): readonly Inline[] {
 
 const item = /^\s*(?:([-*+])|\d{1,3}[.)])\s+(.*)$/;
 
-/** An unfinished block of code is one: answers come piece by piece. */
+/** An unfinished code block counts as a code block, because answers arrive in pieces. */
 export function blocksOf(text: string): readonly Block[] {
   const blocks: Block[] = [];
   const lines = text.split('\n');

@@ -1,5 +1,4 @@
-// Who is here: asked once, kept in the cache. A session that ends while a page is open asks for the password over the
-// page.
+// The signed-in person, loaded once and cached. If the session ends while a page is open, a sign-in form opens over it.
 import { useQuery } from '@tanstack/react-query';
 import { liveStatus, startLive, stopLive } from '../live/live.ts';
 import { type ApiError, call, type Reply, whenSignedOut } from './api.ts';
@@ -10,13 +9,13 @@ import { createStore } from './store.ts';
 
 export type Me = Reply<'me'>;
 
-/** True while the page waits for the password again. */
+/** True while the sign-in form is over the page. */
 export const signedOut = createStore(false);
 whenSignedOut(() => {
   if (known !== null) signedOut.set(true);
 });
 
-// The stream hears of the end of a session before anybody presses anything, and another tab may sign in again for all.
+// The stream reports an ended session before any request fails. Another tab can sign in for all tabs.
 liveStatus.follow(() => {
   const { state } = liveStatus.get();
   if (state === 'signed_out' && known !== null && !isLeaving) signedOut.set(true);
@@ -28,17 +27,17 @@ liveStatus.follow(() => {
 let known: Me | null = null;
 let isLeaving = false;
 
-/** Tabs of one browser share one session: they tell each other who signed in, and null for a logout. */
+/** The tabs of a browser share a session and announce sign-ins to each other. Null: a logout. */
 const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('reeve-session');
 tabs?.addEventListener('message', ({ data: userId }: MessageEvent<string | null>) => {
-  // What this tab shows is somebody else's now.
+  // Another person signed in: the content of this tab belongs to the previous one.
   if (known !== null && known.user_id !== userId) location.reload();
 });
 
 async function ask(): Promise<Me> {
   const me = await call('me');
   if (known?.user_id !== me.user_id) {
-    // Somebody else: nothing of the one before may stay on the screen.
+    // Another person: nothing from the previous one may stay on the screen.
     if (known !== null) location.reload();
     known = me;
     tabs?.postMessage(me.user_id);
@@ -56,7 +55,7 @@ const options = {
   retry: false,
 } as const;
 
-/** Asks ahead of the first paint. */
+/** Loads the person before the first paint. */
 export function askWho(): void {
   void queries.prefetchQuery(options);
   void queries.prefetchQuery({ queryKey: keyOf('health'), queryFn: () => call('health') });
@@ -64,10 +63,10 @@ export function askWho(): void {
 
 export const useMe = () => useQuery<Me, ApiError>(options);
 
-/** The e-mail of who is signed in, for what is no component; null before. */
+/** E-mail of the signed-in person, for code outside of components; null before the sign-in. */
 export const signedInEmail = (): string | null => known?.email ?? null;
 
-/** For what stands behind the sign-in. */
+/** The signed-in person, for components behind the sign-in. */
 export function useSignedIn(): Me {
   const { data } = useMe();
   if (!data) throw new Error('No user is signed in. This page requires a session. Sign in to continue.');
@@ -82,11 +81,11 @@ export async function signIn(email: string, password: string): Promise<void> {
   if (wasOut) void queries.invalidateQueries();
 }
 
-/** @throws ApiError when the link was used, is too old, or names nobody */
+/** @throws ApiError if the link was used before, has expired, or belongs to no user */
 export async function signInByLink(token: string): Promise<void> {
   await call('loginByLink', { body: { token } });
   if (known !== null) {
-    // Nothing of who was here before may stay.
+    // No data of the previous person may stay.
     stopLive();
     location.replace('/dashboard/');
     return;

@@ -1,9 +1,9 @@
-// Selectors and operators that the tenant's agents register, which an editor must not take for mistakes.
+// Selectors and operators that the tenant's agents register. The editor accepts them.
 import { useMemo } from 'react';
 import type { OwnWords } from './engine.ts';
 import { useCall } from './query.ts';
 
-/** None until the hub has answered. */
+/** Empty until the hub has answered. */
 export function useOwnWords(): OwnWords {
   const { data } = useCall('toolSettings');
   return useMemo(

@@ -1,5 +1,5 @@
-// What a person chose, kept in this browser under their user id: theme, times, density, columns. Storage may be
-// refused; then it lasts for the page.
+// A person's preferences, stored in this browser under the user id: theme, times, density, columns. Without storage,
+// they last as long as the page.
 import { createStore, useStore } from './store.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -11,9 +11,9 @@ export interface Prefs {
   readonly railClosed: boolean;
   readonly notify: boolean;
   readonly chartsAsTables: boolean;
-  /** A letter alone does something; who speaks to the machine, or slips, turns that off. */
+  /** Single-letter keys are active. Speech control needs them off. */
   readonly letterKeys: boolean;
-  /** Of the palette, the last one first. */
+  /** Recent choices in the palette, the latest first. */
   readonly recent: readonly string[];
   /** Hidden columns, by table. */
   readonly hidden: { readonly [table: string]: readonly string[] };
@@ -44,21 +44,21 @@ export function writeStored(key: string, value: string | null): void {
     if (value === null) localStorage.removeItem(key);
     else localStorage.setItem(key, value);
   } catch {
-    // Refused: it counts until the page is closed.
+    // Without storage, the preference lasts as long as the page.
   }
 }
 
 let owner = '';
 export const prefs = createStore<Prefs>(fallback);
 
-/** Reads what this user chose. */
+/** Loads the user's preferences. */
 export function loadPrefs(userId: string): void {
   owner = userId;
   let stored: Partial<Prefs> = {};
   try {
     stored = JSON.parse(readStored(`reeve.prefs.${userId}`) ?? '{}');
   } catch {
-    // Not ours: the defaults count.
+    // Unreadable content: the defaults apply.
   }
   prefs.set({ ...fallback, ...stored });
   showTheme(prefs.get().theme);
@@ -71,10 +71,10 @@ export function changePrefs(changed: Partial<Prefs>): void {
 
 export const usePrefs = (): Prefs => useStore(prefs);
 
-/** A name for what this user keeps by itself, such as saved cases. */
+/** Storage key for other data of this user, such as saved cases. */
 export const ownKey = (name: string): string => `reeve.${name}.${owner}`;
 
-// What the person who was here last chose: public/theme.js reads it before the first paint, when nobody is known yet.
+// The theme of the latest person. public/theme.js reads it before the first paint, when the person is still unknown.
 const themeKey = 'reeve.theme';
 
 export const themeChoice = createStore<Theme>((readStored(themeKey) as Theme | null) ?? 'system');

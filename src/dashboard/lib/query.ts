@@ -1,5 +1,4 @@
-// Answers of the hub in memory: one cache, by operation and input. The live stream says when they are old, so nothing
-// here polls.
+// The cache of the hub's answers, by operation and input. The live stream invalidates them, so nothing polls.
 import {
   QueryClient,
   type UseQueryResult,
@@ -12,10 +11,10 @@ import { ApiError, call, callPage, type Input, type Operation, type Page, type R
 import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
 
-/** The longest wait before something is asked for again. */
+/** Longest delay before a retry, in milliseconds. */
 export const maxWaitMs = 30_000;
 
-/** Only what may be better in a moment is asked again. */
+/** True for a failure that a retry can repair. */
 const mayRepeat = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.status === 503 || (error.status === 429 && error.code !== 'too_busy'));
 
@@ -40,12 +39,12 @@ export const queries = new QueryClient({
 export const keyOf = <N extends Operation>(operation: N, input?: Input<N>) =>
   [operation, input ?? {}] as const;
 
-/** How long an answer about a moving span of time is kept: each minute asks for another, and nobody asks again. */
+/** Cache time of answers about a moving period, in milliseconds. Each minute has a new key, so old ones are useless. */
 const movingGcMs = 60_000;
 
 /**
- * A GET that stays in the cache. `enabled: false` waits; `keep` shows the last answer while another input loads;
- * `moves` says that the input names a span that ends now.
+ * A cached GET. `enabled: false` delays the request; `keep` returns the previous answer while another input loads;
+ * `moves` marks an input with a period that ends now.
  */
 export function useCall<N extends Operation>(
   operation: N,
@@ -69,8 +68,8 @@ export function useCall<N extends Operation>(
 }
 
 /**
- * Whether what is shown, kept by `keep`, answers another question than the one that is asked now.
- * @param question the same for inputs that differ only by how far the time has moved on
+ * True while `keep` returns the answer to a previous question.
+ * @param question equal for inputs that differ only in the passing of time
  */
 export function useIsOld(of: { readonly isPlaceholderData: boolean }, question: string): boolean {
   const answered = useRef(question);
@@ -78,23 +77,23 @@ export function useIsOld(of: { readonly isPlaceholderData: boolean }, question: 
   return of.isPlaceholderData && answered.current !== question;
 }
 
-/** Asks before anything shows it: who shows it next finds the answer, or waits for the same one. */
+/** Requests data in advance. The component that needs it finds the answer, or waits for the same request. */
 export function ask<N extends Operation>(operation: N, input?: Input<N>): void {
   const queryFn = ({ signal }: { readonly signal: AbortSignal }) => call(operation, input, signal);
   void queries.prefetchQuery({ queryKey: keyOf(operation, input), queryFn, retry: false });
 }
 
-/** What of a list's query moves with the time. */
+/** The part of a list's query that moves with the time. */
 export interface Moving {
-  /** Stands for it in the key of the cache: a list that ends now stays one list, however often it is read. */
+  /** Replaces that part in the cache key, so that a list which ends now keeps its key. */
   readonly name: string;
-  /** Read whenever a page is asked for. */
+  /** Evaluated for each request. */
   readonly query: () => object;
 }
 
 interface PagesOptions {
   readonly enabled?: boolean;
-  /** Under a name of its own the live stream leaves it alone: its page says what is new, and when it is shown. */
+  /** With a separate key, the live stream does not refresh the list. Its page announces new rows. */
   readonly own?: boolean;
   readonly moving?: Moving | null;
 }
@@ -102,7 +101,7 @@ interface PagesOptions {
 export const pagesKey = (operation: Operation, input: object, { own, moving }: PagesOptions = {}) =>
   [own ? `own ${operation}` : operation, 'pages', input, ...(moving ? [moving.name] : [])] as const;
 
-/** A list that continues through cursors. */
+/** A list with cursors. */
 export function usePages<N extends Operation>(
   operation: N,
   input: Input<N> & { readonly query?: object },
@@ -135,7 +134,7 @@ export function usePages<N extends Operation>(
   });
 }
 
-/** Reads on where a list continues. A page that was refused is asked for again by a press, not by itself for ever. */
+/** Loads the next page of a list. After an error, only a click repeats the request. */
 export function readOn(list: {
   readonly hasNextPage: boolean;
   readonly isFetchingNextPage: boolean;
@@ -147,7 +146,7 @@ export function readOn(list: {
 
 const maxAnswersMs = 5_000;
 
-/** Once nothing is asked for any more, or after 5 s: when to load what a page can be read without. */
+/** Resolves when no request is open, or after 5 s. Optional parts of a page load after it. */
 export function whenAnswered(): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -165,7 +164,7 @@ export function whenAnswered(): Promise<void> {
   });
 }
 
-/** A change. The live stream refreshes what it touches; `refreshes` names what no frame tells of. */
+/** A change. The live stream refreshes affected queries; `refreshes` lists those that no frame covers. */
 export function useAction<N extends Operation>(operation: N, refreshes: readonly Operation[] = []) {
   return useMutation<Reply<N>, ApiError, Input<N>>({
     mutationFn: (input) => call(operation, input),
@@ -174,8 +173,8 @@ export function useAction<N extends Operation>(operation: N, refreshes: readonly
 }
 
 /**
- * Asks again for whatever is shown of these operations; the rest is asked for when it is shown next.
- * @param anew false: an answer that is under way is awaited, not asked for anew
+ * Reloads the visible queries of these operations. Others reload when they become visible.
+ * @param anew false: a running request is awaited instead of repeated
  */
 export function refresh(operations: readonly (Operation | HostedOperation)[], anew = true): void {
   for (const operation of operations)

@@ -1,10 +1,9 @@
-// A refusal that an admin may override: its form stays, with what was typed into it, while it is sent again and when
-// that fails for another reason.
+// A refusal that an admin can override. Its form keeps its input during a retry, and after a failed retry.
 import { useRef } from 'react';
 
 /**
- * Whether the hub refused it, now or in a try before.
- * @param of what is sent: another one was not refused yet
+ * True if the hub refused this request, now or in an earlier attempt.
+ * @param of identifies the request: another one was not refused yet
  */
 export function useRefused(isRefused: boolean, of: string): boolean {
   const refused = useRef<string | null>(null);

@@ -1,4 +1,4 @@
-// The filters of a page live in its address: read as texts, written without what is empty.
+// The filters of a page are in its address, as texts. Empty filters are left out.
 import { useLocation, useNavigate } from '@tanstack/react-router';
 
 export interface Search {
@@ -18,7 +18,8 @@ export function writeSearch(search: { readonly [name: string]: unknown }): strin
 }
 
 /**
- * What the address says, and how to change it: absent keeps, undefined clears. `replace` leaves no step in the history.
+ * The filters in the address, and a function that changes them. A missing member keeps its filter, undefined clears it.
+ * `replace` adds no history entry.
  */
 export function useFilters(): [Search, (changed: Search, replace?: boolean) => void] {
   const search = useLocation({ select: (location) => location.search as Search });
@@ -30,7 +31,7 @@ export function useFilters(): [Search, (changed: Search, replace?: boolean) => v
   ];
 }
 
-/** One of them: who reads it does not draw anew when another changes. Each change is a step in the history. */
+/** One filter: its component does not render when another filter changes. Each change adds a history entry. */
 export function useFilter(
   name: string,
 ): readonly [value: string | undefined, change: (value: string | undefined) => void] {
@@ -46,7 +47,7 @@ export function useFilter(
 export type Env = 'production' | 'staging' | 'development';
 export const envs: readonly Env[] = ['production', 'staging', 'development'];
 
-/** The environment that the top bar chose; undefined for all. */
+/** The environment selected in the top bar; undefined for all. */
 export function useEnv(): Env | undefined {
   const env = useLocation({ select: (location) => (location.search as Search).env });
   return envs.find((one) => one === env);

@@ -1,13 +1,12 @@
-// The hub's clock as this browser knows it: from the X-Server-Time of answers, the one that came quickest counting
-// most.
+// Estimates the hub's clock from the X-Server-Time of answers. The fastest answer counts most.
 import { now } from './browser.ts';
 
 let offset = 0;
 let bestMs = Number.POSITIVE_INFINITY;
-/** What is known grows old: a slower answer counts again after it was asked so often. */
+/** Factor by which the best duration grows with each answer, so that a slower answer can replace an old estimate. */
 const forget = 1.05;
 
-/** Learns from an answer: the hub's time lies between when it was asked for and when it came. */
+/** Updates the estimate: the hub's time is between the request and the answer. */
 export function learnServerTime(time: string | null, askedAt: number): void {
   const server = time === null ? Number.NaN : Date.parse(time);
   if (Number.isNaN(server)) return;
@@ -19,5 +18,5 @@ export function learnServerTime(time: string | null, askedAt: number): void {
   offset = server - (askedAt + came) / 2;
 }
 
-/** Epoch milliseconds by the hub's clock; this machine's while no answer told. */
+/** Epoch milliseconds of the hub's clock, or of this machine before the first answer. */
 export const serverNow = (): number => now() + offset;

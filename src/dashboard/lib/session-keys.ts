@@ -1,10 +1,10 @@
-// The keys under which agents count what a session did: all client libraries use the same.
+// The keys of a session's counters, which are the same in all client libraries.
 import { sha256 } from './sha256.ts';
 
 const hex = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** Names that keys cannot hold, or that are too long, stand in them by their hash (packages/agent, guard/counters). */
+/** Names that are invalid or too long for keys are replaced by their hash (packages/agent, guard/counters). */
 const keyPart = (name: string): string =>
   name.length <= 96 && /^[a-zA-Z0-9_.:/-]+$/.test(name)
     ? name
@@ -12,13 +12,13 @@ const keyPart = (name: string): string =>
 
 export interface SessionKey {
   readonly key: string;
-  /** What is counted under it. */
+  /** Display name of the counter. */
   readonly label: string;
-  /** The tool whose executions it counts; absent for what counts them all. */
+  /** The tool whose executions it counts. Undefined for all tools. */
   readonly tool?: string;
 }
 
-/** @param tools those of the session; more than 90 do not fit into one answer */
+/** @param tools tools of the session. The first 90 are used, because more do not fit into one answer. */
 export function sessionKeys(session: string, tools: readonly string[]): readonly SessionKey[] {
   const prefix = `s:${keyPart(session)}:`;
   return [

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) in plain code, for pages on plain http, where browsers hide crypto.subtle.
+// SHA-256 (FIPS 180-4) without crypto.subtle, which browsers hide on plain http.
 
 /** The first 32 bits of the fractional parts of a root of each of the first primes. */
 function fractions(count: number, root: (prime: number) => number): Uint32Array {

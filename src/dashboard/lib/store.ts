@@ -1,4 +1,4 @@
-// A value that components follow, for what is neither the hub's answer nor in the address.
+// A value that components subscribe to, for state that is neither an answer from the hub nor in the address.
 import { useSyncExternalStore } from 'react';
 
 export interface Store<T> {

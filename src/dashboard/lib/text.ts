@@ -1,5 +1,4 @@
-// Words and numbers for people: counts, durations, relative and absolute times, and texts of strangers made harmless to
-// read.
+// Numbers and texts for people: counts, durations, relative and absolute times, and untrusted texts.
 
 export { visible } from '../../domain/visible-text.ts';
 
@@ -10,7 +9,7 @@ export const count = (value: number): string => numbers.format(value);
 export const counted = (value: number, one: string, many = `${one}s`): string =>
   `${value === 0 ? 'no' : count(value)} ${value === 1 ? one : many}`;
 
-/** `0 ms`, `850 ms`, `1.2 s`, then as `duration`. */
+/** `0 ms`, `850 ms`, `1.2 s`; from a minute on like `duration`. */
 export function milliseconds(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms);
@@ -31,12 +30,12 @@ export function duration(ms: number): string {
 export function relative(instant: number, now: number): string {
   const ms = now - instant;
   if (ms < 0) return ms > -11_000 ? 'just now' : `in ${duration(-ms)}`;
-  // Seconds of a time long past are noise, and wrap in tables.
+  // Seconds of an old time are noise, and wrap in tables.
   const whole = ms < 60_000 ? ms : Math.floor(ms / 60_000) * 60_000;
   return ms < 5_000 ? 'just now' : `${duration(whole)} ago`;
 }
 
-/** Made once for each zone: a page has hundreds of times, and making one costs more than using it. */
+/** One formatter for each zone: a page formats hundreds of times, and a new formatter is expensive. */
 function formatter(options: Intl.DateTimeFormatOptions): (instant: number, utc: boolean) => string {
   const make = (zone: object): Intl.DateTimeFormat =>
     new Intl.DateTimeFormat('en-GB', { ...options, ...zone });
@@ -81,7 +80,7 @@ export const clockTime = formatter({ hour: '2-digit', minute: '2-digit', hourCyc
 /** Day and month, for charts of several days. */
 export const dayName = formatter({ day: '2-digit', month: 'short' });
 
-/** The beginning and the end of a long text. */
+/** Shortens a long text to its start and its end. */
 export const middleCut = (text: string, max: number): string =>
   text.length <= max
     ? text
@@ -90,7 +89,7 @@ export const middleCut = (text: string, max: number): string =>
 export const plainJson = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined');
 
-/** How a finding about a document is called and coloured, by its severity. */
+/** Name and colour of a finding, by severity. */
 export const severities = {
   error: { word: 'Error', tone: 'tone-deny' },
   warning: { word: 'Warning', tone: 'tone-ask' },

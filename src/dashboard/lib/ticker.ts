@@ -1,11 +1,11 @@
-// The hub's time as components see it: all of them turn together, so that two countdowns never disagree.
+// The hub's time for components. All of them update together, so that two countdowns never disagree.
 import { useCallback, useSyncExternalStore } from 'react';
 import { every, type Timer } from './browser.ts';
 import { serverNow } from './server-time.ts';
 
 const clocks = new Map<number, { followers: Set<() => void>; now: number; timer: Timer }>();
 
-/** The last full `ms`: the same for all who look between two turns. */
+/** The latest multiple of `ms`: equal for all components between two updates. */
 const turn = (ms: number): number => Math.floor(serverNow() / ms) * ms;
 
 function follow(ms: number, follower: () => void): () => void {
@@ -32,7 +32,7 @@ function follow(ms: number, follower: () => void): () => void {
   };
 }
 
-/** The hub's epoch milliseconds, renewed every `ms` and rounded down to them. */
+/** The hub's epoch milliseconds, updated every `ms` and rounded down to a multiple of it. */
 export const useNow = (ms = 1_000): number =>
   useSyncExternalStore(
     useCallback((follower: () => void) => follow(ms, follower), [ms]),

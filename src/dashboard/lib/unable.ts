@@ -1,7 +1,6 @@
-// What the hub found in a document that was deployed: agents that cannot load it are told apart from the rest, which is
-// about the document alone.
+// Splits the hub's findings about a deployed document: agents that cannot load it, and the document itself.
 
-/** The hub's code for agents that are given a document in the words of the other API. */
+/** The hub's code for agents whose document uses the vocabulary of the other API. */
 const code = 'other-vocabulary';
 
 interface Finding {
@@ -9,10 +8,10 @@ interface Finding {
   readonly message: string;
 }
 
-/** The sentence about agents that keep the document in use; null: all who are given it can load it. */
+/** Sentence about agents that keep their current document; null if all agents can load the new one. */
 export const unableIn = (findings: readonly Finding[]): string | null =>
   findings.find((one) => one.code === code)?.message ?? null;
 
-/** What is about the document. */
+/** Findings about the document. */
 export const ofDocument = <F extends Finding>(findings: readonly F[]): readonly F[] =>
   findings.filter((one) => one.code !== code);

@@ -1,15 +1,15 @@
-// Actions that the hub does not answer: after 10 s the console says so, and after 60 s it gives the answer up, as
-// proxies do (docs/cluster.md). In both cases the action may have been done.
+// Actions without an answer from the hub. After 10 s the console displays a notice, and after 60 s it stops waiting, as
+// proxies do (docs/cluster.md). In both cases the hub may have performed the action.
 import { after } from './browser.ts';
 import { createStore } from './store.ts';
 
 export const unansweredMs = 10_000;
 export const maxActionMs = 60_000;
 
-/** The number of actions that are unanswered for 10 s or more. */
+/** Number of actions without an answer for 10 s or more. */
 export const unansweredActions = createStore(0);
 
-/** Routes that change nothing although they are no GET, and routes whose page itself says that it waits. */
+/** Routes that change nothing although they are no GET, and routes whose page displays its own notice. */
 const quiet: ReadonlySet<string> = new Set([
   'assistContracts',
   'bundleImpact',
@@ -25,13 +25,13 @@ const quiet: ReadonlySet<string> = new Set([
   'testAiSettings',
 ]);
 
-/** Routes that change something, by method: their silence leaves the outcome unknown. */
+/** Methods of routes with changes. Without an answer, their outcome is unknown. */
 export const isAction = (operation: string, method: string): boolean =>
   method !== 'GET' && (operation === 'decideApproval' || !quiet.has(operation));
 
 /**
- * Waits for the answer to an action, counted in `unansweredActions` from 10 s on.
- * @param send gets a signal that gives the answer up after 60 s
+ * Waits for the answer to an action. After 10 s, `unansweredActions` counts the action.
+ * @param send receives a signal that aborts after 60 s
  */
 export async function awaitAnswer<R>(
   operation: string,

@@ -1,4 +1,5 @@
-// Which answers a frame makes old, and the few that it changes at once. A new type of frame is a row in `affects`.
+// Which cached answers each frame invalidates, and the few that it changes at once. A new type of frame is a row in
+// `affects`.
 import type { ConsoleOperations } from '../../../packages/agent/src/console/generated/operations.ts';
 import { lastTook, type Operation, type Reply } from '../lib/api.ts';
 import { after, now } from '../lib/browser.ts';
@@ -69,12 +70,12 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   signing_key_rotated: ['currentBundle', 'hostedListAudit'],
 };
 
-/** Counts of many events: a busy hub makes them old all the time, and they cost it more than all else here. */
+/** Counts over many events: on a busy hub they change all the time, and they are its most expensive answers. */
 const counts: ReadonlySet<Any> = new Set<Any>(['eventHistogram', 'eventFacets']);
-/** The whole document goes to the hub, which parses it, each time: the numbers of its agents may be a little old. */
+/** Each request sends a complete document that the hub must parse, so its figures may be slightly old. */
 const heavy: ReadonlySet<Any> = new Set<Any>(['bundleImpact']);
 const heavyRestMs = 3_000;
-/** They rest so many times as long as their last answer took, at most so many milliseconds. */
+/** Pause between requests for counts: a multiple of the latest answer's duration, at most `atMostMs`. */
 const rest = { times: 10, atMostMs: 30_000 };
 
 const restMs = (operation: Any, ms: number): number =>
@@ -87,7 +88,7 @@ const restMs = (operation: Any, ms: number): number =>
 const askedAt = new Map<Any, number>();
 const waiting = new Set<Any>();
 
-/** Takes frames into the cache; an operation is asked for at most once per `ms`, at once where it rested before. */
+/** Applies frames to the cache. An operation is requested at once, but at most once per `ms`. */
 export function take(frames: readonly LiveFrame[], ms: number): void {
   if (frames.some(({ type }) => type === 'resync')) {
     refreshAll();
@@ -111,12 +112,12 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
   }
 }
 
-/** How often it is looked whether an answer is there that is awaited, and how long at most. */
+/** How often to check for the answer to a running request, and for how long. */
 const awaited = { lookMs: 50, atMostMs: 10_000 };
 
 /**
- * An answer that is under way is awaited first: were it given up for a newer one each time, a slow hub that hears of
- * events all the time would never be shown.
+ * Waits for a running request first. If each frame replaced it with a new one, a slow hub with constant events would
+ * never deliver an answer.
  */
 function ask(operation: Any, since = now()): void {
   const isSlow = !counts.has(operation) && queries.isFetching({ queryKey: [operation] }) > 0;
@@ -130,14 +131,14 @@ function ask(operation: Any, since = now()): void {
   refresh([operation], !counts.has(operation));
 }
 
-/** Everything that is shown is asked for again: frames were missed. */
+/** Reloads everything visible after missed frames. */
 export function refreshAll(): void {
   void queries.invalidateQueries();
 }
 
 const affected: ReadonlySet<unknown> = new Set(Object.values(affects).flat());
 
-/** What is shown and a frame could have made old is asked for again; counts of many events wait for the next frame. */
+/** Reloads the visible answers that frames can invalidate, except counts over many events: they wait for a frame. */
 export function refreshShown(): void {
   void queries.invalidateQueries({
     refetchType: 'active',
@@ -147,7 +148,7 @@ export function refreshShown(): void {
 
 type Approvals = Reply<'listApprovals'>;
 
-/** Shows a decision at once, before the list is read again. */
+/** Displays a decision at once, before the list reloads. */
 function decided(id: string, status: 'approved' | 'denied' | 'timeout', by: string | null): void {
   queries.setQueriesData<Approvals>({ queryKey: ['listApprovals'] }, (list) =>
     Array.isArray(list)

@@ -1,17 +1,17 @@
-// One connection to the dashboard stream: WebSocket first, server-sent events second, back by itself after what it has
-// seen. Runs in a SharedWorker, or in the page where there is none.
+// One connection to the dashboard stream: a WebSocket, or server-sent events as the fallback. It reconnects after the
+// latest received position. It runs in a SharedWorker, or in the page if the browser has none.
 import { browserClock, type Clock, jittered, type Timer } from '../lib/browser.ts';
 import { SilenceTimer } from './silence.ts';
 import { SseReader } from './sse.ts';
 
-/** `reconnecting` is new, `stale` has lasted; `signed_out` ends it. */
+/** `reconnecting` becomes `stale` after a while. `signed_out` is final. */
 export type LiveState = 'connecting' | 'live' | 'reconnecting' | 'stale' | 'signed_out';
 
 export interface LiveStatus {
   readonly state: LiveState;
-  /** Since when nothing is heard; null while live. */
+  /** Time of the latest byte; null while live. */
   readonly since: number | null;
-  /** When the next try is; null while live or trying. */
+  /** Time of the next attempt; null while live or during an attempt. */
   readonly nextTry: number | null;
 }
 
@@ -22,22 +22,22 @@ export interface LiveListener {
 
 const path = '/api/v1/stream/dashboard';
 const firstWaitMs = 500;
-/** A hub that is back is heard within 5 s: the wait, and the time to connect. */
+/** Longest delay before an attempt, in milliseconds. With the time to connect, a hub is live again within 5 s. */
 const maxWaitMs = 4_000;
-/** The question who we are is given up after so long. */
+/** Time limit for the check of the session, in milliseconds. */
 const maxAnswerMs = 5_000;
-/** A connection that ends sooner than this counts as a failure. */
+/** A connection that ends within this time counts as failed. Milliseconds. */
 const settledMs = 5_000;
-/** After so long without a connection what is shown is called stale; after a silence it is so at once. */
+/** The page is stale after this time without a connection, in milliseconds. After a silence it is stale at once. */
 const staleMs = 8_000;
 
-/** How a try ended. Times in epoch milliseconds. */
+/** The end of an attempt. Times are epoch milliseconds. */
 interface Loss {
-  /** Null: it was never open. */
+  /** Null if the connection was never open. */
   readonly openedAt: number | null;
   /** A WebSocket that could not be opened. */
   readonly isRefused: boolean;
-  /** When the last byte came, where nothing came after it for too long; null: it ended otherwise. */
+  /** Time of the latest byte before a silence ended the connection; null if the end had another cause. */
   readonly silentSince: number | null;
 }
 
@@ -48,11 +48,11 @@ export class LiveConnection {
   #status: LiveStatus = { state: 'connecting', since: null, nextTry: null };
   #lastId = '';
   #failures = 0;
-  /** True once a WebSocket could not be opened although the hub answers. */
+  /** True after a WebSocket failed although the hub answers. */
   #useSse = false;
   #timer: Timer | null = null;
   #stale: Timer | null = null;
-  /** Whether the connection that is open carries messages of that kind. */
+  /** True if the open connection has sent a keepalive. */
   #hasKeepalives = false;
   #cut: () => void = () => undefined;
   #closed = false;
@@ -72,7 +72,7 @@ export class LiveConnection {
     return this.#status;
   }
 
-  /** Tries at once, for a person who will not wait. */
+  /** Starts an attempt at once, on a person's request. */
   retry(): void {
     if (this.#closed || this.#timer === null) return;
     this.#timer.cancel();
@@ -134,7 +134,7 @@ export class LiveConnection {
       .finally(() => attempt.end(false));
   }
 
-  /** One try, which ends once: by itself, by a silence, or by `#cut`. */
+  /** One attempt. It ends once: by itself, by a silence, or by `#cut`. */
   #begin(cut: () => void) {
     let openedAt: number | null = null;
     let isOver = false;
@@ -145,7 +145,7 @@ export class LiveConnection {
       void this.#lost({ openedAt, ...loss });
     };
     const silence = new SilenceTimer(this.#clock, (lastHeardAt) => {
-      // The socket of a hub that stands still closes when that answers: nobody waits for it.
+      // The socket of a frozen hub closes only when the hub continues, so nothing waits for it.
       end({ isRefused: openedAt === null, silentSince: openedAt === null ? null : lastHeardAt });
       cut();
     });
@@ -183,14 +183,14 @@ export class LiveConnection {
     if (typeof frame.type === 'string') this.#listener.frame(frame as { type: string });
   }
 
-  /** Asks who we are before a try follows: a session that ended needs a person, not another try. */
+  /** Checks the session before the next attempt: after its end, only a sign-in helps. */
   async #lost({ openedAt, isRefused, silentSince }: Loss): Promise<void> {
     if (this.#closed) return;
     const settled = openedAt !== null && this.#clock.now() - openedAt > settledMs;
     this.#failures = settled ? 0 : this.#failures + 1;
     if (silentSince !== null) {
       this.#say({ state: 'stale', since: silentSince, nextTry: null });
-      // A node of an older version: its WebSockets carry pings alone, its event streams comments.
+      // Nodes of an older version send only pings on WebSockets, and comments on event streams.
       if (!this.#hasKeepalives) this.#useSse = true;
     }
     const answer = await this.#askWho();
@@ -200,7 +200,7 @@ export class LiveConnection {
       this.#closed = true;
       return;
     }
-    // The hub is there and the WebSocket is not: something in between does not let it through.
+    // The hub answers but the WebSocket fails: a proxy blocks it.
     if (answer === 200 && isRefused && this.#failures > 1) this.#useSse = !this.#useSse;
     if (settled && answer === 200) {
       this.#open();
@@ -216,7 +216,7 @@ export class LiveConnection {
     this.#timer = this.#clock.after(wait, () => this.#open());
   }
 
-  /** The status of the answer; 0: none came in time. */
+  /** Status of the answer, 0 without one in time. */
   async #askWho(): Promise<number> {
     const stop = new AbortController();
     const timer = this.#clock.after(maxAnswerMs, () => stop.abort());

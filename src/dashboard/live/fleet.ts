@@ -1,11 +1,11 @@
-// How many agents are connected and how they stand, as the stream last said, by environment.
+// The latest figures about connected agents from the stream, by environment.
 import { createStore } from '../lib/store.ts';
 import type { LiveFrame } from './cache.ts';
 
 export type FleetFrame = Extract<LiveFrame, { type: 'fleet_changed' }>;
 export type FleetNumbers = Pick<FleetFrame, 'connected' | 'current' | 'drift' | 'unknown'>;
 
-/** Empty until the stream has said something. */
+/** Empty until the first frame. */
 export const fleetByEnv = createStore<{ readonly [env: string]: FleetNumbers }>({});
 
 export const isFleet = (frame: { readonly type: string }): frame is FleetFrame =>
@@ -15,7 +15,7 @@ export function takeFleet(frame: FleetFrame): void {
   fleetByEnv.set((before) => ({ ...before, [frame.env]: frame }));
 }
 
-/** The numbers of one environment, or of all together; null while they are not known. */
+/** Figures of one environment, or sums of all; null while they are unknown. */
 export function fleetOf(
   known: { readonly [env: string]: FleetNumbers },
   env: string | null | undefined,

@@ -1,5 +1,5 @@
-// The live state of this tab: what the stream says goes into the cache, and how it is into a store that the frame
-// shows.
+// The live state of this tab: passes frames to the cache, and the state of the connection to a store that the page's
+// frame displays.
 import { after } from '../lib/browser.ts';
 import { whenAnswered } from '../lib/query.ts';
 import { createStore } from '../lib/store.ts';
@@ -11,13 +11,13 @@ import type { FromWorker, ToWorker } from './worker.ts';
 export const liveStatus = createStore<LiveStatus>({ state: 'connecting', since: null, nextTry: null });
 
 const followers = new Set<(frame: LiveFrame) => void>();
-/** Calls back for each frame, in order; returns how to stop. */
+/** Calls the follower for each frame, in order. Returns a function that stops it. */
 export function followFrames(follower: (frame: LiveFrame) => void): () => void {
   followers.add(follower);
   return () => followers.delete(follower);
 }
 
-/** How often what a stream of batches makes old is asked for again. */
+/** Minimum time between two reloads of an answer, in milliseconds. */
 const batchMs = 1_000;
 
 let waiting: LiveFrame[] = [];
@@ -29,7 +29,7 @@ function heard(frame: LiveFrame): void {
   waiting.push(frame);
   if (soon) return;
   soon = true;
-  // One pass a frame of the screen, however many come.
+  // One pass for each frame of the screen, however many frames arrive.
   after(16, () => {
     const frames = waiting;
     waiting = [];
@@ -39,11 +39,11 @@ function heard(frame: LiveFrame): void {
 }
 
 let stop: () => void = () => undefined;
-/** Ends it for this tab alone. */
+/** Ends the connection for this tab only. */
 let leave: () => void = () => undefined;
 let again: () => void = () => undefined;
 
-/** Begins to listen as this user. The one before, if any, ends. */
+/** Connects as this user. An earlier connection ends. */
 export function startLive(userId: string): void {
   leave();
   fleetByEnv.set({});
@@ -51,9 +51,9 @@ export function startLive(userId: string): void {
   const status = (next: LiveStatus): void => {
     const before = liveStatus.get();
     liveStatus.set(next);
-    // A hub that was started again remembers no position: what is shown is read once more.
+    // A restarted hub remembers no positions, so visible data reloads.
     if (next.state === 'live' && wasLive && before.state === 'stale') refreshAll();
-    // What was asked for before the stream was open: no frame told of a change in between.
+    // No frame announced changes between the first requests and the open stream.
     if (next.state === 'live' && !wasLive) void whenAnswered().then(refreshShown);
     if (next.state === 'live') wasLive = true;
   };
@@ -74,7 +74,7 @@ export function startLive(userId: string): void {
   port.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     if (data.kind === 'frame') frame(data.frame);
     else {
-      // Another tab's stream, open since before this one asked for anything.
+      // Another tab opened the stream before the first request of this tab.
       if (isFirst && data.status.state === 'live') wasLive = true;
       isFirst = false;
       status(data.status);
@@ -87,7 +87,7 @@ export function startLive(userId: string): void {
     tell({ kind: 'leave' });
   };
   addEventListener('pagehide', leave, { once: true });
-  // A page that the browser kept whole and shows again was told of nothing meanwhile.
+  // A page from the browser's back-forward cache has missed frames.
   const back = ({ persisted }: PageTransitionEvent): void => {
     if (!persisted) return;
     removeEventListener('pageshow', back);
@@ -99,7 +99,7 @@ export function startLive(userId: string): void {
   again = () => tell({ kind: 'retry' });
 }
 
-/** At logout: the connection ends in every tab. */
+/** Ends the connection in all tabs, at a logout. */
 export function stopLive(): void {
   stop();
   stop = () => undefined;

@@ -1,11 +1,11 @@
-// A connection that stands still looks open: nobody closes it, and nothing comes. The hub sends something every 15 s,
-// so a longer silence is the end of the connection.
+// A frozen connection looks open: nobody closes it, and no data arrives. The hub sends a keepalive every 15 s, so a
+// longer silence means that the connection is lost.
 import type { Clock, Timer } from '../lib/browser.ts';
 
 const keepaliveMs = 15_000;
-/** Two keepalives did not come. */
+/** Two missing keepalives, in milliseconds. */
 export const silentMs = 2 * keepaliveMs;
-/** A connection that is not open by then is given up. Between two SYNs of a slow network there is less. */
+/** Time limit for opening a connection, in milliseconds: longer than the pause between two SYNs on a slow network. */
 export const openingMs = 8_000;
 
 export class SilenceTimer {
@@ -16,8 +16,8 @@ export class SilenceTimer {
   #timer: Timer | null = null;
 
   /**
-   * Begins at once, with the limit of a connection that is not open yet.
-   * @param onSilence is called once, with the epoch milliseconds of the last byte
+   * Starts at once, with the time limit for opening a connection.
+   * @param onSilence called once, with the epoch milliseconds of the latest byte
    */
   constructor(clock: Clock, onSilence: (lastHeardAt: number) => void) {
     this.#clock = clock;
@@ -26,14 +26,14 @@ export class SilenceTimer {
     this.#start();
   }
 
-  /** The connection is open: from now on keepalives count. */
+  /** The connection is open. From now on, the limit for keepalives applies. */
   open(): void {
     this.#limitMs = silentMs;
     this.hear();
     this.#start();
   }
 
-  /** Any byte. A busy stream starts no timer for each of its messages. */
+  /** Records a byte, without a new timer for each message of a busy stream. */
   hear(): void {
     this.#lastHeardAt = this.#clock.now();
   }

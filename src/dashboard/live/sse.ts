@@ -1,4 +1,4 @@
-// Server-sent events out of pieces of text, as they come: events with their id, and comments.
+// Parses server-sent events from pieces of text: events with their ids, and comments.
 
 export interface SseListener {
   event(data: string, id: string): void;

@@ -1,5 +1,5 @@
-// The live tail: decision events as the hub stores them, over one stream that the browser's session opens. It goes on
-// after what it has seen; what the hub can no longer send again is a gap, and stays one in the list.
+// The live tail: a stream of decision events, in the order in which the hub stores them. It reconnects after the latest
+// received event. Events that the hub can no longer send appear as a gap in the list.
 import type { z } from 'zod';
 import type { decisionEvent } from '../../api/hosted/events.ts';
 import { sessionEnded } from '../lib/api.ts';
@@ -9,7 +9,7 @@ import { SseReader } from './sse.ts';
 
 export type TailEvent = z.output<typeof decisionEvent>;
 
-/** A line of the tail: an event, or where some are missing. */
+/** A row of the tail: an event, or a gap. */
 export type TailRow =
   | { readonly kind: 'event'; readonly id: string; readonly event: TailEvent }
   | { readonly kind: 'gap'; readonly id: string; readonly at: number };
@@ -17,18 +17,18 @@ export type TailRow =
 export type TailState = 'connecting' | 'live' | 'reconnecting' | 'refused';
 
 export interface TailListener {
-  /** Newest last. */
+  /** Receives rows, the newest last. */
   rows(batch: readonly TailRow[]): void;
-  /** `why` when the hub refused it. */
+  /** `why` is the hub's reason for a refusal. */
   state(state: TailState, why: string | null): void;
 }
 
 const batchMs = 100;
-/** From so many rows a second on nobody reads them one by one: they come in larger batches. */
+/** Above this rate nobody reads single rows, so batches are larger and rarer. */
 const fast = { perSecond: 500, batchMs: 400 };
 const firstWaitMs = 500;
 const maxWaitMs = 4_000;
-/** Rows of one batch; what comes faster is a gap. */
+/** Maximum rows in a batch. More of them become a gap. */
 const maxBatch = 5_000;
 
 export class Tail {
@@ -37,12 +37,12 @@ export class Tail {
   readonly #stop = new AbortController();
   #lastId = '';
   #failures = 0;
-  /** Nothing is tried again by itself. */
+  /** The hub refused the stream, so there is no automatic retry. */
   #isRefused = false;
   #gaps = 0;
   #batch: TailRow[] = [];
   #flush: Timer | null = null;
-  /** How long rows are gathered before they are handed on. */
+  /** How long rows are collected for a batch, in milliseconds. */
   #waitMs = batchMs;
   #retry: Timer | null = null;
 
@@ -59,7 +59,7 @@ export class Tail {
     this.#retry?.cancel();
   }
 
-  /** Tries at once: the hub is known to answer again, or whom it refused has signed in anew. */
+  /** Reconnects at once: the hub answers again, or the person signed in again. */
   retry(): void {
     if (this.#retry === null && !this.#isRefused) return;
     this.#retry?.cancel();
@@ -97,7 +97,7 @@ export class Tail {
         await this.#read(body, silence);
       }
     } catch {
-      // The connection broke: the next try says more.
+      // The connection broke. The next attempt shows the reason.
     } finally {
       silence.stop();
     }

@@ -1,19 +1,19 @@
-// The SharedWorker that keeps one connection for all tabs of a person. Its name carries the user's id, so another login
-// is another worker.
+// The SharedWorker with one connection for all tabs of a person. Its name contains the user id, so another person gets
+// another worker.
 import { now } from '../lib/browser.ts';
 import { LiveConnection, type LiveStatus } from './connection.ts';
 import { type FleetFrame, isFleet } from './fleet.ts';
 
-/** What tabs tell the worker. */
+/** Messages from tabs to the worker. */
 export type ToWorker = { readonly kind: 'retry' } | { readonly kind: 'close' } | { readonly kind: 'leave' };
-/** What the worker tells tabs. */
+/** Messages from the worker to tabs. */
 export type FromWorker =
   | { readonly kind: 'frame'; readonly frame: { readonly type: string } }
   | { readonly kind: 'status'; readonly status: LiveStatus };
 
 const ports = new Set<MessagePort>();
 let connection: LiveConnection | null = null;
-/** The newest of each environment, for tabs that come later: the stream says them at connect and when they change. */
+/** The latest figures of each environment, for later tabs: the stream sends them only initially and after a change. */
 const fleet = new Map<string, FleetFrame>();
 
 function tell(message: FromWorker): void {
@@ -35,13 +35,13 @@ scope.onconnect = ({ ports: [port] }) => {
     if (data.kind === 'retry') return;
     ports.delete(port);
     if (data.kind === 'close' || ports.size === 0) end();
-    // The other tabs of who signed out hear no more: they must not go on saying Live.
+    // The person's other tabs receive no more frames, so they must not continue to display *Live*.
     if (data.kind === 'close') {
       tell({ kind: 'status', status: { state: 'signed_out', since: now(), nextTry: null } });
     }
   };
   port.start();
-  // A connection that was closed by a logout or ended with its session starts anew with the next tab.
+  // After a logout or an expired session, the next tab opens a new connection.
   if (connection?.status.state === 'signed_out') end();
   connection ??= new LiveConnection(scope.location.origin, {
     frame: (frame) => {

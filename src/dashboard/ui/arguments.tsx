@@ -1,5 +1,5 @@
-// The arguments of a call as a person reads them: commands in colours, edits as differences, money with its currency,
-// paths and addresses by what counts in them, the rest as it is.
+// The arguments of a call, formatted for people: commands in colours, edits as differences, sums with their currency,
+// paths and URLs with their important part highlighted. Other values appear unchanged.
 import type { JSX, ReactNode } from 'react';
 import {
   addressParts,
@@ -18,11 +18,11 @@ import { Data } from './parts.tsx';
 
 type Arguments = { readonly [name: string]: unknown };
 
-/** Lines of an edit that are shown before a press. */
+/** Visible lines of a collapsed edit. */
 const maxLines = 60;
 const maxEdits = 20;
 
-/** @param beside arguments that are shown elsewhere and name the currency of these */
+/** @param beside arguments that appear elsewhere, and that may contain the currency of these */
 export function CallArguments({
   of,
   beside,
@@ -153,7 +153,7 @@ const Row = ({
   </div>
 );
 
-/** Longer commands are shown without colours, cut in the middle. */
+/** Characters. A longer command is cut in the middle and has no colours. */
 const maxCommand = 4_000;
 
 const Command = ({ text }: { readonly text: string }): JSX.Element =>

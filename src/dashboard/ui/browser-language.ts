@@ -1,5 +1,5 @@
-// Imported before uPlot, which gives the browser's language to Intl as soon as it is loaded: Chromium on a machine
-// without a locale names one that Intl refuses (`en-US@posix`), and nothing would be drawn.
+// Must be imported before uPlot, which passes the browser's language to Intl when it loads. On a machine without a
+// locale, Chromium reports `en-US@posix`. Intl rejects it, and uPlot would draw nothing.
 try {
   new Intl.NumberFormat(navigator.language);
 } catch {

@@ -1,4 +1,4 @@
-// The numbers of a chart as a table, loaded when somebody asks for it.
+// The numbers of a chart as a table. The code loads on demand.
 import type { JSX } from 'react';
 import { useMemo } from 'react';
 import { dayMs } from '../../domain/duration.ts';

@@ -1,47 +1,47 @@
-// What a chart over time is given, and the words for its moments.
+// The input of a chart over time, and the text for its times.
 import { dayMs } from '../../domain/duration.ts';
 import { clockTime, dayName } from '../lib/text.ts';
 import type { IconName } from './icons.tsx';
 
-/** One value over time: its word and sign, and the colour when it is drawn. */
+/** One value over time: its label, its icon, and its colour if the chart draws it. */
 export interface Track {
   readonly key: string;
   readonly label: string;
   readonly icon?: IconName;
-  /** A colour of styles/tokens.css, such as `--bar-allow`; absent: the value is said and not drawn. */
+  /** A colour from styles/tokens.css, such as `--bar-allow`. Undefined: the value appears as text only. */
   readonly color?: string;
   readonly text: (value: number | null) => string;
 }
 
 export interface Slot {
-  /** Epoch milliseconds of its begin. */
+  /** Start of the slot, in epoch milliseconds. */
   readonly at: number;
-  /** In the order of the tracks; null where nothing is known. */
+  /** One value for each track, in the same order; null if the value is unknown. */
   readonly values: readonly (number | null)[];
 }
 
-/** `stack` draws bars upon each other, `steps` a line over its area. */
+/** `stack` draws stacked bars; `steps` draws a step line with a filled area. */
 export type Shape = 'stack' | 'steps';
 
 export interface Drawing {
   readonly shape: Shape;
-  /** Follows a value at the axis. */
+  /** Unit after each value of the axis. */
   readonly unit: string;
-  /** Those that are drawn; the first is the lowest of a stack. */
+  /** Drawn tracks. The first one is at the bottom of a stack. */
   readonly tracks: readonly Track[];
-  /** Every slot from the first to the last, without a hole; values in the order of `tracks`. */
+  /** All slots from the first to the last, without gaps. Values are in the order of `tracks`. */
   readonly slots: readonly Slot[];
   readonly from: number;
   readonly until: number;
   readonly slotMs: number;
-  /** Times are said in UTC. */
+  /** Times appear in UTC. */
   readonly utc: boolean;
 }
 
-/** Indexes of slots, both included. */
+/** Indexes of the first and the last slot. */
 export type SlotRange = readonly [first: number, last: number];
 
-/** `12:00–12:30`, with the day where the whole is longer than a day, and days alone where it is of whole days. */
+/** `12:00–12:30`; with the day if the chart covers more than a day; only days if the slots are whole days. */
 export function spanName(from: number, until: number, whole: number, utc: boolean): string {
   const midnight = (at: number): boolean => clockTime(at, utc) === '00:00';
   if (midnight(from) && midnight(until)) {

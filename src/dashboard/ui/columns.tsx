@@ -1,9 +1,9 @@
-// Columns that most tables have: names, verdicts, environments, counts, times.
+// Columns that most tables share: names, verdicts, environments, counts, times.
 import { count } from '../lib/text.ts';
 import { Env, Name, PreciseTime, Time, Verdict } from './parts.tsx';
 import type { Column } from './table.tsx';
 
-/** `of` reads the value of a row; a column is 1 wide by default. */
+/** @param of returns the value of a row @param width a share of the table's width; default 1 */
 type Made<V> = <R>(key: string, label: string, of: (row: R) => V, width?: number) => Column<R>;
 
 export const nameColumn: Made<string> = (key, label, of, width = 1) => ({
@@ -14,7 +14,7 @@ export const nameColumn: Made<string> = (key, label, of, width = 1) => ({
   cell: (row) => <Name text={of(row) || '–'} />,
 });
 
-/** What people wrote for people, and their own names. */
+/** Prose and display names, in the proportional font. */
 export const proseColumn: Made<string> = (key, label, of, width = 1) => ({
   key,
   label,
@@ -61,8 +61,8 @@ const instants =
     cell: (row) => <Instant at={of(row)} />,
   });
 
-/** Instants as ISO 8601 texts, to the millisecond. */
+/** Absolute times with milliseconds, from ISO 8601 texts. */
 export const instantColumn = instants(PreciseTime, 2);
 
-/** Instants as ISO 8601 texts. */
+/** Relative times, from ISO 8601 texts. */
 export const timeColumn = instants(Time, 1);

@@ -1,4 +1,4 @@
-// The question before something is taken away: what will happen, in numbers, the button that does it, and the way out.
+// The confirmation of a destructive action: its consequences in numbers, a button that performs it, and a way out.
 import type { JSX, ReactNode } from 'react';
 import type { ApiError } from '../lib/api.ts';
 import { Dialog } from './overlay.tsx';
@@ -9,9 +9,9 @@ export interface ConfirmProps {
   readonly title: string;
   readonly open: boolean;
   readonly onClose: () => void;
-  /** The action that is asked about. */
+  /** The action to confirm. */
   readonly by: { readonly isPending: boolean; readonly error: ApiError | null };
-  /** What the button does: a verb with its object. */
+  /** Label of the button: a verb and its object. */
   readonly act: ReactNode;
   readonly onAct: () => void;
   readonly children: ReactNode;

@@ -1,5 +1,5 @@
-// Ctrl-C (Cmd-C) in a table while nothing is selected: the whole text of the cell under the pointer, or of the one that
-// has the focus, also where the screen shows a part of it.
+// Ctrl-C (Cmd-C) in a table without a selection copies the cell under the pointer, else the focused cell. The copy has
+// the complete text, even if the cell shows a part of it.
 import type { RowData } from '@tanstack/react-table';
 import { type RefObject, useEffect, useRef } from 'react';
 import { middleCut, visible } from '../lib/text.ts';
@@ -9,7 +9,7 @@ import { type Column, textOf } from './table-model.ts';
 const cellOf = (target: EventTarget | null): Element | null =>
   target instanceof Element ? target.closest('[role=cell]') : null;
 
-/** @param columns those that are shown @param before cells of a row that stand before the first column */
+/** @param columns visible columns @param before number of cells before the first column */
 export function useCopyCell<R extends RowData>(
   box: RefObject<HTMLElement | null>,
   rows: readonly { readonly original: R }[],

@@ -1,4 +1,5 @@
-// Two texts, line by line: what goes, what comes, the words that differ, and a little of what stays around it.
+// The difference between two texts: removed and added lines with their changed words, and a few unchanged lines around
+// each change.
 import { type JSX, useMemo, useState } from 'react';
 import { type DiffLine, diffLines, pairedWords } from '../lib/diff.ts';
 import { count, counted, middleCut, visible } from '../lib/text.ts';
@@ -6,14 +7,14 @@ import './editor.css';
 
 const around = 3;
 const signs = { removed: '−', added: '+', same: ' ', 'left-out': ' ' } as const;
-/** Characters of a line; a longer one is cut in its middle before a press. */
+/** Characters. A longer line is cut in the middle until a person expands it. */
 const maxLine = 2_000;
 
 export interface DiffProps {
   readonly before: string;
   readonly after: string;
   readonly label?: string;
-  /** Lines that are shown before a press; default: all. */
+  /** Visible lines until a person expands the rest. Default: all. */
   readonly max?: number;
 }
 
@@ -47,7 +48,7 @@ interface Shown {
   readonly words?: readonly DiffLine[] | undefined;
 }
 
-/** Lines that are known to go or to come. */
+/** Removed and added lines. */
 export function DiffLines({
   lines,
   label,

@@ -1,4 +1,4 @@
-// A text as a file of the reader's own, and a text on their clipboard: each where the browser lets it.
+// Saves a text as a file, and copies a text to the clipboard, if the browser permits it.
 
 export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
@@ -9,7 +9,7 @@ export function download(name: string, type: string, text: string): void {
   URL.revokeObjectURL(url);
 }
 
-/** On plain http the clipboard is not there: an old way is tried. Says whether it worked. */
+/** Browsers hide the clipboard API on plain http, so `execCommand` is the fallback. Returns true on success. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

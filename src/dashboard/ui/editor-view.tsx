@@ -1,5 +1,4 @@
-// CodeMirror as the console uses it: YAML, the problems of the rule engine under the text, the words of the rule
-// language offered.
+// The console's CodeMirror set-up: YAML, markers for the rule engine's problems, and completion for the rule language.
 import {
   autocompletion,
   type CompletionContext,
@@ -24,7 +23,7 @@ import { tags } from '@lezer/highlight';
 import { type JSX, useEffect, useRef } from 'react';
 import { explained, namesTool, offeredAt } from './rule-words.ts';
 
-/** A problem at a place of the text; lines and columns begin at 1. */
+/** A problem at a position in the text. Lines and columns start at 1. */
 export interface EditorProblem {
   readonly line: number;
   readonly column: number;
@@ -33,12 +32,12 @@ export interface EditorProblem {
 }
 
 export interface EditorProps {
-  /** What it holds, for who listens. */
+  /** Accessible name. */
   readonly label: string;
   readonly value: string;
   readonly onValue?: (value: string) => void;
   readonly problems?: readonly EditorProblem[];
-  /** Names that are offered where a tool is named. */
+  /** Tool names for completion. */
   readonly tools?: readonly string[];
 }
 
@@ -108,7 +107,7 @@ const help = hoverTooltip((view, pos) => {
 });
 
 /**
- * Typing over a selection is done here: the browser would keep the look of what it replaces in a style attribute, which
+ * Replaces a selection with the typed text. The browser would copy the old text's look into a style attribute, which
  * the Content-Security-Policy refuses.
  */
 const overSelection = EditorView.domEventHandlers({
@@ -122,7 +121,7 @@ const overSelection = EditorView.domEventHandlers({
   },
 });
 
-/** The next that a keyboard reaches in the same dialog or page. */
+/** Next focusable element in the same dialog or page. */
 const controlAfter = (place: HTMLElement | null): HTMLElement | undefined =>
   [
     ...(place?.closest('.dialog') ?? document).querySelectorAll<HTMLElement>(
@@ -163,15 +162,15 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
           syntaxHighlighting(colours),
           look,
           EditorView.lineWrapping,
-          // Named as what a keyboard reaches: without it a text that scrolls counts as out of its reach.
+          // Accessibility checks report a scrollable text as unreachable by keyboard unless it is focusable.
           EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           ...(readOnly
             ? [EditorState.readOnly.of(true)]
             : [autocompletion({ override: [offerOf(() => named.current)] })]),
           help,
           overSelection,
-          // Escape closes an offer, or leaves the editor so that Tab does not hold a keyboard in it. The dialog around
-          // it stays, with what was typed.
+          // Escape closes the completion list, or else leaves the editor, because Tab would trap the keyboard in it.
+          // The dialog around the editor stays open.
           keymap.of([
             ...completionKeymap,
             ...defaultKeymap,
@@ -200,7 +199,7 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
       view.current = null;
     };
   }, [label]);
-  // Names that come while somebody writes one are offered all the same.
+  // Completion includes names that load while a person types.
   const isNamed = named.current.length > 0;
   useEffect(() => {
     const editor = view.current;
@@ -218,7 +217,7 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
     if (!editor) return;
     const { doc } = editor.state;
     const diagnostics: Diagnostic[] = (problems ?? []).flatMap(({ line, column, severity, message }) => {
-      // About released clients: the list below has them, behind one line.
+      // Notices about released clients appear in the list below the editor, folded into one line.
       if (severity === 'notice') return [];
       const at = doc.line(Math.min(doc.lines, Math.max(1, line)));
       const from = Math.min(at.to, at.from + Math.max(0, column - 1));

@@ -1,5 +1,5 @@
-// The YAML editor, loaded when a page first needs it. It lives in a shadow root: there its style sheet is adopted, not
-// inserted, which the Content-Security-Policy allows.
+// The YAML editor. Its code loads on first use. It is in a shadow root, which adopts its style sheet: the
+// Content-Security-Policy refuses an inserted one.
 import { type JSX, lazy, Suspense } from 'react';
 import type { EditorProps } from './editor-view.tsx';
 import { Skeleton } from './parts.tsx';

@@ -1,4 +1,4 @@
-// A button that takes a file of the reader's machine as a text. Nothing is sent anywhere.
+// A button that reads a local file as text. It sends nothing.
 import { type JSX, useId } from 'react';
 import { Icon } from './icons.tsx';
 
@@ -38,7 +38,7 @@ export function FileButton({
         accept={accept}
         onChange={(event) => {
           void read(event.target.files?.[0]);
-          // The same file may be chosen again after it was changed.
+          // A person may choose the same file again after a change.
           event.target.value = '';
         }}
       />

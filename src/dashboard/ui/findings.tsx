@@ -1,4 +1,5 @@
-// What is found in a document: errors and warnings in its order, and behind one line where released clients differ.
+// Findings about a document: errors and warnings in the document's order, then notices about released clients, folded
+// into one line.
 import type { JSX } from 'react';
 import { counted, severities } from '../lib/text.ts';
 import { Data } from './parts.tsx';
@@ -26,7 +27,7 @@ const Items = ({
   </ul>
 );
 
-/** @param max errors and warnings that are shown; of the notices as many again */
+/** @param max limit of visible errors and warnings, and also of visible notices */
 export function Findings({
   of,
   max,

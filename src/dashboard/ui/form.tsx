@@ -1,4 +1,4 @@
-// A form that the page itself sends: the browser's own sending would leave the page.
+// A form whose submission stays in the page: the browser's own submission would load another page.
 import type { JSX, ReactNode } from 'react';
 
 export interface FormProps {

@@ -1,5 +1,5 @@
-// The icons: one set, drawn with strokes on a 20 px grid. They say nothing by themselves: a word stands beside each, or
-// a label around it.
+// The icons: one set of strokes on a 20 px grid. Screen readers skip them, so each icon has a word beside it or a label
+// around it.
 import type { JSX } from 'react';
 
 const paths = {

@@ -1,5 +1,4 @@
-// What pages that list something share: views beside each other, a search in the address, a table whose rows open in a
-// panel.
+// Shared parts of list pages: tabs for views, a search field bound to the address, and a table with a detail panel.
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, type RefObject, useEffect, useState } from 'react';
 import type { ApiError } from '../lib/api.ts';
@@ -12,16 +11,16 @@ import { Table, type TableProps } from './table.tsx';
 
 export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen'> {
   readonly of: { readonly data: unknown; readonly error: ApiError | null; refetch(): unknown };
-  /** What is there answers what was asked before. */
+  /** The data belongs to the previous filters. */
   readonly isOld?: boolean;
-  /** Stands where there is no row. */
+  /** Appears in place of an empty table. */
   readonly empty: ReactNode;
-  /** The panel's name, for what the address names. */
+  /** Title of the panel for the row in the address. */
   readonly title: (id: string) => string;
   readonly panel: (id: string) => ReactNode;
 }
 
-/** A list whose chosen row, `id` of the address, stands open in a panel: a link shows the same to somebody else. */
+/** A list whose selected row (`id` in the address) is open in a panel, so a shared link opens the same row. */
 export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): JSX.Element {
   const { of, isOld, empty, title, panel, ...table } = props;
   const { rows, keyOf } = table;
@@ -33,7 +32,7 @@ export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): 
           rows.length === 0 ? (
             empty
           ) : (
-            // The first one is a step that the browser's Back takes back; from one to the next is none.
+            // Only the first opened row adds a history entry, so the browser's Back button closes the panel.
             <Table {...table} chosen={id} onOpen={(row) => change({ id: keyOf(row) }, id !== undefined)} />
           )
         }
@@ -52,7 +51,7 @@ export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): 
 
 const typingMs = 250;
 
-/** The text that `search` of the address follows, a moment after the last key. */
+/** A search field. `search` in the address follows its text shortly after the last key press. */
 export function useSearchText(): readonly [text: string, setText: (text: string) => void] {
   const [{ search = '' }, change] = useFilters();
   const [text, setText] = useState(search);
@@ -70,9 +69,9 @@ export function SearchInput({
   field,
   className = 'field',
 }: {
-  /** What is searched, in the plural. */
+  /** The searched things, in the plural. */
   readonly of: string;
-  /** What the text may be a part of, when that says more. */
+  /** Names of the searched fields, as a placeholder. */
   readonly holds?: string;
   readonly field?: RefObject<HTMLInputElement | null>;
   readonly className?: string;
@@ -94,7 +93,7 @@ export function SearchInput({
   );
 }
 
-/** Views of a page, by `view` of the address; the first is the default. */
+/** Tabs for the views of a page, bound to `view` in the address. The first view is the default. */
 export function Views({
   label,
   views,

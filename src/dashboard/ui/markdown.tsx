@@ -1,4 +1,4 @@
-// The text of a model on the screen: see lib/markdown.ts for what is read of it.
+// Displays a model's text. lib/markdown.ts lists the supported Markdown.
 import type { JSX } from 'react';
 import { blocksOf, type Inline } from '../lib/markdown.ts';
 import { visible } from '../lib/text.ts';

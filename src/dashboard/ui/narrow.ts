@@ -1,4 +1,4 @@
-// Whether the screen is narrow, where lists open in place, or a phone's, where buttons stand under the thumb.
+// Screen sizes: on a narrow screen, details open in place; on a phone, buttons are at the bottom.
 import { useSyncExternalStore } from 'react';
 
 function watchWidth(maxPx: number): () => boolean {

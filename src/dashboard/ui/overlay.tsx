@@ -1,4 +1,4 @@
-// What lies over a page: dialogs, the right panel of a detail, and messages that come and go.
+// Layers above a page: dialogs, the detail panel at the right, and short messages.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { type JSX, type ReactNode, useEffect, useRef } from 'react';
 import { after } from '../lib/browser.ts';
@@ -13,13 +13,13 @@ export interface DialogProps {
   readonly open: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** `panel` stands at the right edge; it leaves the page behind it usable. */
+  /** `panel` is at the right edge, and the page behind it stays usable. */
   readonly shape?: 'box' | 'panel' | 'wide' | 'palette';
-  /** Cannot be closed without an answer. */
+  /** A person cannot close the dialog without an answer. */
   readonly held?: boolean;
 }
 
-/** Who opens a form begins to type; a finger would be met by its keyboard over half the screen. */
+/** First field of a dialog. It gets the focus, except after a touch: the keyboard would cover half of the screen. */
 const firstField = (popup: HTMLElement | null): HTMLElement | null =>
   popup?.querySelector<HTMLElement>(
     '.dialog-body :is(input:not([type=checkbox], [type=radio], [type=file]), select, textarea):not(:disabled)',
@@ -70,7 +70,7 @@ const messages = createStore<readonly Message[]>([]);
 let lastId = 0;
 const visibleMs = 6_000;
 
-/** Says a sentence at the edge of the screen, and to who listens. */
+/** Displays a short message at the edge of the screen, and announces it to screen readers. */
 export function say(text: string, tone: Message['tone'] = 'plain'): void {
   lastId += 1;
   const id = lastId;
@@ -113,16 +113,15 @@ const fields =
   'input:not([type=checkbox]), textarea, select, [contenteditable], [role=textbox], [role=menu], .dialog:not(.dialog-panel)';
 
 /**
- * Whether a key belongs to a field or to a dialog rather than to the page. The editor is in a shadow root, where an
- * event names as its target what holds the editor: the path has the element that was typed in.
+ * True if a key press belongs to a field or a dialog instead of the page. The editor is in a shadow root: the event's
+ * target is its host, so only the event's path contains the field.
  */
 export const isTyping = (event: Event): boolean =>
   event.composedPath().some((one) => one instanceof Element && one.matches(fields));
 
 /**
- * Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`,
- * `shift-x`.
- * Characters do nothing for who turned them off.
+ * Binds keys of a page: a character, or `esc`, `enter`, `down`, `up`, `shift-x`. They work while no field has the focus
+ * and no dialog is open. A person can turn single-letter keys off.
  */
 export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {
   useEffect(() => {
@@ -139,7 +138,7 @@ export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) =
   });
 }
 
-/** j and k step through rows from the one at `at`, -1 for none; the ends hold. */
+/** Binds j and k to the next and the previous row. `at` is the current row, -1 for none. */
 export function useStepKeys<R>(rows: readonly R[], at: number, open: ((row: R) => void) | undefined): void {
   const go = (step: number) => (): void => {
     const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];

@@ -1,4 +1,4 @@
-// The small parts that every page is made of: buttons, fields, times, texts of strangers, verdicts, empty states.
+// Small parts that every page uses: buttons, fields, times, untrusted texts, verdicts, empty states.
 import { type ComponentProps, type JSX, type ReactNode, useEffect, useId, useState } from 'react';
 import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
 import { after } from '../lib/browser.ts';
@@ -11,9 +11,9 @@ export interface ButtonProps extends Omit<ComponentProps<'button'>, 'type'> {
   readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet';
   readonly icon?: IconName;
   readonly submit?: boolean;
-  /** In work: it cannot be pressed again, and says so. */
+  /** The action is in progress: the button is disabled and announces it. */
   readonly busy?: boolean;
-  /** The key that does the same. */
+  /** Keyboard shortcut of the button. */
   readonly hint?: string;
 }
 
@@ -82,7 +82,7 @@ export interface SelectProps {
   readonly value: string;
   readonly options: readonly (readonly [value: string, label: string])[];
   readonly onValue: (value: string) => void;
-  /** The label is only heard. */
+  /** Only screen readers get the label. */
   readonly compact?: boolean;
   readonly className?: string;
 }
@@ -112,7 +112,7 @@ export function Select({
   );
 }
 
-/** Relative on the face, absolute on hover and for who listens. */
+/** A relative time. The absolute time is in the tooltip. */
 export function Time({
   at,
   className,
@@ -131,7 +131,7 @@ export function Time({
   );
 }
 
-/** Absolute with milliseconds; relative on hover. */
+/** An absolute time with milliseconds. The relative time is in the tooltip. */
 export function PreciseTime({ at }: { readonly at: string }): JSX.Element {
   const now = useNow(10_000);
   const { utc } = usePrefs();
@@ -148,7 +148,7 @@ const zones = [
   ['utc', 'UTC'],
 ] as const;
 
-/** The zone of every time in the console, kept for this person. */
+/** The time zone of all times in the console, stored for this person. */
 export function ZoneSelect(): JSX.Element {
   const { utc } = usePrefs();
   return (
@@ -164,7 +164,7 @@ export function ZoneSelect(): JSX.Element {
 
 const cutAt = 160;
 
-/** A text of somebody else: never markup, never turned around, cut in the middle when it is long. */
+/** An untrusted text: never markup, no change of direction, cut in the middle if it is longer than `max`. */
 export function Data({
   text,
   max = cutAt,
@@ -194,13 +194,13 @@ export function Data({
   );
 }
 
-/** The same in one line, cut by its column; the whole text is in the title. */
+/** An untrusted text in one line. The column cuts it, and the tooltip has the complete text. */
 export const Name = ({
   text,
   mono = true,
 }: {
   readonly text: string;
-  /** False for what people wrote for people, and for their own names. */
+  /** False for prose and display names. */
   readonly mono?: boolean;
 }): JSX.Element => {
   const visibleText = visible(text);
@@ -239,7 +239,7 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
   ungoverned: ['drift', 'triangle', 'ungoverned'],
 };
 
-/** A verdict or status: colour, sign and word together. */
+/** A verdict or status: colour, icon and word. */
 export function Verdict({ of }: { readonly of: string }): JSX.Element {
   const [tone, icon, word] = verdicts[displayWord(of)] ?? ['unknown', 'dash', visible(displayWord(of))];
   return (
@@ -256,7 +256,7 @@ export const Env = ({ of }: { readonly of: string }): JSX.Element => (
   </span>
 );
 
-/** Shows its children once they have been awaited for a moment: what comes fast never flickers. */
+/** Displays its children after a short delay, so that a fast answer causes no flicker. */
 export function Late({ children }: { readonly children: ReactNode }): ReactNode {
   const [isDue, setDue] = useState(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The choice of a span of time that ends now: `24h`, `7d`.
+// The selection of a period that ends now: `24h`, `7d`.
 import type { JSX } from 'react';
 import { Select } from './parts.tsx';
 

@@ -1,4 +1,4 @@
-// The public keys that a reader trusts, kept in this browser: what signed evidence is checked by.
+// The public keys that a person trusts. This browser stores them and checks signed evidence with them.
 import { type JSX, useEffect, useState } from 'react';
 import { isKey, keyIdOf, pinKeys, pinnedKeys } from '../lib/evidence.ts';
 import { counted } from '../lib/text.ts';

@@ -1,6 +1,5 @@
-// The drawing of a chart over time, by uPlot on a canvas: axes at round times, bars or steps in the colours of the
-// theme, which follow when it changes. The moment and the range that are shown are told, so that pointer and keys are
-// alike.
+// Draws a chart over time with uPlot on a canvas: axes with round times, and bars or steps in the colours of the theme.
+// The caller passes the highlighted time and range, so pointer and keyboard work alike.
 import { dayMs } from '../../domain/duration.ts';
 import './browser-language.ts';
 import { type JSX, useEffect, useRef } from 'react';
@@ -9,11 +8,11 @@ import 'uplot/dist/uPlot.min.css';
 import { clockTime, dayName } from '../lib/text.ts';
 import type { Drawing, SlotRange } from './chart.ts';
 
-/** Pixels: the least height of what is not zero, one denial of many calls too. */
+/** Minimum height of a value above zero, in pixels: one denial among many calls stays visible. */
 const leastTall = 1.5;
-/** The part of a slot that stays free beside its bar. */
+/** Share of a slot that is empty beside its bar. */
 const gap = 0.16;
-/** Pixels that labels of the time axis stand apart, at least. */
+/** Minimum distance between labels of the time axis, in pixels. */
 const labelSpace = 72;
 
 export interface PlotProps {
@@ -46,7 +45,7 @@ export default function Plot(props: PlotProps): JSX.Element {
     };
   }, [utc]);
   useEffect(() => plot.current?.setData(dataOf(drawing)), [drawing]);
-  // After every render: what it depends on is cheap to show again.
+  // After every render: the update is cheap.
   useEffect(() => {
     if (plot.current) mark(plot.current, drawing, at, range);
   });
@@ -146,12 +145,12 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
   };
 }
 
-/** Alpha of the area below a line, after a colour of six digits. */
+/** Opacity of the area below a line, as the suffix of a six-digit colour. */
 const quarter = '40';
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** Bars of one track, upon those of the tracks below it. */
+/** The bars of one track, stacked on the tracks below it. */
 function barsOf(u: uPlot, series: number, { slots, slotMs }: Drawing): uPlot.Series.Paths {
   const fill = new Path2D();
   const ground = u.valToPos(0, 'y', true);
@@ -171,7 +170,7 @@ function barsOf(u: uPlot, series: number, { slots, slotMs }: Drawing): uPlot.Ser
   return { fill, stroke: null };
 }
 
-/** A line that holds its height for a slot, over its area; nothing where no value is known. */
+/** A step line with a filled area. Slots without a value leave a gap. */
 function stepsOf(u: uPlot, series: number, { slots, slotMs }: Drawing): uPlot.Series.Paths {
   const [fill, stroke] = [new Path2D(), new Path2D()];
   const ground = u.valToPos(0, 'y', true);
@@ -191,7 +190,7 @@ function stepsOf(u: uPlot, series: number, { slots, slotMs }: Drawing): uPlot.Se
   return { fill, stroke };
 }
 
-/** Shows the moment that is read, and the range that is chosen. */
+/** Highlights the current time and the selected range. */
 function mark(u: uPlot, { from, slotMs }: Drawing, at: number | null, range: SlotRange | null): void {
   const left = (slot: number): number => u.valToPos(from + slot * slotMs, 'x');
   const slotWidth = left(1) - left(0);

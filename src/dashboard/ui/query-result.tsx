@@ -87,7 +87,7 @@ export interface QueryState<T> {
   refetch(): unknown;
 }
 
-/** A placeholder, by default of so many rows, and the reason for the delay if the hub asked to wait. */
+/** A placeholder (default: `rows` grey rows), and the reason for the delay if the hub asked to wait. */
 export function QueryPending({
   query: { failureReason: why = null },
   rows,
@@ -146,9 +146,9 @@ export function QueryResult<T>({
   children,
 }: {
   readonly query: QueryState<T>;
-  /** Of the placeholder while it loads. */
+  /** Number of grey rows in the placeholder. */
   readonly rows?: number;
-  /** Instead of rows: as high as the data will be, so that nothing below moves. */
+  /** Replaces the grey rows. It has the height of the data, so that nothing below moves. */
   readonly placeholder?: ReactNode;
   readonly isOld?: boolean;
   readonly children: (data: T) => ReactNode;

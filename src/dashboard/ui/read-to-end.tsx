@@ -1,15 +1,15 @@
-// What has to be read before it can be approved: its end came into view, and no part of it was folded then.
+// Content to read before an approval. It counts as read when its end is in view and no part of it is folded.
 import { type JSX, type ReactNode, useEffect, useRef } from 'react';
 
 export interface ReadToEndProps {
-  /** Called when the end is in view and nothing is folded; it may be called again. */
+  /** Called when the end is in view and nothing is folded. Calls can repeat. */
   readonly onRead: () => void;
-  /** Pixels at the bottom of the window that lie under something else. */
+  /** Covered pixels at the bottom of the window. */
   readonly coveredPx?: number;
   readonly children: ReactNode;
 }
 
-/** Parts of the children that are folded carry `data-folded`. */
+/** Folded parts of the children have the attribute `data-folded`. */
 export function ReadToEnd({ onRead, coveredPx = 0, children }: ReadToEndProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -25,7 +25,7 @@ export function ReadToEnd({ onRead, coveredPx = 0, children }: ReadToEndProps): 
       },
       { rootMargin: `0px 0px ${-coveredPx}px 0px` },
     );
-    // What is unfolded moves the end: whether it is in view is looked at anew.
+    // Unfolding moves the end, so its position must be checked again.
     const folds = new MutationObserver(() => {
       view.unobserve(mark);
       view.observe(mark);

@@ -1,9 +1,9 @@
-// What a replay found changed, as the end of a sentence: how many calls would be decided otherwise, and how. Below it,
-// what the sums do not know.
+// The changes that a replay found, as the end of a sentence: how many calls would get another decision, and which one.
+// Below it, the limits of the sums.
 import type { JSX } from 'react';
 import { count } from '../lib/text.ts';
 
-/** A change as the API counts it, its tone, and what it says of the calls. */
+/** A change in the API's counts, its colour, and its text. */
 export type ReplayChange<K extends string> = readonly [change: K, tone: string, words: string];
 
 export function ReplayChanges<K extends string>({
@@ -28,9 +28,9 @@ export function ReplayChanges<K extends string>({
 }
 
 export interface ReplayCaveatsProps {
-  /** How many answers are uncertain. */
+  /** Number of uncertain results. */
   readonly uncertain: number;
-  /** The time was over before all calls had been judged. */
+  /** The time limit ended the replay before the last call. */
   readonly truncated: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The calls that a replay would decide otherwise, as a table: what was decided before, what would be, and why that is
+// A table of the calls with another decision in a replay: the earlier decision, the new one, and the reason if it is
 // uncertain.
 import type { JSX } from 'react';
 import type { Reply } from '../lib/api.ts';
@@ -12,12 +12,12 @@ export interface ReplayedCall {
   readonly tool: string;
   readonly agent: string;
   readonly at: string;
-  /** Words that `Verdict` knows. */
+  /** Words for `Verdict`. */
   readonly before: string;
   readonly after: string;
   readonly contract: string | null;
   readonly message: string | null;
-  /** Why the answer is uncertain; empty when it is not. */
+  /** Why the result is uncertain; empty if it is certain. */
   readonly doubts: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const doubts: { readonly [D in Doubt]: string } = {
   approval: 'a person decides',
 };
 
-/** The word that `Verdict` knows for each decision of the console API. */
+/** Maps each decision of the console API to a word for `Verdict`. */
 export const consoleVerdicts = {
   allow: 'allow',
   deny: 'deny',
@@ -42,7 +42,7 @@ export const consoleVerdicts = {
   would_deny: 'call_would_deny',
 } as const;
 
-/** What both APIs say of a call; the name of the deciding contract differs. */
+/** Fields of a call that both APIs return. Only the name of the deciding contract differs. */
 interface Judged<D extends string> {
   readonly event_id: string;
   readonly tool_name: string;
@@ -54,7 +54,7 @@ interface Judged<D extends string> {
   readonly uncertain_because: readonly Doubt[];
 }
 
-/** @param verdicts the word that `Verdict` knows for each decision */
+/** @param verdicts maps each decision to a word for `Verdict` */
 export const replayedCall = <D extends string>(
   one: Judged<D>,
   verdicts: { readonly [decision in D]: string },
@@ -76,7 +76,7 @@ const doubtsOf = ({ doubts }: ReplayedCall): string => doubts.join('; ');
 const columns: readonly Column<ReplayedCall>[] = [
   {
     ...nameColumn<ReplayedCall>('tool', 'Tool', (one) => one.tool, 1.5),
-    // A tab of its own: the table stands in forms and plans, which hold what was typed.
+    // A new tab: the table is part of forms and plans, whose input must not get lost.
     cell: (one) => (
       <a href={`/dashboard/events?id=${encodeURIComponent(one.id)}`} target="_blank" rel="noreferrer">
         <Name text={one.tool} />
@@ -118,7 +118,7 @@ export function ReplayTable({
 }: {
   readonly calls: readonly ReplayedCall[];
   readonly leftOut: number;
-  /** What the calls have in common. */
+  /** Introduction above the table. */
   readonly says?: string;
 }): JSX.Element | null {
   if (calls.length === 0) return null;

@@ -1,4 +1,4 @@
-// The words of the rule language that the editor offers and explains. docs/rule-language.md is the reference.
+// Words of the rule language for completion and tooltips in the editor. docs/rule-language.md is the reference.
 
 export interface RuleWord {
   readonly word: string;
@@ -9,7 +9,7 @@ export interface RuleWord {
 const list = (kind: RuleWord['kind'], entries: { readonly [word: string]: string }): RuleWord[] =>
   Object.entries(entries).map(([word, says]) => ({ word, kind, says }));
 
-/** Where a word may stand. */
+/** Positions where a word is valid. */
 export const groups = {
   document: list('keyword', {
     apiVersion: 'The version of the language: service/v1.',
@@ -110,7 +110,7 @@ const types = list('constant', {
 const modes = list('constant', { enforce: 'The contract applies.', observe: 'The contract only records.' });
 const flags = list('constant', { true: 'Yes.', false: 'No.' });
 
-/** What may stand behind a key. */
+/** Valid values of a key. */
 export const values: { readonly [key: string]: readonly RuleWord[] } = {
   effect: effects,
   outside: effects.filter(({ word }) => word === 'deny' || word === 'approve'),
@@ -131,19 +131,19 @@ export const values: { readonly [key: string]: readonly RuleWord[] } = {
 
 const all: readonly RuleWord[] = [...Object.values(groups), ...Object.values(values)].flat();
 
-/** What a word says, as it stands in a text: `args.path` is explained by `args.`. */
+/** Explanation of a word from a text: `args.path` has the one of `args.`. */
 export const explained = (text: string): RuleWord | undefined =>
   all.find(({ word }) => word === text) ??
   all.find(({ word }) => word.endsWith('.') && text.startsWith(word) && text.length > word.length);
 
-/** The keys around the place behind `before`, from the outermost; by the columns in which they stand. */
+/** Keys that contain the position after `before`, from the outermost, found by their indentation. */
 function keysAround(before: string): string[] {
   const lines = before.split('\n');
   const last = lines.pop() ?? '';
   const open = /([\w.]+)\s*:\s*\{[^{}]*$/.exec(last);
   const own = open ? last.slice(0, open.index) : last;
   const keys = open ? [open[1] ?? ''] : [];
-  // A dash belongs to what the list is of.
+  // A dash belongs to the key of its list.
   let column = own.search(/[^\s-]|$/);
   for (let at = lines.length - 1; at >= 0 && column > 0; at -= 1) {
     const found = /^([\s-]*)([\w.]+)\s*:\s*(?:#.*)?$/.exec(lines[at] ?? '');
@@ -156,20 +156,20 @@ function keysAround(before: string): string[] {
 
 const lastLine = (text: string): string => text.slice(text.lastIndexOf('\n') + 1);
 
-/** The key whose value ends the line; undefined where none does. */
+/** Key whose value is at the end of the line; undefined if there is none. */
 const keyBefore = (line: string): string | undefined =>
   /(?:^|[\s{,-])([\w.]+)\s*:\s+(?:\[[^\]]*)?["']?[\w.*/-]*$/.exec(line)?.[1];
 
 const isComment = (line: string): boolean => /^\s*#|\s#/.test(line);
 const isToolKey = (key: string | undefined): boolean => key === 'tool' || key === 'tools';
 
-/** True where the name of a tool has been begun at the end of `before`. */
+/** True if `before` ends in an incomplete tool name. */
 export function namesTool(before: string): boolean {
   const line = lastLine(before);
   return !isComment(line) && /[\w.*/-]$/.test(line) && isToolKey(keyBefore(line));
 }
 
-/** The words that may stand at the end of `before`; empty where the text is the writer's own. */
+/** Words that are valid at the end of `before`; empty inside free text. */
 export function offeredAt(before: string, tools: readonly string[] = []): readonly RuleWord[] {
   const line = lastLine(before);
   if (isComment(line)) return [];

@@ -1,14 +1,14 @@
-// Rows as cards, where a table has no room for its columns: on a telephone a row is its name, and under it the rest
-// with their labels, in place of a table that is wider than the screen.
+// Rows as cards, for tables that are wider than a phone's screen: the name of the row, then the other values with their
+// labels.
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type RefObject, useLayoutEffect, useState } from 'react';
 import { Select } from './parts.tsx';
 import type { Column, Model } from './table-model.ts';
 
-/** Pixels; a wider place scrolls sideways instead. */
+/** Pixels. In more width than this, a table scrolls sideways instead. */
 const widestCard = 560;
 
-/** Whether the rows are cards: the columns need more than there is, and there is little. */
+/** True if the columns do not fit and the width is small. */
 export function useCards(box: RefObject<HTMLElement | null>, needed: number): boolean {
   const [width, setWidth] = useState(Number.POSITIVE_INFINITY);
   useLayoutEffect(() => {
@@ -22,7 +22,7 @@ export function useCards(box: RefObject<HTMLElement | null>, needed: number): bo
   return width < needed && width <= widestCard;
 }
 
-/** The order of cards, which have no heads to press. */
+/** The sort order of cards, which have no column headers. */
 export function CardOrder<R extends RowData>({
   columns,
   model,

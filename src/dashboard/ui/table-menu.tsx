@@ -1,4 +1,4 @@
-// The menu of a table: which columns are shown, and Download rows as CSV.
+// The menu of a table: visible columns, and *Download rows as CSV*.
 import { Menu } from '@base-ui/react/menu';
 import type { RowData } from '@tanstack/react-table';
 import type { JSX } from 'react';
@@ -7,7 +7,7 @@ import { Icon } from './icons.tsx';
 import { type Column, type Model, textOf } from './table-model.ts';
 
 function quoted(text: string): string {
-  // A cell that begins like a formula would be run by a spreadsheet.
+  // A spreadsheet would run a cell that begins like a formula.
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,5 +1,5 @@
-// The state of a table: rows in order, columns that are shown, what is selected. TanStack Table keeps it; which columns
-// a person hides is remembered, their order is in the address, and what is selected belongs to the page.
+// The state of a table, in TanStack Table: sort order, visible columns, selection. The browser stores hidden columns,
+// the address contains the sort order, and the page owns the selection.
 import {
   columnVisibilityFeature,
   createSortedRowModel,
@@ -23,18 +23,18 @@ export interface Column<R> {
   readonly key: string;
   readonly label: string;
   readonly cell: (row: R) => ReactNode;
-  /** Absent: the column cannot be sorted. */
+  /** Sort value. Undefined: the column cannot be sorted. */
   readonly sort?: (row: R) => string | number;
-  /** As it stands in CSV; absent: the sort value. */
+  /** Text in CSV. Default: the sort value. */
   readonly text?: (row: R) => string;
   readonly number?: boolean;
-  /** A part of the width; default 1. */
+  /** Share of the table's width. Default: 1. */
   readonly width?: number;
-  /** Where rows are cards: it needs no label, or stands beside the name of the row. Absent: it has its label. */
+  /** Position in a card: without a label, or beside the name of the row. Default: below it, with its label. */
   readonly inCard?: 'plain' | 'beside';
 }
 
-/** The whole of a cell as text. */
+/** The complete text of a cell. */
 export const textOf = <R>({ text, sort }: Column<R>, row: R): string =>
   text?.(row) ?? String(sort?.(row) ?? '');
 
@@ -50,7 +50,7 @@ type Features = typeof features;
 export type Model<R extends RowData> = ReactTable<Features, R>;
 export type ModelRowOf<R extends RowData> = ModelRow<Features, R>;
 
-/** `agent-9` before `agent-10`. Much faster than comparing by locale each time. */
+/** Sorts `agent-9` before `agent-10`. One collator is much faster than `localeCompare`. */
 const words = new Intl.Collator('en', { numeric: true });
 
 function compared<R extends RowData>(a: ModelRowOf<R>, b: ModelRowOf<R>, column: string): number {
@@ -60,12 +60,12 @@ function compared<R extends RowData>(a: ModelRowOf<R>, b: ModelRowOf<R>, column:
 }
 
 export interface ModelProps<R> {
-  /** What it lists, in the plural: also the name under which its columns are remembered. */
+  /** Plural noun for the rows, and the key of the stored columns. */
   readonly name: string;
   readonly rows: readonly R[];
   readonly columns: readonly Column<R>[];
   readonly keyOf: (row: R) => string;
-  /** Under which name the address says how it is sorted; default `sort`. Of two tables of a page each has its own. */
+  /** Parameter of the address for the sort order. Default: `sort`. Two tables on a page need two names. */
   readonly sortAs?: string;
   readonly selected?: ReadonlySet<string>;
   readonly onSelect?: (selected: ReadonlySet<string>) => void;
@@ -73,7 +73,7 @@ export interface ModelProps<R> {
 
 const noneSelected: ReadonlySet<string> = new Set();
 
-/** As the address says it: a column's key, with `-` for the last first. Of what is no such column: no order. */
+/** Reads a column key from the address, `-` first for descending. An unknown column means no order. */
 function sortingOf<R>(text: string | undefined, columns: readonly Column<R>[]): SortingState {
   const desc = text?.startsWith('-') ?? false;
   const id = desc ? text?.slice(1) : text;
@@ -82,7 +82,7 @@ function sortingOf<R>(text: string | undefined, columns: readonly Column<R>[]): 
 
 const sortText = ([by]: SortingState): string | undefined => by && `${by.desc ? '-' : ''}${by.id}`;
 
-/** The first column names the row: it cannot be hidden. */
+/** A person cannot hide the first column, because it names the row. */
 export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
   const { name, rows, columns, keyOf, sortAs = 'sort', selected = noneSelected, onSelect } = props;
   const { hidden } = usePrefs();

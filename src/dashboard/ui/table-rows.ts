@@ -1,5 +1,5 @@
-// The rows of a table's model, in the order of its data. A row is kept for as long as what it shows is the same object:
-// a list that follows live changes many times a second, and has thousands of rows of which few are new.
+// The rows of a table's model, in the order of its data. A row is reused while its data is the same object: a live list
+// changes many times a second, and most of its thousands of rows stay the same.
 import { constructRow, type Row, type RowModel, type Table, type TableFeatures } from '@tanstack/react-table';
 
 // biome-ignore lint/suspicious/noExplicitAny: the library makes row models before it knows the type of the data
@@ -7,7 +7,7 @@ type Any = any;
 type Model = RowModel<TableFeatures, Any>;
 type AnyRow = Row<TableFeatures, Any>;
 
-/** Makes rows anew when the columns change: a row remembers the values that it was sorted by. */
+/** Discards all rows when the columns change, because a row caches its sort values. */
 export function keptRows(table: Table<TableFeatures, Any>): () => Model {
   let known = new WeakMap<object, AnyRow>();
   let last: { readonly data: unknown; readonly columns: unknown; readonly model: Model } | null = null;

@@ -1,5 +1,5 @@
-// Tables: sorted by a press on a head, columns to choose and remembered, rows by keyboard, only the visible ones drawn,
-// CSV of what is shown. The state is kept in ui/table-model.ts.
+// Tables: sortable and selectable columns, keyboard navigation, virtual rows, CSV export. ui/table-model.ts has the
+// state.
 import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, type ReactNode, useEffect, useRef } from 'react';
@@ -16,36 +16,36 @@ import './table.css';
 export type { Column } from './table-model.ts';
 
 export interface TableProps<R> extends ModelProps<R> {
-  /** A press on the row, Enter on its first cell, or j and k. */
+  /** Called on a click on the row, on Enter in its first cell, and on j and k. */
   readonly onOpen?: (row: R) => void;
   readonly chosen?: string | undefined;
-  /** Heard after the first cell, where that does not name the row. */
+  /** Accessible addition to the first cell, if the cell does not identify the row. */
   readonly nameOf?: (row: R) => string;
-  /** More rows are wanted: the last ones came into view, or they are sorted. Called again until it brings no more. */
+  /** Called to load more rows: at the end of the list, and before a sort. Calls repeat until no rows are added. */
   readonly onEnd?: () => void;
-  /** Rows are 32 pixels high, whatever the person prefers. */
+  /** Rows are 32 pixels high, whatever density the person prefers. */
   readonly dense?: boolean;
-  /** What one row is, as it is counted; default `row`. */
+  /** Singular noun for a row. Default: `row`. */
   readonly row?: string;
-  /** Stands in the bar above, before the choice of columns; absent: how many rows there are. */
+  /** Content of the bar above the table. Default: the number of rows. */
   readonly bar?: ReactNode;
 }
 
-/** Rows that are read ahead so that a sort is of all of them. */
+/** Maximum of rows that load before a sort, so that it covers all of them. */
 const maxSorted = 10_000;
 
-/** Pixels that a column of width 1 has at least. */
+/** Minimum width of a column with share 1, in pixels. */
 const narrowest = 76;
 
 const checkWidth = 36;
 
-/** Of a card before it is measured, in pixels. */
+/** Height of a card before its measurement, in pixels. */
 const cardHeight = 76;
 
-/** Of a letter of a head in bold type, and of what stands beside it in its cell: pixels. */
+/** Width of a bold letter, and of the rest of a header cell, in pixels. */
 const [letter, besides] = [9.2, 22];
 
-/** No word of its head is cut. */
+/** Minimum width that keeps the words of a column's header whole. */
 function leastWidth({ label, width = 1 }: { readonly label: string; readonly width?: number }): number {
   const longest = Math.max(...label.split(' ').map((word) => word.length));
   return Math.round(Math.max(width * narrowest, longest * letter + besides));
@@ -77,7 +77,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
     const isNearEnd = rows.length > 0 && last >= rows.length - 5;
-    // A sort of what happens to be loaded would be a lie: the rest is read, page after page.
+    // A sort of a part of the rows would mislead, so the other pages load first.
     if (isNearEnd || (isSorted && rows.length < maxSorted)) onEnd?.();
   }, [last, rows.length, onEnd, isSorted]);
   const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
@@ -87,7 +87,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   };
   useStepKeys(rows, at, onOpen && step);
   useCopyCell(box, rows, visibleColumns, onSelect ? 1 : 0);
-  /** The row that was ticked last: Shift ticks all from there. */
+  /** The row with the latest tick. Shift ticks all rows from it. */
   const ticked = useRef<string | null>(null);
   const tick = (id: string, on: boolean, withShift: boolean): void => {
     const to = rows.findIndex((row) => row.id === id);
@@ -188,13 +188,13 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   );
 }
 
-/** True for a press beside what can be pressed by itself, and none that selected a text. */
+/** True for a click that hit no control and selected no text. */
 const isPressOfRow = ({ target }: { readonly target: EventTarget }): boolean =>
   target instanceof Element &&
   target.closest('a, button, input, label, select, summary') === null &&
   getSelection()?.isCollapsed !== false;
 
-/** In a card a value stands under its label, and one that is empty is left out. */
+/** A value of a card, with its label. Empty values are left out. */
 function placeOf<R>(
   column: Column<R>,
   index: number,
@@ -218,7 +218,7 @@ function Head<R extends RowData>({
 }: {
   readonly of: Column<R>;
   readonly model: Model<R>;
-  /** Only: nothing of it is shown, so nothing of it may be pressed. */
+  /** Only for screen readers: it has no visible part to click. */
   readonly heard: boolean;
 }): JSX.Element {
   const column = model.getColumn(key);
@@ -246,7 +246,7 @@ function SelectAll<R extends RowData>({
   named,
 }: {
   readonly model: Model<R>;
-  /** Its name is shown: no rows of checkboxes below say what it is. */
+  /** The label is visible, because no column of checkboxes explains it. */
   readonly named: boolean;
 }): JSX.Element {
   const all = model.getIsAllRowsSelected();

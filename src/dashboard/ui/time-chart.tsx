@@ -1,5 +1,5 @@
-// A chart over time: the figures of a moment in words, with a sign beside each colour; a range by dragging or by keys;
-// and the same numbers as a table, one key away. Drawn by ui/plot.tsx, which is loaded when a chart is first shown.
+// A chart over time: figures with an icon and a colour for each, a range selection by pointer or keyboard, and the same
+// numbers as a table. ui/plot.tsx draws it, and loads with the first chart.
 import {
   type JSX,
   type KeyboardEvent,
@@ -18,7 +18,7 @@ import { Icon } from './icons.tsx';
 import { useKeys } from './overlay.tsx';
 import { Button } from './parts.tsx';
 
-// The figures are there without it: it never makes an answer wait.
+// The drawing loads after the hub's answers, because the figures do not need it.
 const Plot = lazy(() =>
   whenAnswered()
     .then(() => import('./plot.tsx'))
@@ -33,26 +33,26 @@ const NotLoaded = (): JSX.Element => (
 );
 
 export interface TimeChartProps {
-  /** What it shows: its name, and that of its table. */
+  /** Name of the chart and of its table. */
   readonly title: string;
   readonly shape: Shape;
-  /** Follows a value at the axis. */
+  /** Unit after each value of the axis. */
   readonly unit?: string;
   readonly tracks: readonly Track[];
-  /** In the order of time; slots without anything may be absent. */
+  /** In chronological order. Empty slots may be missing. */
   readonly slots: readonly Slot[];
-  /** Of a slot that is absent, for each track. */
+  /** Value of each track in a missing slot. */
   readonly absent: 0 | null;
-  /** Of the whole span, in the order of the tracks. */
+  /** Sums over the whole period, in the order of the tracks. */
   readonly sums: readonly (number | null)[];
   readonly from: number;
   readonly until: number;
   readonly slotMs: number;
-  /** The slots are days of UTC; absent: times are said as the person chose. */
+  /** The slots are UTC days. Default: times appear in the person's time zone. */
   readonly utc?: boolean;
-  /** The data loads: no figures, and the height that the chart will have. */
+  /** The data is loading. The chart has its final height and no figures. */
   readonly isPending?: boolean;
-  /** A range was chosen; without it none can be. */
+  /** Called with a selected range. Undefined: ranges cannot be selected. */
   readonly onRange?: (from: number, until: number) => void;
 }
 
@@ -143,7 +143,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
 
 const slotOf = (at: number, from: number, slotMs: number): number => Math.floor((at - from) / slotMs);
 
-/** Every slot of the span, of the tracks that have a colour. */
+/** All slots of the period, with the tracks that have a colour. */
 function useDrawing(
   { shape, unit = '', tracks, slots, absent, from, until, slotMs }: TimeChartProps,
   utc: boolean,
@@ -182,7 +182,7 @@ interface MomentsProps {
   readonly onChoose: (range: SlotRange) => void;
 }
 
-/** The drawing, as a slider over its moments: pointer, finger and keys do the same. */
+/** The drawing as a slider over its slots, for pointer, touch and keyboard. */
 function Moments(props: MomentsProps): JSX.Element {
   const { title, drawing, at, anchor, canChoose, says, onAt, onAnchor, onChoose } = props;
   const id = useId();

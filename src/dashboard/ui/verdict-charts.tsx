@@ -1,4 +1,4 @@
-// Verdicts over time: how many calls were allowed, denied, asked about or would be denied, and which share was denied.
+// Verdicts over time: allowed, denied, asked and would-deny calls, and the share of denied calls.
 import { type JSX, useMemo } from 'react';
 import { count } from '../lib/text.ts';
 import type { Slot, Track } from './chart.ts';
@@ -7,7 +7,7 @@ import type { VerdictCounts } from './verdict-counts.ts';
 
 export interface VerdictChartProps {
   readonly title: string;
-  /** Null while they load. */
+  /** Null while the data loads. */
   readonly buckets: readonly VerdictCounts[] | null;
   readonly from: number;
   readonly until: number;
@@ -60,7 +60,7 @@ const shares: readonly Track[] = [
 const shareOf = (denied: number, calls: number): number | null =>
   calls === 0 ? null : (denied / calls) * 100;
 
-/** Where there was no call there is no line. */
+/** The line has gaps in slots without calls. */
 export function DeniedShare({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {
   const slots = useMemo(
     (): readonly Slot[] =>

@@ -46,7 +46,7 @@ it('the log says that the store is away at once, and then now and then with how 
   expect(log.lines).toHaveLength(1);
   clock.advance(10_000);
   await calls(1);
-  expect(log.lines.map(({ fields }) => (fields as { unsaid?: number }).unsaid)).toEqual([undefined, 49]);
+  expect(log.lines.map(({ fields }) => (fields as { repeats?: number }).repeats)).toEqual([undefined, 49]);
 });
 
 it('the log of an outage of an hour has a line at once and then after growing pauses', async () => {

@@ -1,4 +1,4 @@
-// Why an agent gets its bundle: the end of a sentence that names both.
+// Why an agent gets its bundle, as the end of a sentence with both.
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { Data } from '../../ui/parts.tsx';

@@ -1,4 +1,4 @@
-// What governs an agent's tools: the bar of a fleet's row, and the tools of one agent with the contract of each.
+// Coverage by contracts: a bar for each agent of the fleet, and the tools of one agent with their contracts.
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
@@ -20,7 +20,7 @@ export interface Covered {
 export const coverageWords = ({ total_tools: total, enforced, observed, ungoverned }: Covered): string =>
   `${enforced} of ${counted(total, 'tool')} enforced, ${observed} observed only, ${ungoverned} ungoverned`;
 
-/** Enforced, observed and ungoverned tools side by side; the words are there for who does not see it. */
+/** A bar of enforced, observed and ungoverned tools, with a text for screen readers. */
 export function CoverageBar({ of }: { readonly of: Covered | undefined }): JSX.Element {
   if (of === undefined || of.total_tools === 0) return <span className="muted">no calls</span>;
   const words = coverageWords(of);
@@ -45,7 +45,7 @@ const periods = ['1h', '24h', '7d', '30d'] as const;
 
 type Tool = Reply<'agentCoverage'>['tools'][number];
 
-/** The median; the rest on hover. */
+/** The median. The other figures are in the tooltip. */
 function Durations({ of }: { readonly of: NonNullable<Tool['durations']> | null }): JSX.Element {
   if (of === null) return <span className="muted">–</span>;
   const title =

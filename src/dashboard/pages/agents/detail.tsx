@@ -1,4 +1,4 @@
-// One agent: what it should run and why, what it runs, what it is called, and what it did last.
+// One agent: its assigned bundle with the reason, its running version, its tags, and its latest activity.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
@@ -92,7 +92,7 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-/** Why an agent keeps a document that another has replaced. */
+/** Why an agent keeps a replaced document. */
 const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string => {
   const why =
     api === 'hosted'

@@ -1,4 +1,4 @@
-// Whether a list of agents is old: the stream tells when the numbers of the fleet change, and not of whom.
+// Marks a list of agents as old: the stream announces changed figures of the fleet, but not the agents.
 import { useRef } from 'react';
 import { useStore } from '../../lib/store.ts';
 import { type FleetNumbers, fleetByEnv } from '../../live/fleet.ts';
@@ -6,7 +6,7 @@ import { type FleetNumbers, fleetByEnv } from '../../live/fleet.ts';
 const textOf = ({ connected, current, drift, unknown }: FleetNumbers): string =>
   [connected, current, drift, unknown].join(' ');
 
-/** @param read the list, another object each time that it was read: it is not old then */
+/** @param read the list: a new object after each reload, which is not old */
 export function useFleetChanges(read: unknown): boolean {
   const numbers = useStore(fleetByEnv);
   const seen = useRef<{ read: unknown; readonly texts: Map<string, string> }>({ read, texts: new Map() });
@@ -17,7 +17,7 @@ export function useFleetChanges(read: unknown): boolean {
   }
   let isOld = false;
   for (const [env, one] of Object.entries(numbers)) {
-    // What is heard of an environment first is how it stands, and no change.
+    // The first figures of an environment are its state, not a change.
     if (!texts.has(env)) texts.set(env, textOf(one));
     else if (texts.get(env) !== textOf(one)) isOld = true;
   }

@@ -1,5 +1,4 @@
-// What happened to one agent over time, and the runs that it has: deployments, times out of date, and sessions
-// with their status.
+// The history of one agent: deployments, periods out of date, and its runs with their status.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';

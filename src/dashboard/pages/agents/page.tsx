@@ -1,5 +1,4 @@
-// Agents: who runs what? The fleet with their status, one agent in a panel, assignment of many at once, and the
-// rules that assign.
+// The agents page: the fleet with its status, a panel for one agent, bulk assignments, and assignment rules.
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import type { Input, Reply } from '../../lib/api.ts';
@@ -21,9 +20,9 @@ import { Rules } from './rules.tsx';
 export type Agent = Reply<'listAgents'>[number];
 
 const pageSize = 500;
-/** The hub takes so many in one assignment. */
+/** Maximum of agents in one assignment. */
 const maxBulk = 100;
-/** A list that the stream made old is read again after this: changes of a fleet come together. */
+/** Delay before an old list reloads, in milliseconds, because changes of a fleet come in groups. */
 const rereadMs = 1_000;
 
 const tagsText = ({ tags }: Agent): string =>
@@ -71,7 +70,7 @@ const columns: readonly Column<Agent>[] = [
     key: 'coverage',
     label: 'Tools enforced',
     width: 1.5,
-    // The least governed first; who made no call comes last.
+    // The least governed agents first, those without calls last.
     sort: ({ coverage }) => (coverage ? coverage.enforced / Math.max(1, coverage.total_tools) : 2),
     text: ({ coverage }) => (coverage ? coverageWords(coverage) : ''),
     cell: (row) => <CoverageBar of={row.coverage ?? undefined} />,
@@ -134,7 +133,7 @@ function Fleet(): JSX.Element {
     [agentsQuery.data],
   );
   const isOld = useFleetChanges(agentsQuery.data);
-  // A short list is read again by itself, unless somebody chooses in it; a long one when its reader asks.
+  // A short list reloads automatically, unless a person is selecting rows; a long one reloads on request.
   const isSmall = (agentsQuery.data?.pages.length ?? 0) <= 1 && selected.size === 0;
   const { refetch, isFetching } = agentsQuery;
   useEffect(() => {
@@ -212,13 +211,13 @@ function BulkAssign({
   onLeft,
 }: {
   readonly ids: readonly string[];
-  /** Those that stay selected. */
+  /** Agents that stay selected. */
   readonly onLeft: (ids: readonly string[]) => void;
 }): JSX.Element {
   const bundles = useCall('listBundles', { query: { limit: 1000 } });
   const assign = useAction('bulkAssign', ['listAgents']);
   const [bundle, setBundle] = useState('');
-  /** How far a run is; null while none goes. */
+  /** Progress of the assignment; null if none is running. */
   const [done, setDone] = useState<number | null>(null);
   const run = async (): Promise<void> => {
     let updated = 0;
@@ -235,7 +234,7 @@ function BulkAssign({
       }
       say(`${counted(updated, 'agent')} ${words}.`, 'allow');
     } catch {
-      // Why is said beside the button.
+      // The reason appears beside the button.
       if (at > 0) say(`${counted(updated, 'agent')} ${words}; the others are still selected.`, 'deny');
     }
     setDone(null);

@@ -1,4 +1,4 @@
-// The form of an assignment rule, made or changed, with how many agents of today it would reach.
+// The form of a new or existing assignment rule, with the number of current agents that it matches.
 import { type JSX, useState } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
@@ -14,19 +14,19 @@ import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts'
 export type Rule = Reply<'listRules'>[number];
 type Agent = Reply<'listAgents'>[number];
 
-/** Agents that are counted: one page of the fleet. */
+/** Agents to count: one page of the fleet. */
 export const maxReached = 500;
 
-/** Whether a rule with these words looks at an agent. */
+/** True if a rule with these fields matches an agent. */
 export const reaches = (pattern: string, tags: Tags, agent: Agent): boolean =>
   globMatch(pattern, agent.agent_id) && missingTag(tags, agent.tags as Tags) === null;
 
 const touched = ['listRules', 'resolveRule', 'listAgents', 'getRegistration'] as const;
 
 interface Props {
-  /** The rule that is changed, or `new`; null: closed. */
+  /** The rule to edit, or `new`; null: the form is closed. */
   readonly of: Rule | 'new' | null;
-  /** Priorities that are used. */
+  /** Priorities of existing rules. */
   readonly taken: readonly number[];
   readonly onClose: () => void;
 }
@@ -136,7 +136,7 @@ function RuleFields({
   );
 }
 
-/** Agents that were seen in the environment and fit, before anything is saved. */
+/** Known agents of the environment that the unsaved rule matches. */
 function Reach({
   pattern,
   tags,

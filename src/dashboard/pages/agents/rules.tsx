@@ -1,5 +1,5 @@
-// Assignment rules: which agents get which bundle, by pattern and tags, the lowest priority number first; and what a
-// rule would do to an agent.
+// Assignment rules: bundles for agents by pattern and tags, the lowest priority number first; and a tester for one
+// agent.
 import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -20,7 +20,7 @@ const tagWords = ({ tag_match: tags }: Rule): string =>
 export function Rules(): JSX.Element {
   const env = useEnv();
   const rulesQuery = useCall('listRules', { query: { limit: 200 } });
-  /** The rule that is changed, or that one is made; null: the form is closed. */
+  /** The rule to edit, or a new one; null: the form is closed. */
   const [form, setForm] = useState<Rule | 'new' | null>(null);
   const [removing, setRemoving] = useState<Rule | null>(null);
   const rows = (rulesQuery.data ?? []).filter((rule) => !env || rule.env === env);

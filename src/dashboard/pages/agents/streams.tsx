@@ -1,4 +1,4 @@
-// The open streams of one agent: since when each is there, how it came, what it follows, its key and its node.
+// The open streams of one agent: start, transport, bundle, key and node of each.
 import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -11,14 +11,14 @@ import { type Column, Table } from '../../ui/table.tsx';
 
 type Stream = Reply<'listAgentStreams'>['streams'][number];
 
-/** The live stream tells of agents that come and go, and not of the second stream of one that is there. */
+/** Polling interval, in milliseconds: no frame announces a second stream of a connected agent. */
 const lookMs = 15_000;
 const limit = 50;
 
 const transports = { sse: 'SSE', websocket: 'WebSocket' } as const;
 const apis = { console: '/api/v1', hosted: '/v1' } as const;
 
-/** Both are unknown where an earlier version of the hub opened it. */
+/** Both are unknown if an earlier version of the hub opened the stream. */
 const cameBy = ({ transport, api }: Stream): string =>
   transport === null || api === null ? 'unknown' : `${transports[transport]}, ${apis[api]}`;
 const followsOf = ({ bundle_name: name, pinned }: Stream): string =>

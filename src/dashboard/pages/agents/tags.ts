@@ -1,4 +1,4 @@
-// Tags as people type them, `team=shop, tier=gold`, and whether an agent has those that a rule asks for.
+// Parses typed tags (`team=shop, tier=gold`), and compares an agent's tags with those of a rule.
 
 export interface Tags {
   readonly [name: string]: string;
@@ -15,7 +15,7 @@ export const tagsOf = (text: string): Tags =>
       .map(([, name = '', value = '']) => [name, value]),
   );
 
-/** What of a text is no tag; null when all of it is. */
+/** The first part of a text that is not a tag; null if there is none. */
 export const tagsProblem = (text: string): string | null => {
   const wrong = text.split(',').find((one) => one.trim() !== '' && !pair.test(one));
   return wrong === undefined ? null : `${wrong.trim().slice(0, 60)} is not a valid tag. Enter name=value.`;
@@ -26,7 +26,7 @@ export const tagsText = (tags: Tags): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(', ');
 
-/** The tag that a rule asks for and an agent lacks; null when it lacks none. */
+/** The first tag of a rule that an agent lacks; null if it lacks none. */
 export function missingTag(wanted: Tags, tags: Tags): readonly [name: string, value: string] | null {
   return (
     Object.entries(wanted).find(([name, value]) => !Object.hasOwn(tags, name) || tags[name] !== value) ?? null

@@ -1,4 +1,4 @@
-// Which bundle would an agent get, and why? The hub's answer, and beside it every rule that was looked at, in order.
+// The assignment tester: the bundle that an agent would get, and all evaluated rules in order.
 import { type JSX, useState } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import type { Reply } from '../../lib/api.ts';
@@ -23,7 +23,7 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
     { params: { agent_id: asked }, query: env ? { env } : {} },
     { enabled: asked !== '' },
   );
-  // Tags belong to agents that were seen; of others nothing is known, which the hub says with 404.
+  // Only known agents have tags. For others, the hub answers 404.
   const registrationQuery = useCall(
     'getRegistration',
     { params: { agent_id: asked } },
@@ -88,7 +88,7 @@ function Why({
   );
 }
 
-/** Why a rule does not decide; null for one that fits. */
+/** Why a rule does not match; null if it matches. */
 function misfit(rule: Rule, agent: string, tags: { readonly [name: string]: string }): string | null {
   if (!globMatch(rule.pattern, agent)) return 'its pattern does not match the agent ID';
   if (rule.tag_match === null) return null;

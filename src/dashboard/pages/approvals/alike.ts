@@ -1,4 +1,4 @@
-// Which calls may be approved together, what differs between them, and what they sum up to.
+// Groups calls that a person can approve together, with their differences and sums.
 import { moneyOf } from '../../lib/call-values.ts';
 import type { Approval } from './model.ts';
 
@@ -12,13 +12,13 @@ const contractsOf = ({ contracts, contract_name: name }: Approval): readonly str
 
 export interface AlikeCalls {
   readonly tool: string;
-  /** Of the contracts that ask; empty: none is named. */
+  /** Names of the asking contracts; empty if none has a name. */
   readonly contracts: readonly string[];
   readonly env: string;
   readonly calls: readonly Approval[];
 }
 
-/** The calls by tool, contract and environment, in the order of their first ones. */
+/** Groups calls by tool, contract and environment, in the order of each group's first call. */
 export function groupAlike(calls: readonly Approval[]): readonly AlikeCalls[] {
   const groups = new Map<string, Approval[]>();
   for (const call of calls) {
@@ -32,7 +32,7 @@ export function groupAlike(calls: readonly Approval[]): readonly AlikeCalls[] {
   });
 }
 
-/** Arguments that all calls have with the same value, and those that differ, by call. */
+/** Arguments with the same value in all calls, and the different ones by call. */
 export function compareArguments(calls: readonly Approval[]): {
   readonly same: Arguments;
   readonly differing: readonly Arguments[];
@@ -52,22 +52,22 @@ export function compareArguments(calls: readonly Approval[]): {
 
 export interface ArgumentSum {
   readonly name: string;
-  /** `EUR 1,200.00`, or a number without a currency. */
+  /** `EUR 1,200.00`, or a number if there is no currency. */
   readonly total: string;
-  /** Calls that have the argument with this currency. */
+  /** Number of calls with this argument in this currency. */
   readonly calls: number;
 }
 
 const currencyOf = (money: string | null): string => (money === null ? '' : money.slice(0, 3));
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 12 });
 
-/** The currency that `moneyOf` reads, under the name that it reads it by. */
+/** The currency that `moneyOf` uses. */
 const writtenTotal = (name: string, sum: number, currency: string): string =>
   currency === ''
     ? plain.format(sum)
     : (moneyOf(name, sum, { currency }) ?? `${currency} ${plain.format(sum)}`);
 
-/** The sum of every argument that is a number, by its currency where one is named. */
+/** The sum of each numeric argument, by currency. */
 export function sumArguments(calls: readonly Approval[]): readonly ArgumentSum[] {
   const sums = new Map<string, { name: string; currency: string; sum: number; calls: number }>();
   for (const args of calls.map(argumentsOf)) {

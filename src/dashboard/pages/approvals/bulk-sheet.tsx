@@ -1,4 +1,4 @@
-// The sheet before many calls are approved: what all of them have, what differs, and what they sum up to.
+// The sheet before a bulk approval: common arguments, differences and sums of the calls.
 import { useQueries } from '@tanstack/react-query';
 import { type JSX, useState } from 'react';
 import { call } from '../../lib/api.ts';
@@ -11,7 +11,7 @@ import { type AlikeCalls, compareArguments, sumArguments } from './alike.ts';
 import { Countdown } from './card.tsx';
 import { type Approval, unreadReason } from './model.ts';
 
-/** A list leaves out what is large: the sheet asks for the rest. */
+/** The calls with all their arguments, because lists leave out large ones. */
 function useWholeCalls(calls: readonly Approval[]): readonly Approval[] {
   const isCut = ({ tool_args: args }: Approval): boolean => args !== null && '_truncated' in args;
   const answers = useQueries({
@@ -29,7 +29,7 @@ function useWholeCalls(calls: readonly Approval[]): readonly Approval[] {
 
 export interface BulkSheetProps {
   readonly of: AlikeCalls;
-  /** Why nothing can be decided; null: it can. */
+  /** Why decisions are impossible now; null if they are possible. */
   readonly cannot: string | null;
   readonly onApprove: () => void;
   readonly onClose: () => void;

@@ -1,5 +1,5 @@
-// Many approvals decided together. Calls that are alike are approved through a sheet that shows what differs; denying
-// may be mixed. A decision is held for five seconds, in which it can be taken back.
+// Bulk decisions. A sheet with the differences precedes the approval of similar calls; denials can be mixed. A bulk
+// decision is sent after five seconds, and a person can take it back until then.
 import { useBlocker } from '@tanstack/react-router';
 import { type JSX, useEffect, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
@@ -15,7 +15,7 @@ import { groupAlike } from './alike.ts';
 import { BulkSheet } from './bulk-sheet.tsx';
 import { type Approval, decideAll } from './model.ts';
 
-/** From the press to the first request. */
+/** Delay from the click to the first request, in milliseconds. */
 const holdMs = 5_000;
 
 interface HeldDecision {
@@ -26,7 +26,7 @@ interface HeldDecision {
   readonly sendAt: number;
 }
 
-/** Sends what is held when its time is over; an unmount, or a page that goes away, drops it. */
+/** Sends the waiting decisions after the delay. Leaving the page drops them. */
 function useHeldDecision(isPaused: boolean, send: (held: HeldDecision) => void) {
   const [held, setHeld] = useState<HeldDecision | null>(null);
   const latest = useRef(send);
@@ -47,7 +47,7 @@ function useHeldDecision(isPaused: boolean, send: (held: HeldDecision) => void) 
   return [held, setHeld] as const;
 }
 
-/** Parts of the address that lead away from what is selected. */
+/** Parameters of the address whose change leaves the selection. */
 const placeOf = ({ pathname, search }: { readonly pathname: string; readonly search: unknown }): string => {
   const { env = '', view = '', search: text = '' } = search as Search;
   return JSON.stringify([pathname, env, view, text]);
@@ -57,7 +57,7 @@ export function Bulk({
   calls,
   onSelect,
 }: {
-  /** The selected ones that are pending. */
+  /** The selected pending approvals. */
   readonly calls: readonly Approval[];
   readonly onSelect: (ids: readonly string[]) => void;
 }): JSX.Element {
@@ -198,7 +198,7 @@ export function Bulk({
   );
 }
 
-/** What will be sent, when, and the way back. */
+/** The waiting decisions, a countdown, and the button that takes them back. */
 function Held({
   of,
   onTakeBack,
@@ -209,7 +209,7 @@ function Held({
   useNow(1_000);
   const { ids, approved, sendAt } = of;
   const button = useRef<HTMLButtonElement>(null);
-  // The button that was pressed is gone.
+  // The clicked button is gone.
   useEffect(() => button.current?.focus({ preventScroll: true }), []);
   const left = Math.max(1_000, Math.ceil((sendAt - now()) / 1_000) * 1_000);
   return (

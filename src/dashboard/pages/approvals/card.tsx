@@ -1,5 +1,5 @@
-// One approval, as the person needs it who decides: who asks, what for, why, how long still, what happens without an
-// answer.
+// One approval for the person who decides: the agent, the call, the reason, the time left, and the result without a
+// decision.
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
@@ -18,7 +18,7 @@ import { type Approval, deadlineOf, decisions, isOfSample, markRead } from './mo
 const urgentMs = 60_000;
 const around = 2 * Math.PI * 15;
 
-/** Time left as a ring and in words. */
+/** Time left, as a ring and as text. */
 export function Countdown({ approval }: { readonly approval: Approval }): JSX.Element {
   const left = Math.max(0, deadlineOf(approval) - useNow(1_000));
   const part = Math.min(1, left / (approval.timeout_seconds * 1000));
@@ -39,7 +39,7 @@ export function Countdown({ approval }: { readonly approval: Approval }): JSX.El
   );
 }
 
-/** Pixels at the bottom of a phone's screen where the buttons and the navigation lie over the card. */
+/** Pixels at the bottom of a phone's screen that the buttons and the navigation cover. */
 const decideBarPx = 180;
 
 export function ApprovalCard({
@@ -114,7 +114,7 @@ export function ApprovalCard({
   );
 }
 
-/** A list leaves out what is large: the card asks for the rest. */
+/** The complete arguments, because lists leave out large ones. */
 function useWhole(approval: Approval, wanted: boolean): Approval {
   const { tool_args: args, principal, contracts, message, decision_reason: why } = approval;
   const isCut = [args, principal, contracts, message, why].some(
@@ -131,7 +131,7 @@ function useWhole(approval: Approval, wanted: boolean): Approval {
 const text = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null;
 
-/** On whose behalf the agent calls: the name and role first, whatever else is known after them. */
+/** The principal of the call: name and role first, then the other fields. */
 function Principal({ of }: { readonly of: Approval['principal'] }): JSX.Element | null {
   if (of === null || '_truncated' in of || Object.keys(of).length === 0) return null;
   const { user_id: user, role, ...others } = of as { readonly [name: string]: unknown };
@@ -158,7 +158,7 @@ function Principal({ of }: { readonly of: Approval['principal'] }): JSX.Element 
   );
 }
 
-/** The contract that asks, or all of them with what each says, where several do. */
+/** The asking contract, or all of them with their messages. */
 function Asking({ approval }: { readonly approval: Approval }): JSX.Element | null {
   const { contracts, contract_name: name } = approval;
   if (Array.isArray(contracts) && contracts.length > 1) {
@@ -190,7 +190,7 @@ const Contract = ({ id }: { readonly id: string }): JSX.Element => (
   </Link>
 );
 
-/** Where else this call is seen. */
+/** Links to other pages about this call. */
 const Related = ({ approval }: { readonly approval: Approval }): JSX.Element => (
   <>
     <Link to="/agents" search={{ id: approval.agent_id } as never}>
@@ -212,7 +212,7 @@ const Related = ({ approval }: { readonly approval: Approval }): JSX.Element => 
 
 const maxEarlierCalls = 5;
 
-/** The calls of the same agent before it asked; what it did since would mislead. */
+/** The agent's calls before this request. Later ones would mislead. */
 function Before({ approval }: { readonly approval: Approval }): JSX.Element {
   const eventsQuery = useCall('searchEvents', {
     query: {
@@ -250,7 +250,7 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
   );
 }
 
-/** A call in one line: the tool, and its arguments as far as they fit. */
+/** A call in one line: the tool, and as many arguments as fit. */
 function callText({ tool_name: tool, payload }: Reply<'searchEvents'>[number]): string {
   const args = (payload as { readonly tool_args?: unknown } | null)?.tool_args;
   if (typeof args !== 'object' || args === null) return tool;

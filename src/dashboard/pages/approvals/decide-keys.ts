@@ -1,4 +1,4 @@
-// The keys and commands that decide the approval in view.
+// Keys and commands for a decision on the current approval.
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import { useCommand } from '../../lib/commands.ts';
 import { useStore } from '../../lib/store.ts';
@@ -7,7 +7,7 @@ import { type Approval, readApprovals, unreadReason } from './model.ts';
 
 /**
  * Offers `a`, `d` and `r` for a pending approval.
- * @param approval null: nothing can be decided
+ * @param approval null if no approval can be decided
  */
 export function useDecideKeys(approval: Approval | null, decide: (approved: boolean) => void): void {
   const cannot = useActionBlockReason();

@@ -1,4 +1,4 @@
-// How an approval is decided: the reason, the two buttons, what an answer that does not come means, and the outcome.
+// The controls of a decision: reason, two buttons, the notice about a missing answer, and the outcome.
 import { type JSX, type KeyboardEvent, useEffect, useId, useRef } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import { now } from '../../lib/browser.ts';
@@ -20,9 +20,9 @@ import {
 
 export interface DecideProps {
   readonly approval: Approval;
-  /** On Home: without what the agent did before. */
+  /** For Home: without the agent's earlier calls. */
   readonly brief?: boolean;
-  /** True for a moment after it came in the place of another: nothing can be pressed. */
+  /** True for a moment after the card replaced another one. The buttons are disabled. */
   readonly isArriving?: boolean;
   readonly reason: string;
   readonly onReason: (reason: string) => void;
@@ -41,7 +41,7 @@ export function Decide({ approval, brief, isArriving = false, reason, onReason }
   const press = (approved: boolean) => (): void => void decide(approval.id, approved, reason);
   const leaveOrSend = (event: KeyboardEvent<HTMLInputElement>): void => {
     if (event.key === 'Escape') {
-      // The text stays; letters are keys of the page again.
+      // Keeps the text. Letters are keys of the page again.
       event.stopPropagation();
       event.currentTarget.blur();
     }
@@ -129,7 +129,7 @@ export function Outcome({
 }): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // The button that was pressed is gone: the focus goes on with what came of it, which is heard so.
+    // The clicked button is gone. The outcome gets the focus, so that screen readers announce it.
     const isLost = document.activeElement === null || document.activeElement === document.body;
     if (mine && isLost) place.current?.focus({ preventScroll: true });
   }, [mine]);

@@ -1,4 +1,4 @@
-// Decided approvals: who, when, through which channel, why.
+// Decided approvals: decider, time, channel and reason.
 import { type JSX, useEffect, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
@@ -88,10 +88,10 @@ export function History(): JSX.Element {
     [approvalsQuery.data],
   );
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = approvalsQuery;
-  // One that was refused is asked for again by a press.
+  // After an error, a click repeats the request.
   const isMoreWanted = rows.length === 0 && hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
   useEffect(() => {
-    // The newest may all wait still.
+    // The newest approvals can all be pending.
     if (isMoreWanted) void fetchNextPage();
   }, [isMoreWanted, fetchNextPage]);
   return (

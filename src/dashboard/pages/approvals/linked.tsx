@@ -1,4 +1,4 @@
-// An approval that an address names, read by its id.
+// The approval with the id in the address.
 import type { JSX } from 'react';
 import { useCall } from '../../lib/query.ts';
 import { Empty } from '../../ui/parts.tsx';

@@ -1,4 +1,4 @@
-// What the queue knows of an approval: how long it has still, who decided, and a decision on its way.
+// State of approvals in the queue: time left, decider, and decisions in progress.
 import { sample } from '../../../domain/sample-run.ts';
 import { ApiError, call, type Reply } from '../../lib/api.ts';
 import { now } from '../../lib/browser.ts';
@@ -9,7 +9,7 @@ import { visible } from '../../lib/text.ts';
 
 export type Approval = Reply<'listApprovals'>[number];
 
-/** The call of the sample run, which the hub counts nowhere. */
+/** True for the sample run's approval, which the hub's figures leave out. */
 export const isOfSample = ({ agent_id: agent, session_id: session }: Approval): boolean =>
   agent === sample.agentId && session === sample.sessionId;
 
@@ -17,7 +17,7 @@ export const isOfSample = ({ agent_id: agent, session_id: session }: Approval): 
 export const deadlineOf = ({ created_at, timeout_seconds }: Approval): number =>
   Date.parse(created_at) + timeout_seconds * 1000;
 
-/** The status that a decision in this tab gives, or else the list's. */
+/** The status from a decision in this tab, else from the list. */
 export const statusOf = (
   { id, status }: Approval,
   known: { readonly [id: string]: Decision },
@@ -26,7 +26,7 @@ export const statusOf = (
   return decision?.state === 'decided' ? decision.approval.status : status;
 };
 
-/** Approvals whose arguments were in view to their end in this tab: only these can be approved. */
+/** Approvals whose arguments were visible to their end in this tab. Only these can be approved. */
 export const readApprovals = createStore<ReadonlySet<string>>(new Set());
 
 export function markRead(id: string): void {
@@ -35,10 +35,10 @@ export function markRead(id: string): void {
 
 export const unreadReason = 'To approve, first read the arguments to the end.';
 
-/** The most urgent first. */
+/** Sorts the most urgent approval first. */
 export const byDeadline = (a: Approval, b: Approval): number => deadlineOf(a) - deadlineOf(b);
 
-/** What this tab knows of a decision before, or better than, the list does. */
+/** A decision in this tab, before the list contains it. */
 export type Decision =
   /** `sentAt`: epoch milliseconds of this machine. */
   | { readonly state: 'sending'; readonly approved: boolean; readonly sentAt: number }
@@ -56,8 +56,7 @@ const know = (id: string, decision: Decision): void =>
   decisions.set((before) => ({ ...before, [id]: decision }));
 
 /**
- * Decides, and tells the truth about it: a 409 means that somebody was faster, and the approval is read again to say
- * who.
+ * Sends a decision. After a 409, another person decided first, and the reloaded approval contains the name.
  */
 export async function decide(id: string, approved: boolean, reason: string): Promise<Decision> {
   const before = decisions.get()[id];
@@ -84,7 +83,7 @@ export async function decide(id: string, approved: boolean, reason: string): Pro
   return decision;
 }
 
-/** Whether a decision before this one, which got no answer, was made all the same: nobody else was faster then. */
+/** True if an earlier decision without an answer succeeded, so that nobody else decided first. */
 const isOwn = (approval: Approval, approved: boolean, before: Decision | undefined): boolean =>
   before?.state === 'failed' &&
   before.error.status === 0 &&
@@ -93,10 +92,10 @@ const isOwn = (approval: Approval, approved: boolean, before: Decision | undefin
   (approval.decision_reason ?? '') === before.reason &&
   approval.decided_by === signedInEmail();
 
-/** So many decisions are on their way at a time. */
+/** Maximum of parallel requests. */
 const atOnce = 8;
 
-/** What came of each, by its id. */
+/** Returns the outcome of each decision by approval id. */
 export async function decideAll(
   ids: readonly string[],
   approved: boolean,
@@ -112,7 +111,7 @@ export async function decideAll(
   return made;
 }
 
-/** How a decided approval reads: `Denied by ann@example.com`. */
+/** Text for a decided approval: `Denied by ann@example.com`. */
 export function outcomeOf({ status, decided_by, timeout_effect }: Approval): string {
   if (status === 'timeout')
     return timeout_effect === 'allow' ? 'Expired: the call was allowed' : 'Expired: the call was denied';
@@ -120,6 +119,6 @@ export function outcomeOf({ status, decided_by, timeout_effect }: Approval): str
   return decided_by === null ? word : `${word} by ${decided_by}`;
 }
 
-/** Where an approval was decided, for people. */
+/** Display name of the place of a decision. */
 export const channelWord = (decidedVia: string): string =>
   decidedVia === 'dashboard' ? 'console' : visible(decidedVia);

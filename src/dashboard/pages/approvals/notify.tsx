@@ -1,4 +1,4 @@
-// Notifications of the browser, for who opts in; where the page is not secure the browser has none, and this says so.
+// Browser notifications, on opt-in. Browsers offer none on plain http, and the page displays that.
 import { type JSX, useState } from 'react';
 import { changePrefs, usePrefs } from '../../lib/prefs.ts';
 import { Button } from '../../ui/parts.tsx';
@@ -7,7 +7,7 @@ export function NotifySwitch(): JSX.Element {
   const { notify: wished } = usePrefs();
   const [refused, setRefused] = useState<string | null>(null);
   const can = 'Notification' in globalThis && isSecureContext;
-  // The permission can be taken back in the browser.
+  // A person can revoke the permission in the browser.
   const notify = wished && can && Notification.permission === 'granted';
   const turnOn = async (): Promise<void> => {
     const answer = await Notification.requestPermission();

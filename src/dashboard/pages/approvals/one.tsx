@@ -1,4 +1,4 @@
-// One approval as a page of its own: messages link to it, and a phone opens it.
+// A page for one approval. Messages link to it, and phones open it.
 import { Link, useParams } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { useCall } from '../../lib/query.ts';
@@ -35,7 +35,7 @@ function Whole({ approval }: { readonly approval: Approval }): JSX.Element {
   );
 }
 
-/** The most urgent of the other pending approvals. */
+/** The most urgent other pending approval. */
 function Next({ after }: { readonly after: string }): JSX.Element | null {
   const known = useStore(decisions);
   const { data = [] } = useCall('listApprovals', waitingInput(undefined));

@@ -1,4 +1,4 @@
-// Approvals: the queue by urgency, one decided at a time or many together, and the history of who decided what.
+// The approvals page: the queue by urgency, single and bulk decisions, and the history of decisions.
 import './approvals.css';
 import type { JSX } from 'react';
 import type { Input } from '../../lib/api.ts';
@@ -14,7 +14,7 @@ import { type Approval, isOfSample } from './model.ts';
 import { NotifySwitch } from './notify.tsx';
 import { Queue } from './queue.tsx';
 
-/** The most that the queue shows; a cap is said as one. */
+/** Maximum of approvals in the queue. The page displays when it is reached. */
 const max = 200;
 
 export default function Approvals(): JSX.Element {
@@ -53,7 +53,7 @@ export default function Approvals(): JSX.Element {
   );
 }
 
-/** The sample run's call is named apart: neither the badge nor Home counts it. */
+/** Counts the sample run's approval separately, because the badge and Home leave it out. */
 function saysOf(list: readonly Approval[], narrowed: boolean): string {
   const waiting = list.filter(({ status }) => status === 'pending');
   const size = waiting.filter((one) => !isOfSample(one)).length;

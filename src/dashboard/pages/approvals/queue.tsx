@@ -1,4 +1,4 @@
-// The queue of calls that wait, one of them open: beside the list, or in its place on a narrow screen.
+// The queue of pending approvals with one of them open: beside the list, or in its place on a narrow screen.
 import { type JSX, useEffect, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import { after } from '../../lib/browser.ts';
@@ -17,8 +17,8 @@ import { LinkedApproval } from './linked.tsx';
 import { type Approval, byDeadline, type Decision, decide, decisions, statusOf } from './model.ts';
 
 /**
- * The queue in its order, with what was decided while it was looked at: those stay in their place until another is
- * chosen, because nothing may move under a hand.
+ * The queue in its order. An approval that is decided while it is open stays in its place until the person selects
+ * another one, because nothing may move under the pointer.
  */
 function useQueue(list: readonly Approval[], looked: readonly (string | undefined)[]): readonly Approval[] {
   const kept = useRef(new Map<string, Approval>());
@@ -38,8 +38,8 @@ function useQueue(list: readonly Approval[], looked: readonly (string | undefine
 }
 
 /**
- * What became of the one that is looked at, where the list has it no more and no frame told: it was decided, or a
- * longer queue pushed it out.
+ * The state of the open approval after it left the list without a frame: it was decided, or a longer queue pushed it
+ * out.
  */
 function useOutcome(chosen: Approval | undefined, list: readonly Approval[]): Approval | undefined {
   const isLost = chosen?.status === 'pending' && !list.some(({ id }) => id === chosen.id);
@@ -51,19 +51,19 @@ function useOutcome(chosen: Approval | undefined, list: readonly Approval[]): Ap
   return isLost && approvalQuery.data?.id === chosen.id ? approvalQuery.data : chosen;
 }
 
-/** The last decision of this page, whose outcome stands with the card that came next. */
+/** The latest decision on this page. Its outcome appears on the next card. */
 interface Passed {
   readonly id: string;
   readonly next: string;
 }
 
-/** A card that came by itself takes no press for so long: a second one was meant for the card before. */
+/** A new card ignores clicks for this time, because they are meant for the previous card. Milliseconds. */
 const arrivalMs = 500;
 
 const decidedOf = (decision: Decision | undefined): Approval | null =>
   decision?.state === 'decided' ? decision.approval : null;
 
-/** Calls back when the decision that was sent for this card is made; not when somebody else was faster. */
+/** Calls back after a successful decision from this card, but not if another person decided first. */
 function useSentDecision(
   chosen: Approval | undefined,
   known: { readonly [id: string]: Decision },
@@ -102,7 +102,7 @@ export function Queue({
   const narrow = useNarrow();
   const known = useStore(decisions);
   const cannot = useActionBlockReason();
-  // The first one is chosen without being named in the address: it too stays when somebody decides it.
+  // The first approval is open without an id in the address. It also stays after a decision.
   const last = useRef<string | undefined>(undefined);
   const [passed, setPassed] = useState<Passed | null>(null);
   const [isArriving, setArriving] = useState(false);
@@ -129,7 +129,7 @@ export function Queue({
     change({ id: row.id }, true);
   });
   useEffect(() => {
-    // The focus goes along with j and k: the row is heard, and comes into view.
+    // The focus follows j and k: screen readers announce the row, and it scrolls into view.
     if (!stepped.current || id === undefined) return;
     stepped.current = false;
     document.querySelector<HTMLElement>('.queue-open[aria-current]')?.focus();
@@ -166,7 +166,7 @@ export function Queue({
       return after;
     });
   };
-  /** With Shift: all from the last one that was picked. */
+  /** With Shift, selects all rows from the previous one. */
   const pick = (key: string, isRange: boolean): void => {
     const from = open.indexOf(lastPick.current ?? '');
     const to = open.indexOf(key);

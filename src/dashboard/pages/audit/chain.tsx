@@ -1,4 +1,4 @@
-// The audit chain: one file for `reeve-agent verify`, or verified here with the reader's pinned keys. A stored file is
+// The audit chain: download for `reeve-agent verify`, or verification here with the pinned keys. A stored file can be
 // verified in the same way.
 import { type JSX, useEffect, useState } from 'react';
 import { ApiError } from '../../lib/api.ts';
@@ -14,7 +14,7 @@ import { Failed } from '../../ui/query-result.tsx';
 
 type Part = Awaited<ReturnType<typeof callHostedPage<'hostedExportAudit'>>>;
 
-/** All parts, one after the other. @throws ApiError */
+/** Downloads all parts in order. @throws ApiError */
 async function readChain(onPart: (parts: number) => void): Promise<string> {
   const parts: string[] = [];
   let from: string | null = '1';
@@ -27,12 +27,12 @@ async function readChain(onPart: (parts: number) => void): Promise<string> {
   return parts.join('');
 }
 
-/** Bytes of a file that a page can hold. */
+/** Maximum size of a file in a page, in bytes. */
 const maxFile = 256 * 1024 * 1024;
 
 export function Chain(): JSX.Element {
   const [keys, keep] = usePinnedKeys();
-  /** The step in progress; null: none. */
+  /** The step in progress; null if there is none. */
   const [busy, setBusy] = useState<string | null>(null);
   const [failed, setFailed] = useState<ApiError | string | null>(null);
   const [text, setText] = useState<string | null>(null);

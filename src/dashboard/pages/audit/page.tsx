@@ -1,4 +1,4 @@
-// Audit: the feed of the audit chain, filtered in the address, and the chain as a file that can be verified offline.
+// The audit page: the filtered feed of the audit chain, and the chain as a file for offline verification.
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
 import { auditSubjects } from '../../../domain/audit.ts';
@@ -70,7 +70,7 @@ export default function Audit(): JSX.Element {
   const me = useSignedIn();
   const [{ subject = '', actor = '', days = '', view = 'people', id }, change] = useFilters();
   const [text, setText] = useState(actor);
-  // A moving start would be another list each time.
+  // A moving start would create a new list each time.
   const [openedAt] = useState(() => serverNow());
   const filter = {
     actor,

@@ -1,5 +1,5 @@
-// Deploying, from a composition or a version: first the difference to what the environment runs and who is touched,
-// then how many run it.
+// A deployment of a composition or a version: first the difference from the current document and the affected agents,
+// then the rollout.
 import { type JSX, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
@@ -20,11 +20,11 @@ import './bundles.css';
 export interface DeploySource {
   readonly kind: 'composition' | 'bundle';
   readonly name: string;
-  /** Of a bundle. */
+  /** The source is a version of a bundle. */
   readonly version?: number;
-  /** Where it is rolled back; absent: the person chooses. */
+  /** Environment of a roll-back. Undefined: the person selects one. */
   readonly env?: Environment;
-  /** Where a deploy is looked at first; absent: as the top bar says. */
+  /** Initial environment. Default: the one in the top bar. */
   readonly at?: Environment;
 }
 
@@ -77,7 +77,7 @@ function Steps({
   );
 }
 
-/** The text that would be deployed. */
+/** The text to deploy. */
 function useNext(source: DeploySource) {
   const isBundle = source.kind === 'bundle';
   const yaml = useCall(
@@ -93,7 +93,7 @@ function useNext(source: DeploySource) {
   };
 }
 
-/** The one change for both sources, with how it went. */
+/** The deployment of either source, and its outcome. */
 function useDeploy(
   source: DeploySource,
   env: Environment,
@@ -142,7 +142,7 @@ function Plan(props: {
   const cannot = useActionBlockReason();
   const next = useNext(source);
   const current = useCall('currentBundle', { params: { name: source.name }, query: { env } });
-  // Asking again, and a question that failed, take nothing back of what is known.
+  // A reload, or a failed one, keeps the earlier answer.
   const runsNone = useRef<Environment | null>(null);
   if (current.error?.status === 404) runsNone.current = env;
   if (current.data) runsNone.current = null;
@@ -157,11 +157,11 @@ function Plan(props: {
   );
   const runningVersion = none ? null : (current.data?.version ?? null);
   const isSame = !none && before !== undefined && before === next.text;
-  // There is nothing to go back to after a deploy that changed nothing.
+  // After a deployment without changes, there is nothing to roll back.
   const { run, busy, error } = useDeploy(source, env, isSame ? null : runningVersion, onDone);
-  // What was read stays when it cannot be read again: the outcome of a press is said under it.
+  // Loaded data stays after a failed reload, because the outcome of the action appears below it.
   const isRefused = useRefused(error?.code === 'unprocessable', env);
-  // What it is compared with and what would come of it are known together, or not.
+  // The comparison and the impact need each other.
   const missing = [...(next.text === undefined ? [next.of] : []), ...(before === undefined ? [current] : [])];
   const failed = missing.find(({ error: why }) => why !== null)?.error;
   if (failed)
@@ -235,8 +235,7 @@ function Plan(props: {
 }
 
 /**
- * After a refusal: agents that cannot load the document keep the one they have, so an admin says twice that it is
- * meant.
+ * After a refusal, an admin can confirm the deployment: agents that cannot load the document keep their current one.
  */
 function Force({
   env,
@@ -293,7 +292,7 @@ const kinds = [
 ] as const;
 const maxContracts = 100;
 
-/** As the hub judges it: contracts, and the agents that would get the document. */
+/** The hub's analysis: changed contracts, and the agents that would get the document. */
 function Impact({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
   const { agents, comparable, unchanged } = of;
   const isSame = of.revision_hash === of.current_revision_hash;

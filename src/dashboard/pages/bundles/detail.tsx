@@ -1,4 +1,4 @@
-// One bundle: what runs where, its versions and what each changed; deploy, roll back, undeploy.
+// One bundle: its deployments, its versions with their changes, and the actions deploy, roll back and undeploy.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -34,7 +34,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
       of: name,
     },
   );
-  // Without an environment named: the first that has it, production before the others.
+  // Without a selected environment: the first one with a deployment, production before the others.
   const inEnv = (env: string): Running | undefined => runs?.find((one) => env === '' || one.env === env);
   const back = runs?.find(({ before }) => before !== undefined);
   useCommand(
@@ -137,16 +137,16 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
 
 type Version = Reply<'listBundleVersions'>[number];
 
-/** A deployment that counts now. */
+/** A current deployment. */
 interface Running {
   readonly env: Environment;
   readonly id: string;
   readonly version: number;
-  /** The version that ran before; undefined: none did. */
+  /** The version before it; undefined for none. */
   readonly before: number | undefined;
 }
 
-/** The environments that have it; null: not known yet. */
+/** The environments with a deployment; null while they load. */
 function runningOf(
   versions: readonly Version[] | undefined,
   history: Reply<'listDeployments'> | undefined,

@@ -1,4 +1,4 @@
-// Bundles: the documents that agents load, version by version: the list of them, and uploading one.
+// The bundles page: the documents for agents with their versions, and the upload of a new one.
 import { type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';

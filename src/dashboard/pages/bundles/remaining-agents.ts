@@ -1,15 +1,15 @@
-// What a dialog that takes a deployed document away says in numbers: who keeps it.
+// The number of agents that would keep a document, for dialogs that undeploy it.
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 
-/** Begins a sentence. @param deploymentId null: nothing is asked */
+/** The start of a sentence. @param deploymentId null requests nothing */
 export function useRemainingAgentsText(deploymentId: string | null): string {
   const { data } = useCall(
     'deploymentRollout',
     { params: { deployment_id: deploymentId ?? '' }, query: { limit: 1 } },
     { enabled: deploymentId !== null },
   );
-  // An agent that never said what it runs may run it.
+  // An agent that has reported no version may run it.
   if (data === undefined || (data.running === 0 && data.unknown > 0)) {
     return 'Connected agents keep their last document';
   }

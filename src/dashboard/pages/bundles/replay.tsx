@@ -1,5 +1,5 @@
-// What a document would have decided on past calls, against what is deployed or against another version. Asked for by a
-// press: it keeps the hub busy for some seconds.
+// A replay of past calls with a document, compared with the deployed one or with another version. It needs a click,
+// because it keeps the hub busy for some seconds.
 import type { JSX } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
@@ -16,7 +16,7 @@ type Result = Replay['results'][number];
 const maxCalls = 10_000;
 const maxResults = 100;
 
-/** Give it a key of its document and environment: an answer is of one of each. */
+/** Needs a React key of the document and the environment, because a result belongs to both. */
 export function ReplayPanel({
   yaml,
   env,
@@ -24,7 +24,7 @@ export function ReplayPanel({
 }: {
   readonly yaml: string;
   readonly env: Environment;
-  /** The version that it is compared with; absent: what the environment runs. */
+  /** The version for the comparison. Default: the deployed one. */
   readonly base?: number;
 }): JSX.Element {
   const replay = useAction('replayBundle');

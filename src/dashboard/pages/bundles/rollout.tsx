@@ -1,4 +1,4 @@
-// How far a deployment has come: how many connected agents run it, who does not, and the way back while it goes wrong.
+// The progress of a deployment: how many connected agents run it, which ones do not, and a roll-back.
 import { type JSX, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { Reply } from '../../lib/api.ts';
@@ -12,8 +12,8 @@ import { Button, Data } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 
 /**
- * The stream tells when the fleet's numbers change, and the answer is read again then. One agent that comes while
- * another goes leaves the numbers as they are: for the names of those that are behind it is read once in a while, too.
+ * The progress reloads when the stream announces other figures of the fleet. It also reloads from time to time: if one
+ * agent replaces another, the figures stay the same, but the names of late agents change.
  */
 const namesMs = 30_000;
 const maxAgents = 100;
@@ -25,12 +25,12 @@ export interface Deployed {
   readonly env: Environment;
   readonly forced: boolean;
   readonly reason: string | null;
-  /** What the environment ran before; null when nothing. */
+  /** The previous version in the environment; null for none. */
   readonly before: number | null;
   readonly warnings: Reply<'deployBundle'>['warnings'];
 }
 
-/** What a deployment makes old. */
+/** Queries that a deployment invalidates. */
 export const touched = [
   'listDeployments',
   'listBundles',
@@ -50,7 +50,7 @@ function useRollout(id: string) {
   return useCall('deploymentRollout', input, names ? { refetchMs: namesMs } : {});
 }
 
-/** In one line, for a list of environments; opened, it names who does not run it. */
+/** One line for a list of environments. Expanded, it lists the agents without the version. */
 export function RolloutLine({
   id,
   version,
@@ -90,7 +90,7 @@ export function RolloutPanel({
   onClose,
 }: {
   readonly of: Deployed;
-  /** The environment was rolled back, by this deployment. */
+  /** This deployment rolled the environment back. */
   readonly onBack: (deployed: Deployed) => void;
   readonly onClose: () => void;
 }): JSX.Element {

@@ -1,4 +1,4 @@
-// Versions with one document, which has one hash.
+// Versions with the same document, and so with the same hash.
 import type { JSX } from 'react';
 
 interface HashedVersion {
@@ -8,7 +8,7 @@ interface HashedVersion {
 
 const maxNames = 3;
 
-/** The other versions that have the same document, newest first. */
+/** The other versions with the same document, newest first. */
 export const sameVersions = <V extends HashedVersion>(of: HashedVersion, among: readonly V[]): readonly V[] =>
   among.filter((one) => one.revision_hash === of.revision_hash && one.version !== of.version);
 

@@ -1,4 +1,4 @@
-// A deploy that changes nothing asks once more: agents get the same document again, and the audit log an entry.
+// The confirmation of a deployment without changes: it sends agents the same document again, and adds an audit entry.
 import { type JSX, type ReactNode, useState } from 'react';
 
 export function UnchangedGuard({
@@ -7,9 +7,9 @@ export function UnchangedGuard({
   children,
 }: {
   readonly isUnchanged: boolean;
-  /** What runs already. */
+  /** Description of the deployed document. */
   readonly says: string;
-  /** Gets what runs an action: at once, or at the second press where nothing changes. */
+  /** Returns a function that runs an action: at once, or on the second click if nothing changes. */
   readonly children: (guard: (act: () => void) => void) => ReactNode;
 }): JSX.Element {
   const [isWarned, setWarned] = useState(false);

@@ -1,4 +1,4 @@
-// Deliveries to a channel: every delivery with its attempts, and the button that sends one again.
+// The deliveries to a channel, with their attempts and a button that repeats one.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
@@ -16,9 +16,9 @@ import { type Column, Table } from '../../ui/table.tsx';
 import type { Channel } from './kinds.ts';
 
 const newest = 100;
-/** The stream tells of approvals, not of attempts to deliver: while one is on its way the list is read again. */
+/** Polling interval while a delivery is in progress, in milliseconds: frames announce approvals, not attempts. */
 const attemptMs = 2_000;
-/** A delivery is written after the frame of its approval. */
+/** Delay after an approval's frame, in milliseconds, because its delivery is stored later. */
 const writtenMs = 1_500;
 
 const failures: { readonly [failure: string]: string } = {
@@ -34,7 +34,7 @@ const failures: { readonly [failure: string]: string } = {
   channel_disabled: 'channel turned off',
 };
 
-/** Reads the list once more a moment after an approval changed. */
+/** Reloads the list shortly after a change of an approval. */
 function useSentSoon(): void {
   useEffect(() => {
     let soon: Timer | null = null;

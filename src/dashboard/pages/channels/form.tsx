@@ -1,4 +1,4 @@
-// The form of a channel: name, type, the fields of that type, and which approvals it hears of.
+// The form of a channel: name, type, the fields of that type, and the filters for approvals.
 import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
@@ -17,7 +17,7 @@ import {
   textOf,
 } from './kinds.ts';
 
-/** @param of the channel that is changed; absent: one is made */
+/** @param of the channel to edit. Undefined: a new one */
 export function ChannelForm({
   of,
   onDone,

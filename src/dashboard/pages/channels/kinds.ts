@@ -1,4 +1,4 @@
-// What each type of channel is configured with, as its form asks for it and as the hub takes it.
+// The configuration of each type of channel: fields of its form, and the hub's format.
 import type { Reply } from '../../lib/api.ts';
 
 export type Channel = Reply<'listChannels'>[number];
@@ -8,10 +8,10 @@ export interface ConfigField {
   readonly key: string;
   readonly label: string;
   readonly help?: string;
-  /** Never shown again: what the hub shows is masked, and an untouched one is kept. */
+  /** A secret: the hub returns it masked, and keeps it if the field stays unchanged. */
   readonly secret?: boolean;
   readonly optional?: boolean;
-  /** Separated by commas; the hub takes a list. */
+  /** Separated by commas in the form, a list for the hub. */
   readonly list?: boolean;
   readonly number?: boolean;
 }
@@ -102,7 +102,7 @@ export const kinds: { readonly [T in ChannelType]: Kind } = {
 
 export type ConfigText = { readonly [key: string]: string };
 
-/** What the form holds of a stored configuration. Secrets come masked, and count as kept while they stay so. */
+/** The form's values for a stored configuration. Masked secrets count as unchanged. */
 export const textOf = (type: ChannelType, config: Channel['config']): ConfigText =>
   Object.fromEntries(
     kinds[type].fields.map(({ key }) => {
@@ -121,8 +121,8 @@ const listOf = (text: string): readonly string[] =>
     .filter((one) => one !== '');
 
 /**
- * What the hub is sent: an empty optional field is null, and a secret that was left alone is not sent at all.
- * @param before what the form began with, where a channel is changed
+ * The configuration for the hub: an empty optional field is null, and an unchanged secret is left out.
+ * @param before initial values of the form, if it edits a channel
  */
 export const configOf = (
   type: ChannelType,
@@ -134,7 +134,7 @@ export const configOf = (
       const value = (text[key] ?? '').trim();
       if (secret && value === before[key]) return [key, undefined];
       if (list) return [key, optional && value === '' ? null : listOf(value)];
-      // Some servers of mail take no user and no password; those two are then empty texts.
+      // Some mail servers need no user and no password. Both are then empty texts.
       if (value === '') return [key, optional && !key.startsWith('smtp_') ? null : ''];
       return [key, number ? Number(value) : value];
     }),
@@ -154,7 +154,7 @@ export const filterTextOf = (filters: Channel['filters']): FilterText => ({
   ruleset_names: (filters?.ruleset_names ?? []).join(', '),
 });
 
-/** Null when every approval goes through. */
+/** Null if all approvals match. */
 export function filtersOf(text: FilterText): Channel['filters'] {
   const lists = {
     environments: text.environments as NonNullable<Channel['filters']>['environments'],
@@ -166,7 +166,7 @@ export function filtersOf(text: FilterText): Channel['filters'] {
   return used.length === 0 ? null : Object.fromEntries(used);
 }
 
-/** What a channel hears of, in words. */
+/** Text for the filters of a channel. */
 export function filterWords(filters: Channel['filters']): string {
   const parts = [
     ...(filters?.environments?.length ? [filters.environments.join(', ')] : []),

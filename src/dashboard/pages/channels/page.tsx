@@ -1,5 +1,4 @@
-// Channels: where are people told of approvals, and did it arrive? The list with the last test, one channel with its
-// deliveries in a panel.
+// The channels page: notification channels with their latest test, and a panel with the deliveries of one.
 import { type JSX, useState } from 'react';
 import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -137,7 +136,7 @@ function One({
   const test = useAction('testChannel', ['listChannels', 'listDeliveries']);
   const update = useAction('updateChannel', ['listChannels']);
   const [removing, setRemoving] = useState(false);
-  // What its form began with: a test, a switch, or somebody else's change takes away nothing that was typed.
+  // The initial state of the form: a test, a switch or another person's change must not discard input.
   const [formed, setFormed] = useState(channel);
   const params = { channel_id: channel.id };
   return (

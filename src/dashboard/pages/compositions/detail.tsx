@@ -1,5 +1,5 @@
-// One composition: what stands in it is changed and saved, compared with what each environment runs, and deployed. What
-// is changed and not saved stays with its person.
+// One composition: edit and save its contracts, compare it with each environment, deploy it. The browser keeps unsaved
+// changes for the person.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';

@@ -1,19 +1,19 @@
-// A composition as its form holds it: the contracts in their order, each on or off and with a mode, and which saved
-// state the changes began from.
+// The form's state of a composition: contracts in order with switch and mode, and the saved state that the changes are
+// based on.
 import type { Input, Reply } from '../../lib/api.ts';
 
 export interface Item {
   readonly id: string;
-  /** Empty: the contract's own. */
+  /** Empty for the contract's own mode. */
   readonly mode: '' | 'enforce' | 'observe';
   readonly enabled: boolean;
 }
 
 export interface CompositionDraft {
   readonly items: readonly Item[];
-  /** Of contracts that name none. */
+  /** Mode of contracts without their own. */
   readonly mode: 'enforce' | 'observe';
-  /** When the state that is changed was saved. */
+  /** When the state below the changes was saved. */
   readonly base: string;
 }
 
@@ -25,7 +25,7 @@ export const storedOf = (of: Reply<'getComposition'>): CompositionDraft => ({
   base: of.updated_at,
 });
 
-/** The same for two that say the same. */
+/** Equal for drafts with equal content. */
 export const textOf = ({ items, mode }: CompositionDraft): string => JSON.stringify([items, mode]);
 
 export const bodyOf = (name: string, { items, mode, base }: CompositionDraft): Input<'updateComposition'> =>

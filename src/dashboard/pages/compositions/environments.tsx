@@ -1,4 +1,4 @@
-// What a deploy of the saved composition would change in each environment, side by side.
+// The changes that a deployment of the saved composition would make in each environment.
 import type { JSX } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';

@@ -1,5 +1,5 @@
-// The contracts of a composition in their order: dragged, or moved by buttons and by Alt with an arrow; each switched
-// on or off and given a mode.
+// The contracts of a composition in order. A person moves them by dragging, by buttons or by Alt with an arrow key, and
+// sets the switch and the mode of each.
 import { Link } from '@tanstack/react-router';
 import { type JSX, type KeyboardEvent, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
@@ -12,7 +12,7 @@ type Listed = Reply<'listContracts'>[number];
 
 interface Props {
   readonly items: readonly Item[];
-  /** As the composition is saved. */
+  /** The saved state. */
   readonly pinned: readonly Pinned[];
   readonly library: readonly Listed[];
   readonly onItems: (items: readonly Item[]) => void;
@@ -20,7 +20,7 @@ interface Props {
 
 export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
   const [dragged, setDragged] = useState<number | null>(null);
-  /** Heard: a move is seen by those who look. */
+  /** Announcement of a move for screen readers. */
   const [said, setSaid] = useState('');
   const move = (from: number, to: number): void => {
     const one = items[from];
@@ -120,7 +120,7 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
   );
 }
 
-/** A contract's name with the version that is saved here, and the newer one where there is one. */
+/** A contract's name with its saved version, and a newer one if it exists. */
 function Named({
   id,
   pinned,

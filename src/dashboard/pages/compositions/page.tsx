@@ -1,4 +1,4 @@
-// Compositions: contracts in their order, each with its mode, put together into a bundle that is deployed.
+// The compositions page: ordered contracts with their modes, assembled into deployable bundles.
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';

@@ -1,5 +1,5 @@
-// What a model helps with where one is configured: a description of the contract, and answers about its YAML. What it
-// writes is text, never markup.
+// AI assistance, if a model is configured: a description of the contract, and answers about its YAML. The page displays
+// the model's output as text, never as markup.
 import { type JSX, useRef, useState } from 'react';
 import {
   ApiError,
@@ -71,7 +71,7 @@ function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps
 interface Message {
   readonly role: 'user' | 'assistant';
   readonly content: string;
-  /** What the assistant tried out for its answer, in its order. */
+  /** The assistant's checks for an answer, in order. */
   readonly tries?: readonly Try[];
   readonly usage?: string;
 }
@@ -79,11 +79,11 @@ interface Message {
 interface Try {
   readonly id: string;
   readonly tool: string;
-  /** Absent: it is under way. */
+  /** Undefined while the check runs. */
   readonly ms?: number;
 }
 
-/** What came of a question so far. */
+/** The answer to a question so far. */
 type Heard = { readonly text: string } | { readonly try: Try } | { readonly usage: string };
 
 const tries: { readonly [tool: string]: string } = {
@@ -91,13 +91,13 @@ const tries: { readonly [tool: string]: string } = {
   evaluate_contract: 'Tested the suggested YAML with a call',
 };
 
-/** The hub takes so many lines. */
+/** The hub's maximum of messages. */
 const maxLines = 50;
 const maxContent = 10_000;
-/** Characters of an answer that are shown. */
+/** Maximum of displayed characters of an answer. */
 const maxAnswer = 40_000;
 
-/** Asks, and tells the answer as it comes. @throws ApiError */
+/** Sends a question, and passes on the parts of the answer as they arrive. @throws ApiError */
 async function ask(
   messages: readonly Message[],
   yaml: string,
@@ -155,7 +155,7 @@ function usageText({
   return `${String(model)}, ${count(Number(tokens) || 0)} tokens${price}`;
 }
 
-/** The last block of code in an answer. */
+/** The last code block of an answer. */
 const codeOf = (text: string): string | null =>
   [...text.matchAll(/```(?:ya?ml)?\n([\s\S]*?)```/g)].at(-1)?.[1] ?? null;
 

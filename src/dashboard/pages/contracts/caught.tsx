@@ -1,5 +1,5 @@
-// Which past calls a contract would have caught, before anybody saves it: the hub judges the newest calls by the
-// contract alone, against nothing, which allows all.
+// The past calls that an unsaved contract would have caught: the hub replays the newest calls with the contract alone,
+// compared with an empty document.
 import { type JSX, useEffect, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { bundleOfContract } from '../../lib/engine.ts';
@@ -20,9 +20,9 @@ export interface CaughtProps {
   readonly id: string;
   readonly type: string;
   readonly text: string;
-  /** The text has errors: it cannot be judged by. */
+  /** The text has errors, so a replay is impossible. */
   readonly broken: boolean;
-  /** The environment of the call that it is made of; absent: asked for by a press. */
+  /** The environment of the contract's call, for a replay at once. Undefined: the replay needs a click. */
   readonly seenIn?: string | undefined;
 }
 
@@ -120,7 +120,7 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
   );
 }
 
-/** Before it is what was recorded, not what nothing would have decided. */
+/** The earlier decision is the recorded one, not the one of the empty document. */
 const callOf = (one: Replay['results'][number]): ReplayedCall => ({
   ...replayedCall(one, consoleVerdicts, one.candidate.contract_id),
   before: one.recorded_verdict,

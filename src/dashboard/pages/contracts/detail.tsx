@@ -1,5 +1,5 @@
-// One contract: its definition, changed in place as a new version; what each version changed; where it is used; and its
-// end.
+// One contract: its definition with an editor for a new version, the changes of each version, its uses, and its
+// deletion.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { definitionText } from '../../lib/engine.ts';
@@ -20,7 +20,7 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
   const contractQuery = useCall('getContract', { params: { contract_id: id } });
   const [, change] = useFilters();
   const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
-  /** An older definition that the form begins with. */
+  /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
   const read = (): void => {
     setMode('read');
@@ -164,7 +164,7 @@ const versionColumns = (compared: string, compare: (version: string) => void): r
   },
 ];
 
-/** What changed between any two versions, and the way back to an older one. */
+/** The differences between two versions, and a button that restores an older one. */
 function Versions(props: {
   readonly id: string;
   readonly latest: number;

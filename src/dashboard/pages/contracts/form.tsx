@@ -1,5 +1,4 @@
-// The form of a contract, new or changed: its definition as YAML, with the problems that the hub would find, found
-// while it is typed.
+// The form of a new or existing contract: its definition as YAML, with the hub's checks while a person types.
 import { type JSX, useMemo, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
@@ -24,13 +23,13 @@ export interface FormContract {
 }
 
 export interface ContractFormProps {
-  /** Absent: a new one. */
+  /** Undefined for a new contract. */
   readonly of?: FormContract;
-  /** A new one that begins with this. */
+  /** Initial content of a new contract. */
   readonly draft?: FormContract;
-  /** A new one that begins as a copy. */
+  /** The contract to copy into a new one. */
   readonly copy?: boolean;
-  /** Where the call was seen that the draft is made of: what it would have caught there is asked for at once. */
+  /** The environment of the draft's call. The form replays its calls at once. */
   readonly seenIn?: string;
   readonly onDone: (id: string) => void;
 }
@@ -155,7 +154,7 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormPr
   );
 }
 
-/** Tools that agents called in the last day or so, the most used first. */
+/** Tools with recent calls, the most used first. */
 function useSeenTools(): readonly string[] {
   const { data } = useCall('eventFacets', { query: {} });
   return data?.facets.tool_name.top.map(({ value }) => value) ?? [];

@@ -1,4 +1,4 @@
-// A bundle that somebody has, as text or as a file, taken apart into contracts of the library.
+// The import of a bundle from a text or a file: splits it into contracts of the library.
 import { type ChangeEvent, type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { problemsOf } from '../../lib/engine.ts';
@@ -12,7 +12,7 @@ import { Failed } from '../../ui/query-result.tsx';
 import { Problems } from './form.tsx';
 import { starterBundle } from './starters.ts';
 
-/** The hub takes so many characters. */
+/** The hub's limit, in characters. */
 const maxLength = 1_048_576;
 
 export function Import({
@@ -37,7 +37,7 @@ export function Import({
   };
   const take = async ({ target }: ChangeEvent<HTMLInputElement>): Promise<void> => {
     const file = target.files?.[0];
-    // The same file again is another choice.
+    // A person may choose the same file again.
     target.value = '';
     if (!file) return;
     if (file.size > maxLength * 4) {

@@ -1,5 +1,4 @@
-// Contracts: the library. Search by text, type and tag; one contract in a panel with its editor, its versions and where
-// it is used.
+// The contracts page: the library with filters for text, type and tag, and a panel for one contract.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -17,7 +16,7 @@ import { Import } from './import.tsx';
 
 type Row = Reply<'listContracts'>[number];
 
-/** The most that the library shows; a cap is said as one. */
+/** Maximum of displayed contracts. The page displays when it is reached. */
 const max = 1000;
 
 export const contractTypes = ['pre', 'post', 'session', 'sandbox'] as const;

@@ -1,4 +1,4 @@
-// What a person starts from who has written no contract yet.
+// Example contracts for a first one.
 
 export interface Starter {
   readonly name: string;

@@ -1,4 +1,4 @@
-// The columns of the events that the hub lists.
+// The columns of the list of events.
 
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
@@ -8,7 +8,7 @@ import type { Column } from '../../ui/table.tsx';
 
 export type EventRow = Reply<'searchEvents'>[number];
 
-/** A field of the payload; the hub leaves out what is too large for a list. */
+/** A text from the payload. The hub leaves large fields out of lists. */
 export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string): string => {
   const value = (payload as { readonly [name: string]: unknown } | null)?.[name];
   return typeof value === 'string' ? value : '';
@@ -17,7 +17,7 @@ export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string
 const argumentsOf = ({ payload }: EventRow): string =>
   argumentLine((payload as { readonly tool_args?: unknown } | null)?.tool_args);
 
-/** Together as wide as the list beside the filters on a screen of 1,440 px. */
+/** The widths add up to the list beside the filters on a screen of 1,440 px. */
 export const columns: readonly Column<EventRow>[] = [
   instantColumn('time', 'Time', (row) => row.timestamp),
   nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),

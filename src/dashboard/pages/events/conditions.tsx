@@ -1,5 +1,4 @@
-// The contract that decided a call: each of its conditions with the value that it compared, and its text in the version
-// that the agent ran.
+// The contract that decided a call: its conditions with the compared values, and its text in the agent's version.
 import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
@@ -26,7 +25,7 @@ const results: { readonly [result: string]: readonly [tone: string, word: string
 const conditionsIn = (value: unknown): readonly Condition[] =>
   Array.isArray(value) ? value.slice(0, 100).filter((one) => typeof one === 'object' && one !== null) : [];
 
-/** One line: `"text"`, `12`, `[1,2]`; a value that the event does not have is missing. */
+/** A value in one line: `"text"`, `12`, `[1,2]`, or `missing`. */
 const valueText = (value: unknown): string =>
   value === undefined || value === null ? 'missing' : (JSON.stringify(value) ?? 'missing');
 
@@ -63,7 +62,7 @@ function ConditionList({
   );
 }
 
-/** The event's own conditions, and those of what followed it. */
+/** The conditions of the event and of its outcomes. */
 export function Conditions({ event }: { readonly event: Whole }): JSX.Element {
   const own = conditionsIn(event.payload?.conditions);
   return (
@@ -81,8 +80,8 @@ export function Conditions({ event }: { readonly event: Whole }): JSX.Element {
 }
 
 /**
- * The lines of one entry of a list of a document, by its id, without their common indent.
- * @returns null where no entry begins so
+ * The lines of the entry with this id in a YAML list, without their common indentation.
+ * @returns null if the document has no such entry
  */
 export function contractLines(yaml: string, id: string): string | null {
   const lines = yaml.split('\n');
@@ -96,7 +95,7 @@ export function contractLines(yaml: string, id: string): string | null {
     if (!isNamed(line)) continue;
     let first = at;
     const own = indentOf(line);
-    // Where the id is not the first key, the entry begins at the dash above.
+    // If the id is not the first key, the entry starts at the dash above.
     while (first >= 0 && !/^\s*-\s/.test(lines[first] ?? '')) first -= 1;
     const start = lines[first];
     if (start === undefined || (first !== at && indentOf(start) >= own)) continue;
@@ -110,7 +109,7 @@ export function contractLines(yaml: string, id: string): string | null {
   return null;
 }
 
-/** The contract's text in the bundle's version that the agent ran. */
+/** The contract's text in the bundle version of the agent. */
 export function ContractText({ event }: { readonly event: Whole }): JSX.Element | null {
   const { policy_bundle: bundle, payload } = event;
   const id = typeof payload?.decision_name === 'string' ? payload.decision_name : '';

@@ -246,7 +246,7 @@ const callsPerPage = 200;
 
 type Call = Reply<'searchEvents'>[number];
 
-/** How deep each call stands below the calls that made it, by call id. */
+/** Nesting depth of each call below its outer calls, by call id. */
 function depthsOf(calls: readonly Call[]): ReadonlyMap<unknown, number> {
   const parentOf = ({ payload }: Call): unknown =>
     (payload as { readonly [name: string]: unknown } | null)?.parent_call_id;
@@ -255,7 +255,7 @@ function depthsOf(calls: readonly Call[]): ReadonlyMap<unknown, number> {
   return depths;
 }
 
-/** All calls of a run, oldest first, with the time since its beginning; a call that another made stands below it. */
+/** All calls of a run, oldest first, with the time since its start. Inner calls are below their outer call. */
 function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Element {
   const eventsQuery = usePages('searchEvents', { query: { run_id: id, limit: callsPerPage } });
   const calls = useMemo(

@@ -1,5 +1,5 @@
-// What a contract begins with that is made from an event: the call's tool, and a condition for each argument that is
-// short enough to compare.
+// The initial text of a contract from an event: the call's tool, and a condition for each argument that is short enough
+// to compare.
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { ContractForm, type FormContract } from '../contracts/form.tsx';

@@ -1,5 +1,6 @@
-// The fields that the events page counts beside its list.
-/** Fields with counts beside the list; each is a name in the address too. */
+// The filters beside the list of events.
+
+/** Fields with counts beside the list. Each is also a parameter of the address. */
 export const facetNames = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'mode', 'env'] as const;
 export type FacetName = (typeof facetNames)[number];
 export const facetLabels: { readonly [N in FacetName]: string } = {

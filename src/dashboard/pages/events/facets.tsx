@@ -1,4 +1,4 @@
-// The values that the events have, with counts: a press narrows the list to one, or takes that back.
+// Filters beside the list: the values of each field with their counts. A click sets or removes a filter.
 import { type JSX, useState } from 'react';
 import { stateWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
@@ -13,7 +13,7 @@ import { facetsOfRows } from './sample-events.ts';
 
 const few = 6;
 
-/** True where another value of the list reads the same: its own word stands beside it then. */
+/** True if another value has the same display word. The raw value appears beside it then. */
 const isTwice = (value: string, all: readonly { readonly value: string }[]): boolean =>
   all.some((other) => other.value !== value && stateWord(other.value) === stateWord(value)) &&
   stateWord(value) !== null;
@@ -25,10 +25,10 @@ export function Facets({
   sampleRows,
 }: {
   readonly filter: ReturnType<typeof filterOf>;
-  /** What the filter asks, from minute to minute. */
+  /** Identifies the filter from minute to minute. */
   readonly question: string;
   readonly enabled: boolean;
-  /** The list, if it is from the sample run. */
+  /** The rows of the list, if they are from the sample run. */
   readonly sampleRows: readonly EventRow[] | null;
 }): JSX.Element {
   const [search, change] = useFilters();

@@ -1,5 +1,5 @@
-// The filter of the events page: what the address says, as the hub's query. Times are whole minutes, so that an answer
-// can be kept.
+// The filter of the events page, from the address to the hub's query. Times are whole minutes, so that answers can be
+// cached.
 import { minuteMs } from '../../../domain/duration.ts';
 import type { Input } from '../../lib/api.ts';
 import type { Search } from '../../lib/search.ts';
@@ -14,7 +14,7 @@ export const ranges = [
   ['30d', 'Last 30 days', 43_200],
 ] as const;
 
-/** Without a choice. */
+/** The range without a selection. */
 export const defaultRange = '24h';
 
 const texts = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'run_id', 'call_id', 'search'] as const;
@@ -22,13 +22,13 @@ const texts = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'run_id', 'c
 export interface Span {
   readonly from: number;
   readonly until: number;
-  /** Ends now, and goes on. */
+  /** The span ends now and moves with the time. */
   readonly open: boolean;
-  /** Begins so long before now, by the name of the range; null: its start stands still. */
+  /** Name of the range before now; null for a fixed start. */
   readonly range: string | null;
 }
 
-/** The span of time; absolute when the address names its ends. */
+/** The span of time: absolute if the address contains its ends. */
 export function spanOf({ since, until, range }: Search, now: number): Span {
   const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
   const end = Math.ceil(now / minuteMs) * minuteMs;
@@ -40,7 +40,7 @@ export function spanOf({ since, until, range }: Search, now: number): Span {
   return { from: end - (minutesOf(key) ?? 1_440) * minuteMs, until: end, open: true, range: key };
 }
 
-/** A span as the address names it. */
+/** A span as parameters of the address. */
 export const instantsOf = ({ from, until }: Pick<Span, 'from' | 'until'>) => ({
   since: new Date(from).toISOString(),
   until: new Date(until).toISOString(),
@@ -61,13 +61,13 @@ export function filterOf(search: Search, span: Span): Filters {
   return filters;
 }
 
-/** What a filter asks, without how far the time has moved on. */
+/** Identifies a filter, whatever the current time. */
 export function questionOf(filter: Filters, { range }: Span): string {
   const { since, ...still } = filter;
   return JSON.stringify([range, range === null ? filter : still]);
 }
 
-/** Bars of a round length, at most about a hundred of them. */
+/** A round length for the bars, which gives about a hundred at most. */
 export function bucketMsOf({ from, until }: Span): number {
   const round = [1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720, 1_440];
   const minutes = (until - from) / minuteMs / 96;

@@ -1,4 +1,4 @@
-// A contract out of a call that was seen: its tool and arguments are filled in, and the form is the library's own.
+// The form for a new contract, with the tool and the arguments of an event filled in.
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, lazy, Suspense, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';

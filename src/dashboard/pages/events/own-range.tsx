@@ -1,4 +1,4 @@
-// A span of time by its ends, typed: in the viewer's zone, or in UTC where that is chosen.
+// Fields for the ends of a period, in the viewer's time zone or in UTC.
 import { type JSX, useState } from 'react';
 import { minuteMs } from '../../../domain/duration.ts';
 import { usePrefs } from '../../lib/prefs.ts';
@@ -7,7 +7,7 @@ import { Form } from '../../ui/form.tsx';
 import { Button, Field } from '../../ui/parts.tsx';
 import { instantsOf, type Span } from './filters.ts';
 
-/** What a field of date and time holds for an instant. */
+/** The value of a date-time field for an instant. */
 const fieldText = (instant: number, utc: boolean): string => {
   const shift = utc ? 0 : new Date(instant).getTimezoneOffset() * minuteMs;
   return new Date(instant - shift).toISOString().slice(0, 16);
@@ -18,7 +18,7 @@ const instantOf = (text: string, utc: boolean): number => Date.parse(utc ? `${te
 export function OwnRange({ span }: { readonly span: Span }): JSX.Element {
   const { utc } = usePrefs();
   const ends = { from: fieldText(span.from, utc), until: span.open ? '' : fieldText(span.until, utc) };
-  // Of other ends, it begins anew with these.
+  // With other ends, the form starts again with them.
   return <Ends key={`${ends.from} ${ends.until} ${utc}`} initialEnds={ends} utc={utc} />;
 }
 

@@ -1,5 +1,5 @@
-// Events: what happened? Counts over time, facets beside the list, the newest calls first, one call in a panel. The
-// filter is in the address.
+// The events page: a chart over time, filters with counts, the list with the newest calls first, and a panel for one
+// call. The filter is in the address.
 import { minuteMs } from '../../../domain/duration.ts';
 import './events.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -36,11 +36,11 @@ import { OwnRange } from './own-range.tsx';
 import { bucketsOfRows, visibleEvents } from './sample-events.ts';
 import { TailView } from './tail.tsx';
 
-/** Of the hub's answers: rows come sooner from a small one, and the next is asked for while the last is read. */
+/** Rows in an answer: a small page arrives sooner, and the next one loads while a person reads. */
 const pageSize = 100;
-/** The most that stays in memory. */
+/** Maximum of rows in memory. */
 const maxRows = 5_000;
-/** While following, the list is read at most so often. */
+/** Minimum time between two reloads of a live list, in milliseconds. */
 const followMs = 1_000;
 
 export default function Events(): JSX.Element {
@@ -87,7 +87,7 @@ function Searched(): JSX.Element {
   const filter = filterOf(search, span);
   const [follow, setFollow] = useState(true);
   const list = useList(filter, span);
-  // The counts cost the hub far more than the rows, which somebody waits for: they are asked for after them.
+  // Counts are far more expensive for the hub than rows, so they are requested after the rows.
   const hasRows = list.eventsQuery.data !== undefined || list.eventsQuery.isError;
   const sampleRows = list.isSample ? list.rows : null;
   useCommand('follow', span.open ? () => setFollow(!follow) : null, {
@@ -163,7 +163,7 @@ function Export({
 }
 
 const searchFilters = [...facetNames.filter((name) => name !== 'env'), 'run_id', 'call_id'] as const;
-/** What the page is narrowed to; a press takes it back. */
+/** Active filters. A click removes one. */
 function Chips(): JSX.Element {
   const [search, change] = useFilters();
   return (
@@ -182,7 +182,7 @@ function Chips(): JSX.Element {
   );
 }
 
-/** The text that is searched for, and what the list is narrowed to. */
+/** The search field and the active filters. */
 function SearchBar(): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
   useCommand('searchEvents', () => field.current?.focus());
@@ -208,7 +208,7 @@ function Histogram({
   readonly filter: Filter;
   readonly span: Span;
   readonly enabled: boolean;
-  /** The list, if it is from the sample run. */
+  /** The rows of the list, if they are from the sample run. */
   readonly sampleRows: readonly EventRow[] | null;
 }): JSX.Element {
   const [, change] = useFilters();
@@ -251,7 +251,7 @@ function Histogram({
   );
 }
 
-/** How many came since the list was read; the hub counts those of every environment and filter together. */
+/** Number of events since the list was loaded. The hub's frames count all environments and filters together. */
 function useArrived(follow: boolean, reading: boolean, reload: () => void): number {
   const [arrived, setArrived] = useState(0);
   const state = useRef({ follow, reading, reload, due: false });
@@ -277,7 +277,7 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
   return arrived;
 }
 
-/** The list that these filters name stays the same one while its start moves with the time. */
+/** The list for these filters. It keeps its place in the cache while its start moves with the time. */
 function useList(filter: Filter, span: Span) {
   const key = questionOf(filter, span);
   const [input, options] = useMemo(() => {
@@ -288,7 +288,7 @@ function useList(filter: Filter, span: Span) {
   const eventsQuery = usePages('searchEvents', input, options);
   const reload = useCallback(() => {
     const queryKey = pagesKey('searchEvents', input, options);
-    // Only the newest page is read again: what was scrolled to is not.
+    // Only the newest page reloads.
     queries.setQueryData(queryKey, (data: typeof eventsQuery.data) =>
       data ? { pages: data.pages.slice(0, 1), pageParams: [null] } : data,
     );
@@ -317,7 +317,7 @@ function List({
   const reading = id !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
-    // What left the span without anything new in it, which no frame tells of.
+    // Events can leave the span without a new event, and no frame announces that.
     if (oldest < span.from && follow && !reading) reload();
   }, [oldest, span.from, follow, reading, reload]);
   return (

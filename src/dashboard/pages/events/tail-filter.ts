@@ -1,11 +1,11 @@
-// What the page is narrowed to, for the live tail: the stream narrows by some of it, the browser by the rest, as a
-// search in the hub would. A time range does not narrow what happens now.
+// The page's filter for the live tail. The stream applies a part of it, and the browser the rest, with the same result
+// as a search in the hub. A time range does not apply to new events.
 import { actionOf, decisionActions } from '../../../domain/decision-event.ts';
 import { searchedTextsOf } from '../../../domain/event-texts.ts';
 import type { Search } from '../../lib/search.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';
 
-/** What the stream itself narrows by. Verdicts that the hub does not know are left to `tailFits`. */
+/** The part of the filter for the stream. `tailFits` checks verdicts that the hub does not know. */
 export function tailQuery({ env, agent_id, tool_name, verdict }: Search): string {
   const action = actionOf(verdict ?? '');
   const decision = (decisionActions as readonly string[]).includes(action) ? action : undefined;
@@ -16,13 +16,13 @@ export function tailQuery({ env, agent_id, tool_name, verdict }: Search): string
   ).toString();
 }
 
-/** The part of the filter that is left to the browser; the same text for the same filter. */
+/** The part of the filter for the browser: the same text for the same filter. */
 export const tailRest = ({ verdict, decision_name, mode, run_id, call_id, search }: Search): string =>
   JSON.stringify([verdict, decision_name, mode, run_id, call_id, search].map((value) => value || null));
 
 type Fits = (event: TailEvent) => boolean;
 
-/** @param rest as `tailRest` gave it */
+/** @param rest from `tailRest` */
 export function tailFits(rest: string): Fits {
   const [verdict, contract, mode, run, call, search] = JSON.parse(rest) as readonly (string | null)[];
   const needle = search?.toLowerCase() ?? null;
@@ -56,6 +56,6 @@ interface TailOutcome {
 const outcomesOf = ({ outcomes }: TailEvent): readonly TailOutcome[] =>
   Array.isArray(outcomes) ? (outcomes as readonly TailOutcome[]) : [];
 
-/** Gaps stay: what is missing there may have fitted. */
+/** Keeps gaps, because missing events may match. */
 export const narrowed = (rows: readonly TailRow[], fits: Fits): readonly TailRow[] =>
   rows.filter((row) => row.kind === 'gap' || fits(row.event));

@@ -1,5 +1,4 @@
-// The live tail: up to 5,000 events, newest first, as the hub stores them. An open event or a pause holds new rows
-// back.
+// The live tail: up to 5,000 events, newest first. New rows wait while an event is open or the tail is paused.
 import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -14,7 +13,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { EventPanel } from './detail.tsx';
 import { narrowed, tailFits, tailQuery, tailRest } from './tail-filter.ts';
 
-/** The most that stays in memory. */
+/** Maximum of rows in memory. */
 const maxRows = 5_000;
 
 const text = (row: TailRow, of: (event: Extract<TailRow, { kind: 'event' }>['event']) => unknown): string =>
@@ -108,7 +107,7 @@ export function TailView(): JSX.Element {
 
 interface Held {
   readonly rows: readonly TailRow[];
-  /** Came while it was held, newest first. */
+  /** Rows that arrived during the pause, newest first. */
   readonly waiting: readonly TailRow[];
 }
 
@@ -132,7 +131,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   useEffect(() => {
     if (wanted.current === fits) return;
     wanted.current = fits;
-    // What came before and did not fit then is gone: the rows begin anew with those that fit both.
+    // Rows that did not match the previous filter are lost. The list restarts with those that match both.
     setHeld(({ rows, waiting }) => ({ rows: narrowed(rows, fits), waiting: narrowed(waiting, fits) }));
     setSince('the filter changed');
   }, [fits]);

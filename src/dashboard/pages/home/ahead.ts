@@ -1,16 +1,16 @@
-// What Home asks first, asked while its scripts still load. In the first load, so it imports no part of the page.
+// Home's first requests, sent while its scripts load. The file is in the first load, so it imports no part of the page.
 import type { Input } from '../../lib/api.ts';
 import { ask } from '../../lib/query.ts';
 
-/** The queue of approvals that Home shows the most urgent of. */
+/** The queue of approvals, of which Home displays the most urgent. */
 export const waitingInput = (env: string | undefined): Input<'listApprovals'> =>
   ({ query: { status: 'pending', limit: 200, ...(env ? { env } : {}) } }) as Input<'listApprovals'>;
 
-/** The figures of Home; undefined: of every environment, as the frame's count of approvals. */
+/** The figures of Home. Undefined: of all environments, like the frame's count of approvals. */
 export const statsInput = (env: string | undefined): Input<'statsOverview'> | undefined =>
   env ? ({ query: { env } } as Input<'statsOverview'>) : undefined;
 
-/** Asks for what the frame and Home cannot be used without. Nobody signed in: the answers are refused and forgotten. */
+/** Requests the data that the frame and Home need first. Without a session, the hub refuses it, which has no effect. */
 export function askAhead({ pathname, search }: Location): void {
   ask('statsOverview');
   if (!/^\/dashboard\/?$/.test(pathname)) return;

@@ -1,5 +1,5 @@
-// What changed last, newest first: deploys, contracts and decisions from their lists, keys and assignment rules from
-// the audit feed, which alone knows what was revoked, changed or deleted.
+// The latest changes, newest first: deployments, contracts and decisions from their lists; keys and assignment rules
+// from the audit feed, because only the feed contains revocations, changes and deletions.
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
@@ -17,7 +17,7 @@ interface Change {
 
 type Entry = HostedReply<'hostedListAudit'>['entries'][number];
 
-/** No frame tells of a rule that reaches no agent. */
+/** Polling interval, in milliseconds: no frame announces a rule that matches no agent. */
 const lookMs = 15_000;
 const tellingFrames: ReadonlySet<string> = new Set([
   'api_key_created',
@@ -26,7 +26,7 @@ const tellingFrames: ReadonlySet<string> = new Set([
   'resync',
 ]);
 
-/** What became of keys and assignment rules, asked for once the page can be read without it. */
+/** Changes of keys and assignment rules, requested after the more important data. */
 function useNoted() {
   const [isTime, setTime] = useState(false);
   useEffect(() => void whenAnswered().then(() => setTime(true)), []);
@@ -54,7 +54,7 @@ const became: { readonly [action: string]: string } = {
   'assignment_rule.deleted': 'deleted the assignment rule',
 };
 
-/** Those of the environment that was chosen, and those that are of none. */
+/** Changes in the selected environment, and changes without an environment. */
 function audited(entries: readonly Entry[], env: Environment | undefined): Change[] {
   const textOf = (entry: Entry, name: string): string | null => {
     const value = entry.details[name];
@@ -144,9 +144,9 @@ export function Changes(): JSX.Element {
   const asked = [deployments, contracts, recent, noted];
   const missing = asked.filter(({ data }) => data === undefined);
   const failed = missing.find(({ error }) => error !== null)?.error;
-  // One that is there, and could not be read anew.
+  // A loaded list whose reload failed.
   const old = asked.find(({ data, failureReason }) => data !== undefined && failureReason !== null);
-  // The audit feed is asked last, and what is there without it is shown before.
+  // The audit feed loads last. The other changes appear before it.
   const isWaiting = missing.some((one) => one !== noted) || (missing.length > 0 && all.length === 0);
   return (
     <section className="card" aria-labelledby="changes">
@@ -156,7 +156,7 @@ export function Changes(): JSX.Element {
       )}
       {!failed && old && <StaleNotice query={old} />}
       {isWaiting && !failed ? (
-        // What came first would look like all there is.
+        // The first list alone would look complete.
         <QueryPending query={missing[0] ?? {}} rows={5} />
       ) : failed && all.length === 0 ? null : all.length === 0 ? (
         <Empty title="No activity yet">

@@ -1,12 +1,12 @@
-// The time of Home's chart: the same 24 hours, from a whole minute on, that the hub counts its figures in.
+// The period of Home's chart: the same 24 hours as the hub's figures, from a whole minute on.
 import { dayMs, minuteMs } from '../../../domain/duration.ts';
 
 export const bucketMs = 30 * minuteMs;
 
 export interface LastDay {
-  /** Epoch milliseconds: the first moment that counts. */
+  /** Start of the period, in epoch milliseconds. */
   readonly since: number;
-  /** Where its bucket begins: the chart's left end. */
+  /** Start of its bucket, at the left end of the chart. */
   readonly from: number;
   readonly until: number;
 }

@@ -1,4 +1,4 @@
-// Home: is anything wrong? The answer in a sentence, then the figures, what waits for a person, and what changed last.
+// The home page: the state of the hub in a sentence, figures, pending approvals and the latest changes.
 import '../approvals/approvals.css';
 import './home.css';
 import { Link } from '@tanstack/react-router';
@@ -134,7 +134,7 @@ function Figures({
   );
 }
 
-/** Tools that agents called and no contract looks at. */
+/** Tools that agents call and no contract covers. */
 function Ungoverned(): JSX.Element {
   const env = useEnv();
   const { data } = useCall('fleetCoverage', {
@@ -151,7 +151,7 @@ function Ungoverned(): JSX.Element {
   );
 }
 
-/** The most urgent, decided here; the rest is a page away. */
+/** The most urgent approval, with its buttons, and a link to the others. */
 function UrgentApprovals(): JSX.Element {
   const env = useEnv();
   const approvalsQuery = useCall('listApprovals', waitingInput(env));
@@ -168,7 +168,8 @@ function UrgentApprovals(): JSX.Element {
       </div>
       <QueryResult query={approvalsQuery} rows={3}>
         {(list) => {
-          // What somebody else decided first waits no more, and stays to say so to who pressed too late.
+          // An approval that another person decided first is no longer pending. It stays, so that a late click gets an
+          // answer.
           const faster = lost.filter(({ id }) => !list.some((one) => one.id === id));
           const urgent = [...faster, ...[...list].sort((a, b) => deadlineOf(a) - deadlineOf(b))];
           if (urgent.length === 0)

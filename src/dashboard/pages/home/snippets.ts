@@ -1,4 +1,4 @@
-// What a person runs to start a first agent, with the address of this hub and a key in it. Each connects, and stays.
+// Snippets that start a first agent, with the address of this hub and a key. Each connects and keeps running.
 import manifest from 'reeve-agent/package.json' with { type: 'json' };
 import { starterBundle } from '../contracts/starters.ts';
 
@@ -8,7 +8,7 @@ const name = /^ {2}name: (\S+)$/m.exec(starterBundle)?.[1] ?? 'starter';
 
 export const firstAgent = 'first-agent';
 
-/** Waits for the key of an environment: the hub's address is this page's. */
+/** Returns the snippet for a key. The hub's address is the address of this page. */
 export const snippets: { readonly [language: string]: (url: string, key: string) => string } = {
   TypeScript: (url, key) => `// npm install ${url}/downloads/reeve-agent-${version}.tgz
 import { Guard } from 'reeve-agent';

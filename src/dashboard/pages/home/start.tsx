@@ -1,5 +1,5 @@
-// The first steps on a hub that has no agent yet: a key, a bundle, an agent with that key. Each is ticked when the hub
-// hears of it.
+// The first steps on a hub without agents: create a key, deploy a bundle, start an agent with the key. The console
+// ticks each step when the hub has seen it.
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { sample } from '../../../domain/sample-run.ts';
@@ -39,7 +39,7 @@ function Step({
   );
 }
 
-/** Stays until all three steps are done, also when it is opened again. */
+/** Stays visible until all three steps are done, also after a reload. */
 export function Start(): JSX.Element | null {
   const me = useSignedIn();
   const keys = useCall('listKeys', { query: { limit: 1 } });
@@ -108,13 +108,13 @@ export function Start(): JSX.Element | null {
 
 interface Heard {
   readonly agent: string;
-  /** When the stream was opened; null when it only reported a call. */
+  /** Start of the agent's stream; null if the agent has only reported a call. */
   readonly since: string | null;
 }
 
 /**
- * The agent that the hub hears; undefined while nothing is known. The numbers of the fleet tell of a stream, and make
- * its list old; an agent that only reports is known by its events.
+ * The first agent; undefined while this is unknown. A stream changes the figures of the fleet, which invalidates its
+ * list. An agent without a stream is found by its events.
  */
 function useHeard(): Heard | null | undefined {
   const [found, setFound] = useState<Heard | null>(null);
@@ -135,13 +135,13 @@ function useHeard(): Heard | null | undefined {
   return streams.data && agents.data ? found : undefined;
 }
 
-/** For who wants to look around first. */
+/** The sample run, for people who want to look around first. */
 function Sample(): JSX.Element {
   const make = useAction('makeSampleRun');
   const remove = useAction('deleteSampleRun');
   const made = make.data;
   const error = make.error ?? remove.error;
-  // The hub announces nothing of it.
+  // The hub sends no frames about the sample run.
   const done = { onSuccess: () => refreshAll() };
   return (
     <>

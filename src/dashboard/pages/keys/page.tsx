@@ -1,4 +1,4 @@
-// Keys: what agents sign in with. A key is shown once, when it is made; a revoked one ends the streams it has open.
+// The keys page: API keys for agents. A key is visible once, after its creation. Revoking a key ends its streams.
 import { type JSX, useEffect, useState } from 'react';
 import { dayMs } from '../../../domain/duration.ts';
 import type { ApiError, Reply } from '../../lib/api.ts';
@@ -24,7 +24,7 @@ export default function Keys(): JSX.Element {
   const me = useSignedIn();
   const env = useEnv();
   const keysQuery = useCall('listKeys', { query: { limit: 1000 } });
-  // The numbers of streams are old when the fleet's are.
+  // A change of the fleet's figures also changes the numbers of streams.
   useEffect(
     () =>
       followFrames(({ type }) => {
@@ -266,7 +266,7 @@ function Shown({
   );
 }
 
-/** What ends with it, in a number. */
+/** Number of streams that end with the key. */
 function open({ streams }: Key): string {
   if (streams === null) return 'its open streams are unknown';
   if (streams === 0) return 'no connected agents use it';

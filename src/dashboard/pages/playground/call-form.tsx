@@ -1,4 +1,4 @@
-// The call that the playground judges, field by field: what every call has, and what only some contracts look at.
+// The form of the playground's call: fields of every call, and fields that only some contracts use.
 import { type JSX, useId } from 'react';
 import { envs } from '../../lib/search.ts';
 import { Field, Select } from '../../ui/parts.tsx';

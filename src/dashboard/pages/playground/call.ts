@@ -1,5 +1,5 @@
-// A call as the playground's form holds it, and the cases that are kept of it: in and out as the YAML that `reeve-agent
-// test` reads.
+// The form's state of a call in the playground, and saved cases, which are exported and imported as YAML for
+// `reeve-agent test`.
 import type { Principal, ToolCall } from '../../../../packages/agent/src/rules/evaluate/call.ts';
 import type { CompiledBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
 import type { Counters } from '../../../../packages/agent/src/rules/evaluate/limits.ts';
@@ -18,18 +18,18 @@ export interface Call {
   readonly environment: string;
   readonly role: string;
   readonly user: string;
-  /** JSON, as `args`; empty: none. */
+  /** JSON like `args`; empty for none. */
   readonly claims: string;
   readonly metadata: string;
   readonly cwd: string;
   readonly output: string;
-  /** What the session counted before this call; all empty: session contracts and limits are not evaluated. */
+  /** Counters of the session before this call. If all are empty, session contracts and limits are not evaluated. */
   readonly attempts: string;
   readonly calls: string;
   readonly callsOfTool: string;
 }
 
-/** What is kept: all that a file of cases can say, so that none of it is lost on the way through. */
+/** A saved case, with everything that a file of cases can contain, so that an import and export loses nothing. */
 export type Kept = Omit<Case, 'line'>;
 
 export const firstCall: Call = {
@@ -47,12 +47,12 @@ export const firstCall: Call = {
   callsOfTool: '',
 };
 
-/** What the form says, as the engine takes it. */
+/** The form's content as the engine's input. */
 export interface ReadCall {
   readonly call: ToolCall;
-  /** Absent: post contracts are not evaluated. */
+  /** Undefined: post contracts are not evaluated. */
   readonly output?: string;
-  /** With this call among the attempts, as the engine counts. */
+  /** Counters including this attempt, as the engine needs them. */
   readonly session?: Counters;
 }
 
@@ -113,7 +113,7 @@ function sessionOf(call: Call): Counters | undefined {
   return { attempts: (attempts ?? executions) + 1, executions, toolExecutions: ofTool ?? 0 };
 }
 
-/** What is typed, or which field cannot be read yet. */
+/** Parses the form, or returns the first invalid field. */
 export function readCall(call: Call): Parsed {
   try {
     const session = sessionOf(call);
@@ -152,7 +152,7 @@ export const callOf = ({ call, output, session }: Kept): Call => ({
   metadata: jsonText(call.metadata),
   cwd: call.cwd ?? '',
   output: output === undefined ? '' : typeof output === 'string' ? output : JSON.stringify(output),
-  // What is kept counts this call as an attempt as well.
+  // A saved case includes this call in the attempts.
   attempts: session === undefined ? '' : String(session.attempts - 1),
   calls: session === undefined ? '' : String(session.executions),
   callsOfTool: session === undefined ? '' : String(session.toolExecutions),
@@ -181,7 +181,7 @@ export const writeKept = (cases: readonly Kept[]): void =>
 const isEmpty = (value: unknown): boolean =>
   value === null || value === undefined || (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** A file for `reeve-agent test`, beside the document that it names. */
+/** A file for `reeve-agent test`. It refers to a document beside it. */
 export const casesText = (document: string, cases: readonly Kept[]): string =>
   stringifyYaml({
     contracts: document,
@@ -192,7 +192,7 @@ export const casesText = (document: string, cases: readonly Kept[]): string =>
       ...(session === undefined
         ? {}
         : {
-            // What is read counts this call as an attempt as well.
+            // A file's case includes this call in the attempts.
             session: {
               attempts: session.attempts - 1,
               calls: session.executions,
@@ -203,10 +203,10 @@ export const casesText = (document: string, cases: readonly Kept[]): string =>
     })),
   });
 
-/** @throws Error with the place of what is wrong */
+/** @throws Error with the position of the fault */
 export const readCaseFile = (text: string): readonly Kept[] =>
   readCases(text).cases.map(({ line: _, ...kept }) => kept);
 
-/** Whether a case comes out as it should, by a document. */
+/** True if a document gives the expected result for a case. */
 export const runKept = (bundle: CompiledBundle, kept: Kept): CaseResult =>
   runCase(bundle, { ...kept, line: 0 });

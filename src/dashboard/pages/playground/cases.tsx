@@ -1,4 +1,4 @@
-// Calls that a person keeps with what should come of them: run by the document as it is typed, in and out as files of
+// Saved calls with their expected results. They run with the current text, and are exported and imported as files for
 // `reeve-agent test`.
 import { type JSX, useMemo, useState } from 'react';
 import { compileBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
@@ -25,13 +25,13 @@ import {
   writeKept,
 } from './call.ts';
 
-/** Bytes of a file of cases. */
+/** Maximum size of a file with cases, in bytes. */
 const maxFile = 1024 * 1024;
 const document = 'bundle.yaml';
 
 interface CaseRow {
   readonly kept: Kept;
-  /** What the document makes of it; null while that cannot be told. */
+  /** Result of the case; null while the text is invalid. */
   readonly outcome: CaseResult | null;
 }
 
@@ -80,13 +80,13 @@ export function Cases({
 }: {
   readonly text: string;
   readonly read: Parsed;
-  /** What the document makes of the call; null while it cannot be told. */
+  /** Result of the call; null while the text is invalid. */
   readonly result: DryRun | null;
   readonly onCall: (call: Call) => void;
 }): JSX.Element {
   const [cases, setCases] = useState(readKept);
   const [name, setName] = useState('');
-  /** The case whose call the form last took. */
+  /** The case that the form loaded last. */
   const [chosen, setChosen] = useState<string>();
   const [refused, setRefused] = useState<string | null>(null);
   const keep = (next: readonly Kept[]): void => {

@@ -1,5 +1,5 @@
-// The hub's own word on a call, a moment after the last key: the same engine, elsewhere. Where the two differ, each
-// difference is listed.
+// The hub's result for a call, requested shortly after the last key press. The hub runs the same engine; the page lists
+// all differences from the browser's result.
 import { type JSX, useEffect, useMemo } from 'react';
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
@@ -15,7 +15,7 @@ const verdictWord = (verdict: string): string => displayWord(verdict);
 
 type Answer = Reply<'evaluateBundle'>;
 
-/** The hub is asked so long after the last key. */
+/** Delay from the last key press to the request, in milliseconds. */
 const restMs = 700;
 
 const bodyOf = (text: string, { call, output, session }: ReadCall) => ({
@@ -39,7 +39,7 @@ const bodyOf = (text: string, { call, output, session }: ReadCall) => ({
     : {}),
 });
 
-/** What this browser and the hub say otherwise, a sentence each. */
+/** The differences between the browser's and the hub's result, a sentence each. */
 export function differences(here: DryRun, there: Answer): readonly string[] {
   const sentences: string[] = [];
   if (here.verdict !== there.verdict)
@@ -87,7 +87,7 @@ export function HubCheck({
     const timer = after(restMs, () => mutate(input));
     return () => timer.cancel();
   }, [mutate, input]);
-  // An answer to what was typed before says nothing about what stands there now.
+  // An answer to an earlier text does not apply to the current one.
   const isOld = variables !== input;
   return (
     <div className="form" role="status" aria-label="Hub result">

@@ -1,4 +1,4 @@
-// What the playground begins with: a version of a bundle, and a call that an agent made. Both are named in the address.
+// The initial content of the playground: a version of a bundle and a reported call, both from the address.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useRef } from 'react';
 import type { Reply } from '../../lib/api.ts';
@@ -10,11 +10,11 @@ import { Button, Select } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
 import { type Call, firstCall, jsonText } from './call.ts';
 
-/** Calls to choose from. */
+/** Number of calls in the selection. */
 const newest = 30;
 
 interface LoadBundleProps {
-  /** The name and version that the text began as, `shop 3`; empty: the starter. */
+  /** Name and version of the initial text, such as `shop 3`; empty for the starter. */
   readonly from: string;
   readonly changed: boolean;
   readonly onText: (text: string, from: string) => void;
@@ -37,7 +37,7 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
     { enabled: bundle !== '' && wanted !== '' },
   );
   const key = bundle === '' || wanted === '' ? '' : `${bundle} ${wanted}`;
-  // The version that was taken last: another one in the address is taken, and nothing is taken over what was typed.
+  // The latest loaded version: only another one in the address replaces the text, so typed input stays.
   const taken = useRef(from);
   useEffect(() => {
     if (bundle === '') taken.current = '';
@@ -46,7 +46,7 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
     onText(yaml.data, key);
   }, [bundle, yaml.data, key, onText]);
   if (bundles.data?.length === 0) return null;
-  // Nobody waits for it: the starter is there.
+  // Nothing waits for the version, because the starter is already there.
   if (!bundles.data) return <QueryProblem query={bundles} />;
   return (
     <>
@@ -113,7 +113,7 @@ export function LoadCall({
   from,
   onCall,
 }: {
-  /** The event whose call the form took; empty: none. */
+  /** The event whose call is in the form; empty for none. */
   readonly from: string;
   readonly onCall: (call: Call, from: string) => void;
 }): JSX.Element {

@@ -1,5 +1,5 @@
-// Playground: a document left, a call right, what every contract and condition makes of it below; at once in the
-// browser, then by the hub.
+// The playground: a document, a call, and below them the result of each contract and condition: at once from the
+// browser, then from the hub.
 import { type JSX, useCallback, useEffect, useMemo, useRef } from 'react';
 import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import { traceCondition } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
@@ -21,7 +21,7 @@ import './playground.css';
 
 interface DocumentDraft {
   readonly text: string;
-  /** The name and version that it began as; empty: the starter. */
+  /** Name and version of the initial text; empty for the starter. */
   readonly from: string;
   readonly changed: boolean;
 }
@@ -29,12 +29,12 @@ const starter: DocumentDraft = { text: starterBundle, from: '', changed: false }
 
 interface CallDraft {
   readonly call: Call;
-  /** The event that it began as; empty: none. */
+  /** The event of the initial call; empty for none. */
   readonly from: string;
 }
 const ownCall: CallDraft = { call: firstCall, from: '' };
 
-/** Back on this page with what was typed before: the address names again what it began as. */
+/** After a return to this page with unsaved input, restores its source in the address. */
 function useNamed(from: string, event: string): void {
   const [search, change] = useFilters();
   const isNamed = useRef(false);

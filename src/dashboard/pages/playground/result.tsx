@@ -1,4 +1,4 @@
-// What a document makes of a call: the verdict, and every contract with its conditions and the values that they saw.
+// The result of a call: the verdict, and all contracts with their conditions and the compared values.
 import type { JSX } from 'react';
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import type { ConditionTrace } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
@@ -70,7 +70,7 @@ const outcomes = { yes: 'true', no: 'false', fault: 'unknown', skipped: 'not nee
 
 const joined = { all: 'all of', any: 'any of', not: 'not' } as const;
 
-/** A condition with what it saw; those within one stand below it. */
+/** A condition with the compared value, and its inner conditions below it. */
 function Trace({ of }: { readonly of: ConditionTrace }): JSX.Element {
   const says = <span className={of.outcome === 'yes' ? 'tone-deny' : 'muted'}>{outcomes[of.outcome]}</span>;
   if (of.kind === 'leaf') {

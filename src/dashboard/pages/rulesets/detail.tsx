@@ -1,4 +1,4 @@
-// One ruleset: its versions, what one says and how it differs from another, where which runs, and how that is changed.
+// One ruleset: its versions, their texts and differences, its deployments, and the actions on them.
 import { type JSX, useState } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
@@ -147,7 +147,7 @@ function Runs({
 }): JSX.Element {
   const undeploy = useHostedAction('hostedUndeployRuleset', ['hostedListRulesets', 'hostedRulesetVersions']);
   const [from, setFrom] = useState<Environment | null>(null);
-  // Rulesets are deployed as bundles are: their history is the same.
+  // Rulesets are deployed like bundles, so both share a history.
   const history = useCall(
     'listDeployments',
     { query: { bundle_name: name, env: from ?? 'production', limit: 1 } },

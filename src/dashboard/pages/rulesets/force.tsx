@@ -1,15 +1,15 @@
-// After a refusal: an admin goes on in spite of what the linter found, and says why.
+// The override after a refusal: an admin deploys despite the linter's errors, and states the reason.
 import { type JSX, useState } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
 import { Button, Field } from '../../ui/parts.tsx';
 
-/** Says so to those who may not. */
+/** A notice for people who are not admins. */
 export function ForceForm({
   action,
   busy,
   onForce,
 }: {
-  /** The words of the button. */
+  /** Label of the button. */
   readonly action: string;
   readonly busy: boolean;
   readonly onForce: (reason: string) => void;

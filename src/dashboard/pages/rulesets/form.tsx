@@ -1,4 +1,5 @@
-// A ruleset as a document: checked while it is typed, saved as the next version, and deployed with it or not.
+// The form of a ruleset: checks the text while a person types, and saves it as the next version, with or without a
+// deployment.
 import { type JSX, useMemo, useState } from 'react';
 import { useDraft } from '../../lib/drafts.ts';
 import { definitionOf, problemsOf } from '../../lib/engine.ts';
@@ -18,7 +19,7 @@ import { ForceForm } from './force.tsx';
 import { starterRuleset } from './starter.ts';
 
 interface Props {
-  /** The ruleset that gets a next version; absent: one is made. */
+  /** The ruleset for a next version. Undefined: a new ruleset. */
   readonly name?: string;
   readonly onDone: (name: string) => void;
 }
@@ -31,7 +32,7 @@ export function RulesetForm({ name, onDone }: Props): JSX.Element {
   );
 }
 
-/** Nothing can be typed before the document is there: it would be typed over nothing. */
+/** The editor appears after the document has loaded. */
 function NextVersion({ name, onDone }: Required<Props>): JSX.Element {
   const before = useHosted('hostedGetRuleset', { params: { name } });
   return (
@@ -41,7 +42,7 @@ function NextVersion({ name, onDone }: Required<Props>): JSX.Element {
   );
 }
 
-/** @param stored what the editor begins with */
+/** @param stored initial text of the editor */
 function RulesetFields({ name, stored, onDone }: Props & { readonly stored: string }): JSX.Element {
   const save = useHostedAction('hostedPutRuleset', [
     'hostedListRulesets',
@@ -59,7 +60,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
   const [target, setTarget] = useState('');
   const words = useOwnWords();
   const problems = useMemo(() => (text === '' ? [] : problemsOf(text, words)), [text, words]);
-  // A document is sent to its own name.
+  // The name in the document decides the ruleset.
   const called = useMemo(() => nameIn(text), [text]);
   const isRefused = useRefused(save.error?.status === 422, '');
   const submit = (forcedFor: string | null): void =>
@@ -123,7 +124,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
   );
 }
 
-/** What a document says that it is called; empty when it cannot be read yet. */
+/** The name in a document; empty if the text cannot be parsed yet. */
 function nameIn(text: string): string {
   const metadata = definitionOf(text)?.metadata;
   const name = (metadata as { readonly name?: unknown } | null | undefined)?.name;

@@ -1,5 +1,4 @@
-// Rulesets: which documents of rules are there, and where does which version run? One of them in a panel, with its
-// versions.
+// The rulesets page: all rulesets with their deployed versions, and a panel for one of them.
 import { type JSX, useMemo, useState } from 'react';
 import { useCommand } from '../../lib/commands.ts';
 import type { HostedReply } from '../../lib/hosted.ts';

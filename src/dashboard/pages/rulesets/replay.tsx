@@ -1,5 +1,5 @@
-// What two versions of a ruleset would have decided on past calls, compared. Asked for by a press: it keeps the hub
-// busy for some seconds.
+// A replay of past calls with two versions of a ruleset. It needs a click, because it keeps the hub busy for some
+// seconds.
 import type { JSX } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
@@ -33,7 +33,7 @@ export function VersionReplay({
   readonly name: string;
   readonly base: number;
   readonly candidate: number;
-  /** Whose calls are judged; absent: of the environment that the top bar chose, or of all. */
+  /** The environment of the calls. Default: the one in the top bar, or all. */
   readonly env?: Environment;
 }): JSX.Element {
   const chosen = useEnv();

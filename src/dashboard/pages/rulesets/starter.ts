@@ -1,4 +1,4 @@
-// A first ruleset, to begin from.
+// The initial text of a new ruleset.
 
 export const starterRuleset = `apiVersion: service/v1
 kind: Ruleset

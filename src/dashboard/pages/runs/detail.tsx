@@ -1,5 +1,4 @@
-// One run: where its workflow stands, what happened in it as a timeline, the runs that it began, and its signed
-// evidence.
+// One run: the state of its workflow, a timeline of its calls, the runs that it started, and its signed evidence.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
@@ -209,7 +208,7 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
   );
 }
 
-/** Runs that name this session as their parent. */
+/** Runs whose parent is this session. */
 function Children({ session }: { readonly session: string }): JSX.Element | null {
   const [, change] = useFilters();
   const eventsQuery = useHostedPages(

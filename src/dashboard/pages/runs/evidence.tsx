@@ -1,5 +1,5 @@
-// A run's signed decision bundle: downloaded, and verified here by keys that the reader pinned. It never trusts the key
-// that came with it.
+// A run's signed decision bundle: download, and verification with the pinned keys. The key inside the bundle is never
+// trusted.
 import { type JSX, useEffect, useState } from 'react';
 import { readStrictJson } from '../../../../packages/agent/src/rules/strict-json.ts';
 import { type Checked, isKey, verifyBundle } from '../../lib/evidence.ts';
@@ -24,7 +24,7 @@ export function Evidence({
 }): JSX.Element {
   const fetched = useHostedAction('hostedRunBundle');
   const [keys, keep] = usePinnedKeys();
-  /** Why a file was not taken. */
+  /** Why a file was rejected. */
   const [refused, setRefused] = useState<string | null>(null);
   const [bundle, setBundle] = useState<Bundle | null>(null);
   const [checked, setChecked] = useState<Checked | null>(null);
@@ -92,10 +92,10 @@ export function Evidence({
 const fileName = (agent: string, session: string): string =>
   `decision-bundle-${agent}-${session}.json`.replaceAll(/[^\w.-]/g, '_').slice(0, 200);
 
-/** Bytes: more than a bundle ever has. */
+/** Bytes; larger than any bundle. */
 const maxFile = 32 * 1024 * 1024;
 
-/** The content of a file. A text that is no JSON, or that can be read in two ways, is no bundle: the check says so. */
+/** The content of a file. The check rejects a text that is no JSON, or that has two readings. */
 function bundleIn(text: string): Bundle {
   try {
     return readStrictJson(text, { numbers: 'written' }) as Bundle;
@@ -113,7 +113,7 @@ function Verdict({
 }: {
   readonly of: Checked;
   readonly bundle: Bundle;
-  /** The run that the page shows. */
+  /** The run on the page. */
   readonly run: { readonly agent_id: string; readonly session_id: string };
   readonly keys: readonly string[];
   readonly onPin: (keys: readonly string[]) => void;

@@ -1,5 +1,4 @@
-// Runs: what is an agent doing, and where does it stand? Sessions by their last activity, one of them in a panel as a
-// timeline.
+// The runs page: sessions by their latest activity, and a panel with the timeline of one of them.
 import { type JSX, useMemo, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';

@@ -1,4 +1,4 @@
-// A run as the list has it, and what names one.
+// A run from the list, and its key.
 import type { HostedReply } from '../../lib/hosted.ts';
 
 export type Run = HostedReply<'hostedListRuns'>['runs'][number];

@@ -1,10 +1,10 @@
-// The sums of a run in words.
+// The text for the sums of a run.
 import { counted } from '../../lib/text.ts';
 import type { Run } from './run.ts';
 
 type Sums = Pick<Run, 'counts' | 'call_outcomes'>;
 
-/** The run's calls, each once, by their last decision; then the contracts in observe mode that fired beside them. */
+/** Counts each call once, by its last decision, and then the contracts in observe mode that fired beside the calls. */
 export function runSums({ counts, call_outcomes: outcomes }: Sums): string {
   const calls = counted(counts.calls, 'call');
   if (outcomes === null)

@@ -1,4 +1,4 @@
-// The values that a session keeps in the hub: its counters, by the keys that all clients use, and any other by its key.
+// A session's values in the hub: its counters, whose keys are the same for all clients, and other values by key.
 import { type JSX, useMemo, useState } from 'react';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
@@ -73,7 +73,7 @@ function Counters({
   );
 }
 
-/** The hub lists no keys: an agent's own values are found by name. */
+/** The hub does not list keys, so a person finds an agent's own values by key. */
 function LookUp(): JSX.Element {
   const [typed, setTyped] = useState('');
   const [key, setKey] = useState('');

@@ -1,4 +1,4 @@
-// What the assistant was asked, and what it has cost, day by day.
+// Requests to the assistant and their costs, by day.
 import { type JSX, useMemo, useState } from 'react';
 import { dayMs } from '../../../domain/duration.ts';
 import type { Reply } from '../../lib/api.ts';
@@ -49,7 +49,7 @@ export function AiUsage(): JSX.Element {
   );
 }
 
-/** Days are the hub's, which are days of UTC. */
+/** Days are UTC days, as in the hub. */
 function UsageChart({ of, days }: { readonly of: Usage; readonly days: number }): JSX.Element {
   const slots = useMemo(
     (): readonly Slot[] =>

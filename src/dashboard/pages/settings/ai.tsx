@@ -1,4 +1,4 @@
-// Who assists people that write contracts: provider, key and model, whether it answers, and what it has cost.
+// AI assistance for contracts: provider, key, model, a test, and costs.
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';

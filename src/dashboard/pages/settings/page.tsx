@@ -1,5 +1,5 @@
-// Settings: one's own password and view, the users of the hub, the signing key, the purge of old events. What cannot be
-// undone is typed first.
+// The settings page: password, preferences, users, signing key, purge of old events. Irreversible actions need a typed
+// word.
 import { type JSX, type ReactNode, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -129,7 +129,7 @@ function Password(): JSX.Element {
   );
 }
 
-/** A dialog that lets its action go only once a word was typed. */
+/** A dialog whose action needs a typed word. */
 function Typed(props: {
   readonly title: string;
   readonly word: string;

@@ -1,4 +1,4 @@
-// The people who may sign in: added with a first password, made admins or not, removed. The last admin stays.
+// Users: add one with an initial password, grant or revoke the admin role, remove one. The last admin stays.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';

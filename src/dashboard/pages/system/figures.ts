@@ -1,6 +1,6 @@
-// Figures of the hub's health: how often they are asked for, and how they are written.
+// Figures of the hub's health: polling interval and format.
 
-/** The hub tells of its health when it is asked: no frame does. */
+/** Polling interval, in milliseconds: no frame announces the hub's health. */
 export const refetchMs = 10_000;
 
 export const bytes = (value: number): string => {
@@ -15,10 +15,9 @@ export const bytes = (value: number): string => {
 };
 
 /**
- * The time within which a share of requests was answered, in milliseconds; Infinity beyond the last bound, null without
- * requests.
- * @param bounds upper ones, ascending
- * @param counts of each bound alone, and one more for what took longer
+ * A percentile of request durations, in milliseconds; Infinity beyond the last bound, null without requests.
+ * @param bounds upper bounds, ascending
+ * @param counts requests of each bucket, and one more for longer requests
  */
 export function quantile(bounds: readonly number[], counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, one) => sum + one, 0);

@@ -1,5 +1,5 @@
-// What the answering node has done since its start: requests and their times by route, streams and why they ended,
-// queues, event loop.
+// Metrics of the answering node since its start: requests and durations by route, streams and the reasons for their
+// ends, queues, event loop.
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';

@@ -1,4 +1,4 @@
-// System: is the hub well? Store, disk, bus, workers, and for admins the nodes with the shards they own and what waits.
+// The system page: store, disk, bus, workers; and for admins nodes with their shards, and queues.
 import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -116,7 +116,7 @@ function Cluster(): JSX.Element {
 
 type Node = Reply<'healthCluster'>['nodes'][number];
 
-/** Nodes by their place: that many colours, then from the first again. */
+/** Number of colours for nodes. They repeat. */
 const colours = 6;
 
 const nodeColumns = ({ nodes, node: own }: Reply<'healthCluster'>): readonly Column<Node>[] => [
@@ -139,7 +139,7 @@ const nodeColumns = ({ nodes, node: own }: Reply<'healthCluster'>): readonly Col
   timeColumn('started', 'Started', (node) => node.started_at, 1.2),
 ];
 
-/** Who owns which shard, as a grid; the words above say the same. */
+/** The owners of shards as a grid. The text above contains the same. */
 function ShardMap({ of }: { readonly of: Reply<'healthCluster'> }): JSX.Element {
   const owners = useMemo(() => {
     const map = new Map<number, number>();

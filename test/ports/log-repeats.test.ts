@@ -1,8 +1,8 @@
 // What the log of an outage holds: each fact once, and then how often it was repeated.
 import { expect, it } from 'vitest';
-import { gatherRepeats } from '../../src/bootstrap/log-repeats.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { StreamEndLog } from '../../src/http/live/stream-end-log.ts';
+import { gatherRepeats } from '../../src/ports/log-repeats.ts';
 import { ManualClock } from '../clock.ts';
 import { memoryLog } from '../log.ts';
 
@@ -43,6 +43,18 @@ it('keeps failures with other causes, routes, jobs and tenants apart', () => {
   expect(clock.pending).toBe(0);
   log.error({ err: new Error('a') }, 'failed');
   expect(lines.at(-1)?.fields).not.toHaveProperty('repeats');
+});
+
+it('logs a line at once that counts repeats already, and any after a clear', () => {
+  const clock = new ManualClock(0);
+  const { lines, ...to } = memoryLog();
+  const log = gatherRepeats(to, clock);
+  for (const fields of [{}, { repeats: 7 }, {}, { repeats: 9 }]) log.warn(fields, 'cannot reach the store');
+  expect(lines.map(({ fields }) => fields)).toEqual([{}, { repeats: 7 }, { repeats: 9 }]);
+  log.clear();
+  expect(clock.pending).toBe(0);
+  log.warn({}, 'cannot reach the store');
+  expect(lines).toHaveLength(4);
 });
 
 it('logs 500 streams that end together in one line with their count, and one stream with its agent', () => {

@@ -2,8 +2,8 @@
 // outage fails every call, and its first line names the cause.
 import { minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
-import type { Clock, Timer } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock, Timer } from './clock.ts';
+import type { Log } from './log.ts';
 
 /** Time from the first line to the first count, in milliseconds. Each following one takes twice as long. */
 const firstWindowMs = 10_000;
@@ -37,11 +37,17 @@ interface Repeats {
 }
 
 export interface GatheringLog extends Log {
-  /** Logs the counts that wait. */
+  /** Logs the counts that wait, and clears. */
   flush(): void;
+  /** Forgets all repeats: the next line is logged at once. */
+  clear(): void;
 }
 
-function factOf(fields: { readonly [name: string]: unknown }, message: string): string {
+type Fields = { readonly [name: string]: unknown };
+/** The name of the fact that a line reports. Lines with one name are repeats. */
+type FactName = (fields: Fields, message: string) => string;
+
+function causeAndPlace(fields: Fields, message: string): string {
   const { err } = fields;
   // While a store is away, its calls fail for every tenant and route for the same reason.
   if (err instanceof HubError && outageCodes.has(err.code)) return message;
@@ -49,8 +55,16 @@ function factOf(fields: { readonly [name: string]: unknown }, message: string): 
   return JSON.stringify([message, cause, ...distinguishing.map((name) => fields[name])]);
 }
 
-/** @returns `log`, with warnings and errors gathered; `repeats` is the count of lines that one line stands for */
-export function gatherRepeats(log: Log, clock: Pick<Clock, 'after'>): GatheringLog {
+/**
+ * Returns `log` with warnings and errors gathered. `repeats` is the count of lines that one line stands for. A line
+ * with `repeats` is logged at once: another log gathered it.
+ * @param factOf by default the message, its cause, and the place: route, job, tenant and so on
+ */
+export function gatherRepeats(
+  log: Log,
+  clock: Pick<Clock, 'after'>,
+  factOf: FactName = causeAndPlace,
+): GatheringLog {
   const facts = new Map<string, Repeats>();
 
   function logCount({ level, fields, message, count }: Repeats): void {
@@ -73,7 +87,8 @@ export function gatherRepeats(log: Log, clock: Pick<Clock, 'after'>): GatheringL
   }
 
   const gather = (level: Level) => (fields: object, message: string) => {
-    const fact = `${level} ${factOf(fields as { readonly [name: string]: unknown }, message)}`;
+    if ('repeats' in fields) return log[level](fields, message);
+    const fact = `${level} ${factOf(fields as Fields, message)}`;
     const repeats = facts.get(fact);
     if (repeats) {
       repeats.count++;
@@ -85,17 +100,20 @@ export function gatherRepeats(log: Log, clock: Pick<Clock, 'after'>): GatheringL
     facts.set(fact, { level, message, fields, count: 0, timer: startWindow(fact, firstWindowMs) });
   };
 
+  function clear(): void {
+    for (const { timer } of facts.values()) timer.cancel();
+    facts.clear();
+  }
+
   return {
     debug: (fields, message) => log.debug(fields, message),
     info: (fields, message) => log.info(fields, message),
     warn: gather('warn'),
     error: gather('error'),
     flush() {
-      for (const repeats of facts.values()) {
-        repeats.timer.cancel();
-        logCount(repeats);
-      }
-      facts.clear();
+      for (const repeats of facts.values()) logCount(repeats);
+      clear();
     },
+    clear,
   };
 }
