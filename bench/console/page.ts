@@ -111,11 +111,14 @@ export interface FilterTimes {
   readonly other: number;
 }
 
-/** @param column from 1 @param other milliseconds of processors that somebody else has used */
+/**
+ * @param facet label of the facet and of its column
+ * @param nth of the facet's values, from 0
+ * @param other milliseconds of processors that somebody else has used
+ */
 export async function filterTimes(
   page: Page,
   facet: string,
-  column: number,
   nth: number,
   other: () => number,
 ): Promise<FilterTimes> {
@@ -138,10 +141,12 @@ export async function filterTimes(
   await values.nth(nth).click();
   const ms = Number(
     await page.evaluate(`new Promise((done) => {
-      const wanted = ${JSON.stringify(value)};
+      const value = ${JSON.stringify(value)};
       const look = () => {
+        const heads = [...document.querySelectorAll('.events-list [role=columnheader]')];
+        const column = heads.findIndex((head) => head.textContent.startsWith(${JSON.stringify(facet)}));
         const rows = [...document.querySelectorAll('.events-list [role=row]')].slice(1);
-        const fits = rows.length > 0 && rows.every((row) => row.children[${column - 1}].textContent === wanted);
+        const fits = rows.length > 0 && rows.every((row) => row.children[column]?.textContent === value);
         if (fits) done(performance.now() - window.pressedAt);
         else requestAnimationFrame(look);
       };

@@ -1,5 +1,5 @@
-// The agent library in a process of its own, each of its ways in turns with its bound: a guarded call beside a bare one,
-// the gate beside Node alone, an MCP client and server with and without the proxy.
+// The agent library in a process of its own, each way in turns with its bound: a guarded call beside a bare one, the
+// gate beside Node alone, an MCP client and server with and without the proxy.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// The load of autocannon in a process of its own, and a bare server of the same native library that sends the same bytes
-// as the hub in another.
+// The load of autocannon in a process of its own, and in another a bare server of the same native library that sends
+// the same bytes as the hub.
 import type { us_listen_socket } from 'uWebSockets.js';
 import autocannon from 'autocannon';
 import { loadUws } from '../../adapters/uws/load.ts';

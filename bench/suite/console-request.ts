@@ -1,4 +1,4 @@
-/** The bytes that open the WebSocket of a console. The key is the example of RFC 6455: nobody checks the answer to it. */
+/** The bytes that open a console's WebSocket. The key is the example of RFC 6455: nobody checks the answer to it. */
 export const consoleRequest = (cookie: string, origin: string): string =>
   `GET /api/v1/stream/dashboard HTTP/1.1\r\nHost: ${new URL(origin).host}\r\nOrigin: ${origin}\r\n` +
   `Cookie: ${cookie}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
