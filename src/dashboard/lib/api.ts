@@ -33,7 +33,7 @@ export class ApiError extends Error {
   /** The same as a time of this machine, in epoch milliseconds. */
   readonly retryAt: number | null;
 
-  /** @param errors what of the fields was refused, where the answer says it beside its sentence */
+  /** @param errors refused fields, if the answer contains them beside its message */
   constructor(
     status: number,
     code: string,

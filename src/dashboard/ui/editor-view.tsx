@@ -81,7 +81,7 @@ const offerOf = (tools: () => readonly string[]) => (context: CompletionContext)
   if (options.length === 0) return null;
   return {
     from: word?.from ?? pos,
-    options: options.map(({ word: label, kind, says }) => ({ label, type: kind, info: says })),
+    options: options.map(({ word: label, kind, explanation }) => ({ label, type: kind, info: explanation })),
     validFor: /^[\w.*/-]*$/,
   };
 };
@@ -98,7 +98,7 @@ const help = hoverTooltip((view, pos) => {
       end,
       create() {
         const dom = document.createElement('div');
-        dom.textContent = known.says;
+        dom.textContent = known.explanation;
         return { dom };
       },
     };

@@ -3,11 +3,11 @@
 export interface RuleWord {
   readonly word: string;
   readonly kind: 'keyword' | 'function' | 'variable' | 'constant';
-  readonly says: string;
+  readonly explanation: string;
 }
 
 const list = (kind: RuleWord['kind'], entries: { readonly [word: string]: string }): RuleWord[] =>
-  Object.entries(entries).map(([word, says]) => ({ word, kind, says }));
+  Object.entries(entries).map(([word, explanation]) => ({ word, kind, explanation }));
 
 /** Positions where a word is valid. */
 export const groups = {
@@ -175,7 +175,7 @@ export function offeredAt(before: string, tools: readonly string[] = []): readon
   if (isComment(line)) return [];
   const key = keyBefore(line);
   if (isToolKey(key))
-    return tools.map((word) => ({ word, kind: 'constant', says: 'A tool that agents call.' }));
+    return tools.map((word) => ({ word, kind: 'constant', explanation: 'A tool that agents call.' }));
   if (key !== undefined) return values[key] ?? [];
   const keys = keysAround(before);
   const parent = keys.at(-1);

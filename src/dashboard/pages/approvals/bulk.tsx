@@ -111,7 +111,7 @@ export function Bulk({
     <section ref={bar} className="bulk" aria-label="Bulk decision">
       <strong>{calls.length} selected</strong>
       {held ? (
-        <Held of={held} onTakeBack={() => setHeld(null)} />
+        <Held decision={held} onTakeBack={() => setHeld(null)} />
       ) : (
         <>
           <label>
@@ -169,7 +169,12 @@ export function Bulk({
         onClose={() => setOpen(false)}
       >
         {alike && isOpen && (
-          <BulkSheet of={alike} cannot={cannot} onApprove={() => hold(true)} onClose={() => setOpen(false)} />
+          <BulkSheet
+            group={alike}
+            cannot={cannot}
+            onApprove={() => hold(true)}
+            onClose={() => setOpen(false)}
+          />
         )}
       </Dialog>
       <Dialog title="Discard unsent decision?" open={isBlocked} onClose={stay}>
@@ -200,14 +205,14 @@ export function Bulk({
 
 /** The waiting decisions, a countdown, and the button that takes them back. */
 function Held({
-  of,
+  decision,
   onTakeBack,
 }: {
-  readonly of: HeldDecision;
+  readonly decision: HeldDecision;
   readonly onTakeBack: () => void;
 }): JSX.Element {
   useNow(1_000);
-  const { ids, approved, sendAt } = of;
+  const { ids, approved, sendAt } = decision;
   const button = useRef<HTMLButtonElement>(null);
   // The clicked button is gone.
   useEffect(() => button.current?.focus({ preventScroll: true }), []);

@@ -62,8 +62,8 @@ export function ApprovalCard({
           </h2>
           <p className="muted">
             <Data text={approval.agent_id} max={120} /> asked <Time at={approval.created_at} /> in{' '}
-            <Env of={approval.env} />
-            <Principal of={approval.principal} />
+            <Env name={approval.env} />
+            <Principal principal={approval.principal} />
             {isOfSample(approval) && (
               <>
                 {' '}
@@ -72,7 +72,7 @@ export function ApprovalCard({
             )}
           </p>
         </div>
-        {known.status === 'pending' ? <Countdown approval={approval} /> : <Verdict of={known.status} />}
+        {known.status === 'pending' ? <Countdown approval={approval} /> : <Verdict word={known.status} />}
       </header>
       <p className="approval-why">
         {typeof approval.message === 'string' ? (
@@ -83,7 +83,7 @@ export function ApprovalCard({
       </p>
       <Asking approval={approval} />
       <ReadToEnd coveredPx={isPhone ? decideBarPx : 0} onRead={() => markRead(approval.id)}>
-        <CallArguments of={approval.tool_args} />
+        <CallArguments args={approval.tool_args} />
       </ReadToEnd>
       <p className="approval-links">
         {brief ? (
@@ -132,9 +132,9 @@ const text = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null;
 
 /** The principal of the call: name and role first, then the other fields. */
-function Principal({ of }: { readonly of: Approval['principal'] }): JSX.Element | null {
-  if (of === null || '_truncated' in of || Object.keys(of).length === 0) return null;
-  const { user_id: user, role, ...others } = of as { readonly [name: string]: unknown };
+function Principal({ principal }: { readonly principal: Approval['principal'] }): JSX.Element | null {
+  if (principal === null || '_truncated' in principal || Object.keys(principal).length === 0) return null;
+  const { user_id: user, role, ...others } = principal as { readonly [name: string]: unknown };
   const rest = Object.entries(others).filter(([, value]) => value !== null);
   const said = rest.map(([key, value]) => `${key}: ${plainJson(value)}`).join(', ');
   const [name, as] = [text(user), text(role)];
@@ -235,7 +235,7 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
             <ul>
               {calls.map((event) => (
                 <li key={event.id} className="before-row">
-                  <Verdict of={event.verdict} />
+                  <Verdict word={event.verdict} />
                   <Link to="/events" search={{ id: event.id } as never} className="before-call">
                     <Name text={callText(event)} />
                   </Link>

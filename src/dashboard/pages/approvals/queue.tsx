@@ -250,7 +250,7 @@ export function Queue({
                         <Name text={row.agent_id} />
                       </span>
                     </span>
-                    {status === 'pending' ? <Countdown approval={row} /> : <Verdict of={status} />}
+                    {status === 'pending' ? <Countdown approval={row} /> : <Verdict word={status} />}
                   </button>
                 </div>
                 {narrow && before?.id === row.id && <PassedCard approval={before} />}

@@ -51,7 +51,7 @@ export default function Events(): JSX.Element {
         <>
           <PageHead
             title="Events"
-            says={`Calls appear when the hub stores them, newest first.${since || range ? ' The time range does not apply here.' : ''}`}
+            summary={`Calls appear when the hub stores them, newest first.${since || range ? ' The time range does not apply here.' : ''}`}
           />
           <EventViews />
           <SearchBar />
@@ -173,7 +173,7 @@ function Chips(): JSX.Element {
         .map((name) => (
           <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
             {name in facetLabels ? facetLabels[name as keyof typeof facetLabels] : name.replace('_', ' ')}:{' '}
-            {name === 'verdict' ? <Verdict of={search[name] ?? ''} /> : <Name text={search[name] ?? ''} />}
+            {name === 'verdict' ? <Verdict word={search[name] ?? ''} /> : <Name text={search[name] ?? ''} />}
             <Icon name="x" />
             <span className="heard">remove</span>
           </button>
@@ -189,8 +189,8 @@ function SearchBar(): JSX.Element {
   return (
     <search className="search-bar">
       <SearchInput
-        of="events"
-        holds="Agent, tool, contract, reason, arguments"
+        items="events"
+        placeholder="Agent, tool, contract, reason, arguments"
         field={field}
         className="search-field"
       />

@@ -51,7 +51,7 @@ const columns: readonly Column<TailRow>[] = [
     label: 'Verdict',
     width: 1.6,
     sort: (row) => text(row, (event) => event.action),
-    cell: (row) => row.kind === 'event' && <Verdict of={row.event.action} />,
+    cell: (row) => row.kind === 'event' && <Verdict word={row.event.action} />,
   },
   {
     key: 'arguments',
@@ -88,7 +88,7 @@ const columns: readonly Column<TailRow>[] = [
     label: 'Environment',
     width: 1.5,
     sort: (row) => text(row, (event) => event.environment),
-    cell: (row) => row.kind === 'event' && <Env of={row.event.environment} />,
+    cell: (row) => row.kind === 'event' && <Env name={row.event.environment} />,
   },
 ];
 

@@ -29,7 +29,7 @@ export default function Home(): JSX.Element {
   const fleet = fleetOf(useStore(fleetByEnv), env);
   return (
     <div className="page">
-      <PageHead title="Home" says={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
+      <PageHead title="Home" summary={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
       <Start />
       <QueryResult query={stats} rows={2}>
         {(data) => <Figures stats={data} fleet={fleet} />}
