@@ -1,4 +1,4 @@
-# Image of the hub: compiled with the development packages, run without them, by an unprivileged user, on a root that can be read-only.
+# Image of the hub: an unpacked release archive, run by an unprivileged user on a root that can be read-only.
 # Debian 13 has the glibc (2.41) that the native HTTP server's binary for Node 24 needs (2.38); Alpine has none.
 FROM node:24-trixie-slim AS build
 WORKDIR /app
@@ -14,28 +14,18 @@ COPY actors ./actors
 COPY adapters ./adapters
 COPY bench ./bench
 COPY demo ./demo
-RUN npm run build && rm -rf dist/bench dist/demo
-
-FROM node:24-trixie-slim AS packages
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-COPY packages/agent/package.json packages/agent/
-COPY scripts/without-optional-peers.mjs scripts/
-# Removes the server's binaries for other systems and other Node versions.
-RUN node scripts/without-optional-peers.mjs && npm ci --omit=dev \
-  && find node_modules/uWebSockets.js -name 'uws_*.node' ! -name 'uws_linux_*_137.node' -delete
+COPY deploy ./deploy
+COPY LICENSE README.md CHANGELOG.md ./
+# The archive contains production packages only, with the native binaries of this system and this version of Node.
+RUN npm run release \
+  && mkdir /release && tar -xzf dist/release/reeve-*.tgz -C /release --strip-components=1
 
 FROM node:24-trixie-slim
 ENV NODE_ENV=production DATA_DIR=/data PORT=8000
 WORKDIR /app
 # Volumes mounted here inherit the owner.
 RUN mkdir /data /secrets && chown node:node /data /secrets && chmod 700 /data /secrets
-COPY --from=packages /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
-# node_modules/reeve-agent is a link to this folder.
-COPY --from=build /app/packages/agent/package.json ./packages/agent/
-COPY --from=build /app/packages/agent/dist ./packages/agent/dist
-COPY package.json LICENSE ./
+COPY --from=build /release ./
 USER node
 VOLUME /data
 EXPOSE 8000

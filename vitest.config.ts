@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/longest-first.ts';
 import { alias } from './vitest.alias.ts';
 
 const atLeast = { lines: 90 };
@@ -16,6 +17,7 @@ export default defineConfig({
     // Files share a process: no test mocks a module or leaves anything behind, and loading everything anew per file
     // costs more than the tests.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     // Many tests wait for processes and deadlines: more workers than the default of one less than there are cores.
     maxWorkers: 4,
     coverage: {

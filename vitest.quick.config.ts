@@ -9,7 +9,7 @@ export default mergeConfig(
     test: {
       exclude: [
         // Suites that start real processes; one of them stays, which goes through the whole life of a hub.
-        'test/bench/{base,guard,loader,streams,suite}.test.ts',
+        'test/bench/{base,guard,loader,remote,scenarios,streams,suite}.test.ts',
         'test/e2e/!(main-job).test.ts',
         'test/e2e/library/**',
         'test/demo/**',
@@ -18,7 +18,7 @@ export default mergeConfig(
         'packages/agent/test/{cli,connect,guide,integrations}.test.ts',
         'packages/agent/test/{gate,package}/**',
         'packages/agent/test/mcp/real.test.ts',
-        'packages/agent/test/rules/sandbox/{reference,shell}.test.ts',
+        'packages/agent/test/rules/sandbox/{oracle,reference,shell}.test.ts',
         // Suites that wait for real deadlines, outages and reconnections.
         'test/adapters/local/jobs.test.ts',
         'test/adapters/uws/{bodyless,ends,live,unsent}.test.ts',

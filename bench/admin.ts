@@ -9,14 +9,26 @@ export interface Admin {
   login(email: string): Promise<void>;
   /** A key of the signed-in user's tenant; for `production` by default. */
   newKey(env?: Env): Promise<string>;
+  /** A token of the signed-in user for the API under `/v1`. */
+  newToken(): Promise<string>;
   /** Makes a tenant, signs in as its admin and makes a key there. Needs the hub's operator token. */
   newTenant(name: string): Promise<string>;
 }
 
 export const benchOperatorToken = 'benchmark-benchmark-benchmark-01';
-const password = 'benchmark benchmark';
+const benchPassword = 'benchmark benchmark';
 
-export function adminOf(url: string): Admin {
+export interface AdminOptions {
+  /** Of the keys that the admin makes. Default: `bench` */
+  readonly label?: string;
+  /** Default: that of the users which the suite makes */
+  readonly password?: string;
+}
+
+export function adminOf(
+  url: string,
+  { label = 'bench', password = benchPassword }: AdminOptions = {},
+): Admin {
   let cookie = '';
   async function call<T>(method: string, path: string, body?: unknown, authorization?: string): Promise<T> {
     const response = await fetch(url + path, {
@@ -37,12 +49,16 @@ export function adminOf(url: string): Admin {
     await call('POST', '/api/v1/auth/login', { email, password });
   };
   const newKey = async (env: Env = 'production'): Promise<string> =>
-    (await call<{ readonly key: string }>('POST', '/api/v1/keys', { env, label: 'bench' })).key;
+    (await call<{ readonly key: string }>('POST', '/api/v1/keys', { env, label })).key;
   return {
     cookie: () => cookie,
     call,
     login,
     newKey,
+    async newToken() {
+      const body = { role: 'admin', ttl_seconds: 86_400 };
+      return (await call<{ readonly token: string }>('POST', '/api/v1/operator-tokens', body)).token;
+    },
     async newTenant(name) {
       const email = `${name}@example.com`;
       await call(
@@ -61,7 +77,7 @@ export function adminOf(url: string): Admin {
 export async function setUp(url: string): Promise<Admin> {
   const admin = adminOf(url);
   const email = 'bench@example.com';
-  await admin.call('POST', '/api/v1/setup', { email, password });
+  await admin.call('POST', '/api/v1/setup', { email, password: benchPassword });
   await admin.login(email);
   return admin;
 }

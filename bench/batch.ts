@@ -17,7 +17,8 @@ export interface WireEvent {
   readonly payload: { readonly [key: string]: unknown };
 }
 
-export const agentName = (n: number): string => `agent-${String(n % agentCount).padStart(6, '0')}`;
+export const agentName = (n: number, prefix = 'agent'): string =>
+  `${prefix}-${String(n % agentCount).padStart(6, '0')}`;
 
 const words =
   'select region total from ledger where quarter equals and status open order by created limit '.split(' ');
@@ -87,10 +88,13 @@ export class ReusableBody {
   readonly #sessions: readonly number[];
   readonly #makeId: () => string;
 
-  /** @param makeId makes call ids, 36 ASCII characters each. Default: `randomUUID` */
-  constructor(form: BatchForm = 'console', makeId: () => string = randomUUID) {
+  /**
+   * @param makeId makes call ids, 36 ASCII characters each. Default: `randomUUID`
+   * @param agentPrefix of the agents that `refresh` gets, in ASCII
+   */
+  constructor(form: BatchForm = 'console', makeId: () => string = randomUUID, agentPrefix = 'agent') {
     this.#makeId = makeId;
-    const agent = agentName(0);
+    const agent = agentName(0, agentPrefix);
     const events = makeBatch(agent, Date.UTC(2026, 0, 1));
     this.bytes = Buffer.from(JSON.stringify({ events: events.map((event) => formed(event, form)) }));
     this.#ids = events.map((event) => this.bytes.indexOf(event.call_id));

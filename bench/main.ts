@@ -3,11 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { runGuard } from './guard/against-base.ts';
 import { runBands, runCounts } from './guard/counts.ts';
-import { fanout } from './scenarios/fanout.ts';
-import { idle } from './scenarios/idle.ts';
-import { ingest } from './scenarios/ingest.ts';
-import type { ScenarioProgram } from './scenarios/scenario.ts';
-import { storm } from './scenarios/storm.ts';
+import { scenarios } from './scenarios/index.ts';
+import { skippedScenario } from './scenarios/scenario.ts';
 import { type Arguments, helpText, parseArguments, UsageFault, unknownName } from './suite/arguments.ts';
 import { ensureBuild, readCommit, readVersions } from './suite/build.ts';
 import { compareResults, exitCodeOfComparisons, formatComparison } from './suite/compare.ts';
@@ -15,13 +12,12 @@ import { CannotRun } from './suite/failure.ts';
 import { exitCodeOf } from './suite/figures.ts';
 import { describeMachine } from './suite/machine.ts';
 import { formatDuration, formatScenario } from './suite/print.ts';
+import { checkTarget, cleanRun, readAccess, signIn } from './suite/remote.ts';
 import { reportOf } from './suite/report.ts';
 import { parseResults, type Results, resultsSchemaName, type Scenario } from './suite/results.ts';
 import { root } from './suite/root.ts';
 
 type Report = (text: string, share: number) => void;
-
-const scenarios: { readonly [name: string]: ScenarioProgram } = { ingest, fanout, idle, storm };
 
 const commands: readonly (readonly [string, string])[] = [
   ...Object.entries(scenarios).map(([name, { about }]) => [name, about] as const),
@@ -48,7 +44,7 @@ interface Measurement {
 
 /** Measures on a built hub, and writes the results where `--json` asks for them. */
 async function measure(args: Arguments, run: (hub: string) => Promise<Measurement>): Promise<number> {
-  if (args.hub === null) ensureBuild();
+  if (args.hub === null && args.url === null) ensureBuild();
   const hub = resolve(args.hub ?? root);
   const began = performance.now();
   const started = new Date().toISOString();
@@ -74,8 +70,12 @@ const runScenarios = (names: readonly string[], args: Arguments): Promise<number
   measure(args, async (hub) => {
     const results: Scenario[] = [];
     for (const name of names) {
-      const scenario = await scenarios[name]?.run({ ...args, hub, report: progressOf(name) });
-      if (!scenario) continue;
+      const program = scenarios[name];
+      if (!program) continue;
+      const scenario =
+        args.url !== null && program.ownHub !== undefined
+          ? skippedScenario(name, `it does not measure a hub of others: ${program.ownHub}`)
+          : await program.run({ ...args, hub, report: progressOf(name) });
       results.push(scenario);
       process.stdout.write(formatScenario(scenario));
     }
@@ -116,6 +116,12 @@ function runCompare(files: readonly string[], seed: number): number {
   return exitCodeOfComparisons(comparisons);
 }
 
+async function runClean(url: string, runName: string): Promise<number> {
+  const admin = await signIn(url, readAccess(process.env), runName);
+  process.stdout.write(`Removed API keys of ${runName}: ${await cleanRun(admin, runName)}.\n`);
+  return 0;
+}
+
 function runReport(files: readonly string[], html: string | null): number {
   if (files.length === 0 || html === null) {
     throw new UsageFault(
@@ -140,6 +146,11 @@ async function run(argv: readonly string[]): Promise<number> {
   if (args.guard) {
     if (command !== undefined) throw new UsageFault(`--guard takes no command: ${command}.`);
     return runGuardCommand(args);
+  }
+  if (args.url !== null) checkTarget(args.url, args.yesLoad);
+  if (args.clean !== null) {
+    if (args.url === null) throw new UsageFault('--clean goes with --url.');
+    return runClean(args.url, args.clean);
   }
   if (args.base !== null) throw new UsageFault('--base goes with --guard.');
   if (command === undefined) return runScenarios(Object.keys(scenarios), args);

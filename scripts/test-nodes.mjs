@@ -41,7 +41,7 @@ const leftOut = [
   'package/**',
   'rules/redact{.test.ts,/**}',
   'rules/evaluate/differential.test.ts',
-  'rules/sandbox/{reference,shell}.test.ts',
+  'rules/sandbox/{oracle,reference,shell}.test.ts',
 ].flatMap((files) => ['--exclude', `packages/agent/test/${files}`]);
 /** What calls Node: requests, sockets, processes, files, keys, and the packages that others bring. */
 const dependsOnNode = [

@@ -107,7 +107,7 @@ function measured(value: number | null): number {
 }
 
 const oneConnection = ({ hub, keys }: Setup) =>
-  ({ type: 'closed', port: hub.port, keys: keys.slice(0, 1), connections: 1, seconds: 60 }) as const;
+  ({ type: 'closed', origin: hub.url, keys: keys.slice(0, 1), connections: 1, seconds: 60 }) as const;
 
 async function readSettled(hub: Hub): Promise<Counters> {
   await delay(settleMs);
@@ -131,7 +131,13 @@ async function countEvents(setup: Setup, loader: Loader, n: number, before: Coun
 }
 
 async function measureTime({ hub, keys, seed }: Setup, loader: Loader): Promise<number> {
-  const order = { type: 'closed', port: hub.port, keys, connections: timedConnections, seconds: 60 } as const;
+  const order = {
+    type: 'closed',
+    origin: hub.url,
+    keys,
+    connections: timedConnections,
+    seconds: 60,
+  } as const;
   const ratios: number[] = [];
   // The first round warms up.
   for (let n = 0; n <= timedRounds; n++) {

@@ -3,7 +3,7 @@
 import { BundleDeployer, type Transport, transports } from '../suite/bundles.ts';
 import { figureOf, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies } from '../suite/histogram.ts';
-import { type Hub, makeTenants, startBenchHub } from '../suite/hub.ts';
+import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
@@ -149,9 +149,10 @@ async function runOn(hub: Hub, clients: readonly StreamClient[], bare: BareServe
 
 export const fanout: ScenarioProgram = {
   about: 'a deployment to many agents: last delivery over SSE and WebSocket',
+  ownHub: 'it deploys to production',
   async run(options) {
     options.report('starting the hub', 0);
-    const hub = await startBenchHub({ folder: options.hub, preloads: options.slow });
+    const hub = await openHub(options);
     const clients = [new StreamClient(), new StreamClient()];
     const bare = new BareServer();
     try {

@@ -80,6 +80,7 @@ function figuresOf(rounds: readonly Round<Cost>[], isDisturbed: boolean): Figure
 
 export const idle: ScenarioProgram = {
   about: 'idle agent streams: memory and processor time of each',
+  ownHub: 'each round needs a new hub',
   run: (options) =>
     runStreamRounds<Cost>(options, {
       name: 'idle',

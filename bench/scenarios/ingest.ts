@@ -1,10 +1,11 @@
 // Durable ingest: the rate in a closed loop, the time until an answer in an open loop at 70 % of that rate, and the
 // cost per event, in turns with the bounds. Runs, statistics and audit are counted by the hub as for any event.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { batchSize } from '../batch.ts';
-import { figureOf, maxLoaderShare, maxOtherCores } from '../suite/figures.ts';
+import { figureOf, maxLagMs, maxLoaderShare, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies, newHistogram } from '../suite/histogram.ts';
-import { type Hub, makeTenants, startBenchHub } from '../suite/hub.ts';
+import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader, type LoadResult } from '../suite/loader.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
@@ -17,8 +18,8 @@ const connections = 32;
 /** A tenant may send 10,000 events a second. */
 const tenants = 8;
 const openShare = 0.7;
-/** How late a loader may send its batches before an open loop gives no verdict, milliseconds. */
-const maxLagMs = 20;
+/** How often event-loop delays are sampled. */
+const loopSampleMs = 1;
 const boundNames: readonly BoundName[] = ['insert', 'append', 'parse'];
 
 interface Phase extends LoadResult {
@@ -26,6 +27,8 @@ interface Phase extends LoadResult {
 }
 
 interface Round {
+  /** Event-loop delay, p99, milliseconds: of the hub's main thread, and of the suite, which rests meanwhile. */
+  readonly loop: { readonly hub: number | null; readonly idle: number };
   readonly closed: Phase;
   readonly open: Phase;
   readonly bounds: { readonly [name in BoundName]: number };
@@ -43,6 +46,11 @@ class IngestRun {
     this.#hub = hub;
     this.#keys = keys;
     this.#loaders = loaders;
+  }
+
+  get #target() {
+    const { url: origin, runName } = this.#hub;
+    return { origin, keys: this.#keys, ...(runName === null ? {} : { agentPrefix: runName }) };
   }
 
   /** No two orders have a seed in common: the hub stores a call id once. */
@@ -70,8 +78,7 @@ class IngestRun {
     return this.#measure((loader, seed) =>
       loader.load({
         type: 'closed',
-        port: this.#hub.port,
-        keys: this.#keys,
+        ...this.#target,
         seed,
         connections: Math.max(1, Math.round(connections / share)),
         seconds,
@@ -81,7 +88,7 @@ class IngestRun {
   }
 
   #measureOpen(batchesPerSecond: number): Promise<Phase> {
-    const target = { port: this.#hub.port, keys: this.#keys, seconds: this.#options.seconds };
+    const target = { ...this.#target, seconds: this.#options.seconds };
     const rate = batchesPerSecond / this.#loaders.length;
     return this.#measure((loader, seed) =>
       loader.load({ type: 'open', ...target, seed, batchesPerSecond: rate }),
@@ -96,14 +103,28 @@ class IngestRun {
     return rates;
   }
 
+  async #startLoop(): Promise<() => Promise<Round['loop']>> {
+    const ask = async (): Promise<number | null> =>
+      this.#hub.access === null ? Number(await this.#hub.ask('loop')) : null;
+    const delays = monitorEventLoopDelay({ resolution: loopSampleMs });
+    await ask();
+    delays.enable();
+    return async () => {
+      delays.disable();
+      return { hub: await ask(), idle: Math.max(0, delays.percentile(99) / 1e6 - loopSampleMs) };
+    };
+  }
+
   /** Odd rounds measure the bounds first, even ones last. */
   async measureRound(n: number): Promise<Round> {
     await waitUntilQuiet(this.#options.quiet);
     const early = n % 2 === 1 ? await this.#measureBounds() : null;
+    const endLoop = await this.#startLoop();
     const closed = await this.measureClosed(this.#options.seconds);
+    const loop = await endLoop();
     const batches = closed.events / batchSize / (closed.elapsedMs / 1000);
     const open = await this.#measureOpen(batches * openShare);
-    return { closed, open, bounds: early ?? (await this.#measureBounds()) };
+    return { loop, closed, open, bounds: early ?? (await this.#measureBounds()) };
   }
 }
 
@@ -166,6 +187,16 @@ function figuresOf(rounds: readonly Round[], disturbances: Disturbances): Figure
       better: 'lower',
       rounds: perEvent(({ writtenBytes }) => writtenBytes),
       target: { at_most: 3000, of: 'value' },
+    }),
+    figureOf({
+      id: 'ingest.loop_p99',
+      what: "event-loop delay of the hub's main thread at the full rate, p99",
+      unit: 'ms',
+      better: 'lower',
+      rounds: rounds.map(({ loop }) => loop.hub),
+      bound: { what: 'an idle process at the same time', rounds: rounds.map(({ loop }) => loop.idle) },
+      target: { at_most: 5, of: 'value' },
+      isDisturbed: hasOthers,
     }),
     figureOf({
       id: 'ingest.answer_p99',
@@ -232,7 +263,7 @@ export const ingest: ScenarioProgram = {
   about: 'durable ingest: rate, time until an answer, cost per event',
   async run(options) {
     options.report('starting the hub', 0);
-    const hub = await startBenchHub({ folder: options.hub, preloads: options.slow });
+    const hub = await openHub(options, { preloads: ['loop'] });
     const loaders = Array.from({ length: options.loaders }, () => new Loader());
     try {
       return await runOn(hub, loaders, options);

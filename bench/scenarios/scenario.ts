@@ -11,6 +11,8 @@ export interface RunOptions extends RunSettings {
 
 export interface ScenarioProgram {
   readonly about: string;
+  /** Why the scenario cannot measure a hub of `--url`; absent: it can. */
+  readonly ownHub?: string;
   /** @throws CannotRun if hub or load fail */
   readonly run: (options: RunOptions) => Promise<Scenario>;
 }
@@ -18,3 +20,14 @@ export interface ScenarioProgram {
 /** The parameter that a slow-down adds to a scenario. */
 export const slowParameter = ({ slow }: Pick<RunOptions, 'slow'>): { readonly slow?: string } =>
   slow.length === 0 ? {} : { slow: slow.join(',') };
+
+/** A scenario that did not run. */
+export const skippedScenario = (name: string, reason: string): Scenario => ({
+  name,
+  parameters: {},
+  skipped: reason,
+  limited_by: 'none',
+  load: { hub_cores: null, client_cores: null, other_cores: null, hub_rss_bytes: null },
+  figures: [],
+  rivals: [],
+});

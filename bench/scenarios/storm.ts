@@ -91,6 +91,7 @@ function figuresOf(rounds: readonly Round<Storm>[], agents: number, isDisturbed:
 
 export const storm: ScenarioProgram = {
   about: 'all agents connect at one moment: rate, refusals, cost of an opening',
+  ownHub: 'each round needs a new hub',
   run: (options) =>
     runStreamRounds<Storm>(options, {
       name: 'storm',

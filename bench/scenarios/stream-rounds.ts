@@ -1,7 +1,7 @@
 // Rounds of scenarios of streams: a fresh hub in turns with a fresh bare loop, each with a client of its own.
 import { BundleDeployer } from '../suite/bundles.ts';
 import { maxOtherCores } from '../suite/figures.ts';
-import { type Hub, makeTenants, startBenchHub } from '../suite/hub.ts';
+import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { loadOf } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
@@ -37,10 +37,7 @@ export interface StreamRounds<Cost> {
 }
 
 async function withHub<Cost>(options: RunOptions, form: StreamRounds<Cost>) {
-  const hub = await startBenchHub({
-    folder: options.hub,
-    preloads: [...(form.preloads ?? []), ...options.slow],
-  });
+  const hub = await openHub(options, { preloads: form.preloads ?? [] });
   const client = new StreamClient();
   try {
     const { admin, keys } = await makeTenants(hub, 1);

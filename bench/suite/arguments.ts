@@ -26,6 +26,14 @@ export const optionForms = {
   html: { about: 'write a report to FILE', value: 'FILE' },
   quiet: { about: 'before each round, wait up to S seconds for an idle machine (0)', value: 'S', atLeast: 0 },
   hub: { about: 'measure the built checkout in FOLDER (this one)', value: 'FOLDER' },
+  url: {
+    about: 'measure a running hub, by REEVE_BENCH_KEYS or REEVE_BENCH_EMAIL and _PASSWORD',
+    value: 'URL',
+  },
+  'yes-load': { about: 'consent to load HOST, for --url with another machine', value: 'HOST' },
+  clean: { about: 'with --url: remove the keys of the run NAME', value: 'NAME' },
+  full: { about: 'every scenario at full size (5 rounds of 10 s, 1,000,000 rows, 10,000 agents)' },
+  profile: { about: "write processor profiles of the hub's threads to .cache/bench/profiles" },
   guard: { about: 'compare this tree with an earlier commit, in alternate rounds' },
   base: { about: 'commit for --guard (merge base with main; on main the parent)', value: 'REF' },
   'write-bands': { about: 'with counts: measure bench/bands.json anew' },
@@ -41,6 +49,14 @@ const defaults = {
   seed: 1,
   loaders: 1,
   quiet: 0,
+};
+
+/** Of `--full`, where no option says otherwise. */
+const fullSizes: Partial<typeof defaults> = {
+  rounds: 5,
+  seconds: 10,
+  rows: 1_000_000,
+  agents: 10_000,
 };
 
 /** How a scenario runs. */
@@ -60,6 +76,9 @@ export interface RunSettings {
   readonly quiet: number;
   /** Slow-downs in `bench/slow/`. */
   readonly slow: readonly string[];
+  /** A running hub; null: the suite starts one. */
+  readonly url: string | null;
+  readonly profile: boolean;
 }
 
 export interface Arguments extends RunSettings {
@@ -73,6 +92,8 @@ export interface Arguments extends RunSettings {
   readonly writeBands: boolean;
   readonly guard: boolean;
   readonly base: string | null;
+  readonly yesLoad: string | null;
+  readonly clean: string | null;
 }
 
 function editDistance(left: string, right: string): number {
@@ -103,8 +124,8 @@ export function unknownName(kind: string, word: string, names: readonly string[]
   return `There is no ${kind} ${word}. ${near === null ? 'See --help.' : `Did you mean ${near}?`}`;
 }
 
-function readNumber(name: keyof typeof defaults, text: string | undefined): number {
-  if (text === undefined) return defaults[name];
+function readNumber(name: keyof typeof defaults, text: string | undefined, isFull: boolean): number {
+  if (text === undefined) return (isFull ? fullSizes[name] : undefined) ?? defaults[name];
   const { atLeast } = optionForms[name];
   const [, digits, thousand] = /^(\d{1,9})(k?)$/.exec(text) ?? [];
   const isSize = thousand === '' || name === 'frame';
@@ -145,7 +166,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? '']);
   }
   const last = (name: string): string | undefined => values.get(name)?.at(-1);
-  const numberOf = (name: keyof typeof defaults): number => readNumber(name, last(name));
+  const numberOf = (name: keyof typeof defaults): number => readNumber(name, last(name), values.has('full'));
   return {
     words,
     list: values.has('list'),
@@ -165,6 +186,10 @@ export function parseArguments(args: readonly string[]): Arguments {
     writeBands: values.has('write-bands'),
     guard: values.has('guard'),
     base: last('base') ?? null,
+    url: last('url') ?? null,
+    yesLoad: last('yes-load') ?? null,
+    clean: last('clean') ?? null,
+    profile: values.has('profile'),
   };
 }
 

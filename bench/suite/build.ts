@@ -9,21 +9,22 @@ import { root } from './root.ts';
 
 const sourceFolders = ['src', 'actors', 'adapters', 'packages/agent/src'];
 
-const isStale = (): boolean => {
-  const builtAt = statSync(join(root, 'dist/src/main.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return sourceFolders.some((folder) =>
+/** Whether a file of the build is absent or older than a file in one of the folders. */
+export function isOlderThanSources(builtFile: string, folders: readonly string[]): boolean {
+  const builtAt = statSync(join(root, builtFile), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return folders.some((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).some(
       (entry) => entry.isFile() && statSync(join(entry.parentPath, entry.name)).mtimeMs > builtAt,
     ),
   );
-};
+}
 
 /**
  * Builds this checkout, unless its build is newer than its sources.
  * @throws CannotRun if the build fails
  */
 export function ensureBuild(): void {
-  if (!isStale()) return;
+  if (!isOlderThanSources('dist/src/main.js', sourceFolders)) return;
   process.stderr.write('The build is older than its sources: npm run build\n');
   const { status } = spawnSync('npm', ['run', '-s', 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
   if (status !== 0) throw new CannotRun('npm run build failed.');

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { adminOf, benchOperatorToken, setUp } from '../admin.ts';
 import { UsageFault, unknownName } from './arguments.ts';
 import { CannotRun } from './failure.ts';
+import { newRunName, type RemoteAccess, readAccess, signIn } from './remote.ts';
 import { root } from './root.ts';
 
 export interface HubOptions {
@@ -14,13 +15,22 @@ export interface HubOptions {
   readonly folder: string;
   /** Modules in `bench/slow/`, without their ending, that all threads of the hub load first. Default: none. */
   readonly preloads?: readonly string[];
+  /** Further environment variables. */
+  readonly settings?: { readonly [name: string]: string };
+  /** Writes processor profiles of all threads to `profileFolder` when the hub ends. Default: false */
+  readonly profile?: boolean;
 }
 
 export interface Hub {
+  /** 0: a hub that the suite has not started, whose process it cannot measure. */
   readonly pid: number;
   readonly port: number;
   readonly url: string;
   readonly dataFolder: string;
+  /** Of agents and keys on a hub that others use; null on the suite's own hub. */
+  readonly runName: string | null;
+  /** Credentials of a hub that the suite has not started. */
+  readonly access: RemoteAccess | null;
   /** Sends `question` to the preloaded modules. @returns the next answer */
   ask(question: string): Promise<unknown>;
   /** Ends the process and removes its data. */
@@ -28,18 +38,21 @@ export interface Hub {
 }
 
 const startMs = 60_000;
+/** Of `--profile`; files open in Chrome's developer tools. */
+export const profileFolder = join(root, '.cache/bench/profiles');
 
 const mainFileOf = (folder: string): string => join(folder, 'dist/src/main.js');
 
 const slowFolder = join(root, 'bench/slow');
-const counterName = 'count';
+/** Modules that measure and slow nothing down. */
+const meterNames: readonly string[] = ['count', 'loop'];
 
 /** Names that `--slow` takes. */
 export const slowDowns = (): readonly string[] =>
   readdirSync(slowFolder)
     .filter((file) => file.endsWith('.mjs'))
     .map((file) => file.slice(0, -'.mjs'.length))
-    .filter((name) => name !== counterName);
+    .filter((name) => !meterNames.includes(name));
 
 const preloadArguments = (names: readonly string[]): string[] =>
   names.flatMap((name) => {
@@ -71,12 +84,18 @@ function readPort(child: ChildProcess): Promise<number> {
 }
 
 /** @throws CannotRun for a folder without a build, or a hub that does not start; UsageFault for an unknown preload */
-export async function startBenchHub({ folder, preloads = [] }: HubOptions): Promise<Hub> {
+export async function startBenchHub({
+  folder,
+  preloads = [],
+  settings = {},
+  profile = false,
+}: HubOptions): Promise<Hub> {
   const mainFile = mainFileOf(folder);
   if (!existsSync(mainFile)) {
     throw new CannotRun(`There is no built hub at ${mainFile}. Run npm run build in ${folder}.`);
   }
-  const args = [...preloadArguments(preloads), mainFile];
+  const profileArguments = profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
+  const args = [...profileArguments, ...preloadArguments(preloads), mainFile];
   const dataFolder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
   const child = spawn(process.execPath, args, {
     env: {
@@ -88,6 +107,7 @@ export async function startBenchHub({ folder, preloads = [] }: HubOptions): Prom
       DRAIN_SECONDS: '0',
       OPERATOR_TOKEN: benchOperatorToken,
       REEVE_BENCH_HUB: mainFile,
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -119,6 +139,8 @@ export async function startBenchHub({ folder, preloads = [] }: HubOptions): Prom
     port,
     url: `http://127.0.0.1:${port}`,
     dataFolder,
+    runName: null,
+    access: null,
     async ask(question) {
       const waiting = new AbortController();
       const { signal } = waiting;
@@ -138,8 +160,57 @@ export async function startBenchHub({ folder, preloads = [] }: HubOptions): Prom
   };
 }
 
-/** Makes the first admin and as many tenants. @returns the admin, and an API key of each tenant */
+/** A running hub. Bounds have their files in a temporary folder of this machine. */
+function attachHub(url: string): Hub {
+  const { origin, port, protocol } = new URL(url);
+  const dataFolder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const remove = (): void => rmSync(dataFolder, { recursive: true, force: true });
+  process.once('exit', remove);
+  return {
+    pid: 0,
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+    url: origin,
+    dataFolder,
+    runName: newRunName(),
+    access: readAccess(process.env),
+    ask: () => Promise.reject(new CannotRun('A hub by --url answers no questions of the suite.')),
+    async stop() {
+      process.off('exit', remove);
+      remove();
+    },
+  };
+}
+
+export interface HubChoice {
+  readonly hub: string;
+  readonly url: string | null;
+  readonly slow: readonly string[];
+  readonly profile: boolean;
+}
+
+/** The hub of `--url`, or a new one from the checkout. */
+export async function openHub(
+  { hub, url, slow, profile }: HubChoice,
+  { preloads = [], settings = {} }: Pick<HubOptions, 'preloads' | 'settings'> = {},
+): Promise<Hub> {
+  if (url === null)
+    return startBenchHub({ folder: hub, preloads: [...preloads, ...slow], settings, profile });
+  const attached = attachHub(url);
+  process.stderr.write(
+    `This run makes keys and agents named ${attached.runName}. Remove the keys with --clean ${attached.runName}.\n`,
+  );
+  return attached;
+}
+
+/**
+ * Makes the first admin and as many tenants; on a hub that others use, signs in and takes or makes one key.
+ * @returns the admin, and an API key of each tenant
+ */
 export async function makeTenants(hub: Hub, tenants: number) {
+  if (hub.access !== null) {
+    const admin = await signIn(hub.url, hub.access, hub.runName ?? '');
+    return { admin, keys: hub.access.keys.length > 0 ? [...hub.access.keys] : [await admin.newKey()] };
+  }
   const admin = await setUp(hub.url);
   const keys = [await admin.newKey()];
   for (let n = 1; n < tenants; n++) keys.push(await adminOf(hub.url).newTenant(`bench-${n}`));

@@ -1,19 +1,27 @@
 // A client process that posts batches of events: in a closed loop for rates, in an open loop for latencies. It runs
 // the bounds too, so that hub and load rest meanwhile.
 import http from 'node:http';
+import https from 'node:https';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
-import { agentName, batchSize, ReusableBody } from '../batch.ts';
+import { agentName, type BatchForm, batchSize, ReusableBody, sessionName } from '../batch.ts';
 import { type BoundName, measureBound } from '../scenarios/ingest-bounds.ts';
 import { ClientProcess, serveOrders } from './client-process.ts';
 import { newHistogram } from './histogram.ts';
+import { microsecondsSince, runOpenLoop } from './open-loop.ts';
 import { seededRandom } from './statistics.ts';
 
 interface LoadTarget {
-  readonly port: number;
+  readonly origin: string;
   /** One per tenant; connections take the keys in turn. */
   readonly keys: readonly string[];
   /** Two orders with one seed send the same call ids. */
   readonly seed: number;
+  /** Default: `agent` */
+  readonly agentPrefix?: string;
+  /** Batches take the agents in turn, so that few batches have known ones. Default: a random agent each */
+  readonly agentsInTurn?: boolean;
+  /** Default: `console` */
+  readonly form?: BatchForm;
 }
 
 /** Each connection sends its next batch after the answer to the last one. */
@@ -90,55 +98,87 @@ function idMaker(random: () => number): () => string {
 }
 
 interface Post {
-  readonly agent: http.Agent;
-  readonly port: number;
+  readonly path: string;
   readonly key: string;
   readonly body: Buffer;
 }
 
-/** @returns accepted events */
-function postBatch({ agent, port, key, body }: Post): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Posts batches of an order: new ids, a random agent and session of it each time. */
+class Poster {
+  readonly #order: LoadTarget;
+  readonly #origin: URL;
+  readonly #agent: http.Agent;
+  readonly #random: () => number;
+  readonly #freeBodies: ReusableBody[] = [];
+  #batches = 0;
+
+  constructor(order: LoadTarget, maxSockets = Number.POSITIVE_INFINITY) {
+    this.#order = order;
+    this.#origin = new URL(order.origin);
+    const kind = this.#origin.protocol === 'https:' ? https.Agent : http.Agent;
+    this.#agent = new kind({ keepAlive: true, maxSockets });
+    this.#random = seededRandom(order.seed);
+  }
+
+  /** @param n chooses the key @returns accepted events */
+  async postNext(n: number): Promise<number> {
+    const { keys, form = 'console', agentPrefix, agentsInTurn = false } = this.#order;
+    const body = this.#freeBodies.pop() ?? new ReusableBody(form, idMaker(this.#random), agentPrefix);
+    const nth = agentsInTurn ? this.#batches++ : Math.floor(this.#random() * 1e6);
+    const agent = agentName(nth, agentPrefix);
+    const session = sessionName(Math.floor(this.#random() * 1e6));
+    const accepted = await this.#post({
+      path: form === 'hosted' ? '/v1/events' : '/api/v1/events',
+      key: keys[n % keys.length] ?? '',
+      body: body.refresh(agent, Date.now(), session),
+    });
+    this.#freeBodies.push(body);
+    return accepted;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #post({ path, key, body }: Post): Promise<number> {
+    const { hostname: host, port, protocol } = this.#origin;
     const headers = {
       Authorization: `Bearer ${key}`,
       'Content-Type': 'application/json',
       'Content-Length': body.length,
     };
-    const options = { agent, host: '127.0.0.1', port, method: 'POST', path: '/api/v1/events', headers };
-    const request = http.request(options, (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('end', () => {
-        const text = Buffer.concat(parts).toString();
-        const accepted = response.statusCode === 200 ? (JSON.parse(text).accepted as number) : -1;
-        if (accepted === batchSize) return resolve(accepted);
-        reject(new Error(`The hub did not accept a batch: ${response.statusCode} ${text.slice(0, 200)}`));
+    const options = { agent: this.#agent, host, port, method: 'POST', path, headers };
+    const { request: send } = protocol === 'https:' ? https : http;
+    return new Promise((resolve, reject) => {
+      const request = send(options, (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('end', () => {
+          const text = Buffer.concat(parts).toString();
+          const accepted = response.statusCode === 200 ? (JSON.parse(text).accepted as number) : -1;
+          if (accepted === batchSize) return resolve(accepted);
+          reject(new Error(`The hub did not accept a batch: ${response.statusCode} ${text.slice(0, 200)}`));
+        });
       });
+      request.on('error', (error) => reject(new Error(`A batch was not answered: ${error.message}`)));
+      request.end(body);
     });
-    request.on('error', (error) => reject(new Error(`A batch was not answered: ${error.message}`)));
-    request.end(body);
-  });
+  }
 }
 
-const microseconds = (sinceMs: number): number =>
-  Math.max(1, Math.round((performance.now() - sinceMs) * 1000));
-
 async function runClosed(order: ClosedOrder): Promise<LoadResult> {
-  const { port, keys, seed, connections, seconds, maxBatches = Number.POSITIVE_INFINITY } = order;
-  const random = seededRandom(seed);
-  const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
+  const { connections, seconds, maxBatches = Number.POSITIVE_INFINITY } = order;
+  const poster = new Poster(order, connections);
   const histogram = newHistogram();
   let [batches, events] = [0, 0];
   const began = performance.now();
   const sendInTurn = async (n: number): Promise<void> => {
-    const body = new ReusableBody('console', idMaker(random));
     while (performance.now() < began + seconds * 1000 && batches < maxBatches) {
       batches++;
-      const bytes = body.refresh(agentName(Math.floor(random() * 1e6)), Date.now());
       const sent = performance.now();
-      const accepted = await postBatch({ agent, port, key: keys[n % keys.length] ?? '', body: bytes });
+      const accepted = await poster.postNext(n);
       events += accepted;
-      histogram.recordValue(microseconds(sent));
+      histogram.recordValue(microsecondsSince(sent));
     }
   };
   try {
@@ -146,51 +186,22 @@ async function runClosed(order: ClosedOrder): Promise<LoadResult> {
     const elapsedMs = performance.now() - began;
     return { events, elapsedMs, latencies: encodeIntoCompressedBase64(histogram), lagMs: 0 };
   } finally {
-    agent.destroy();
+    poster.close();
   }
 }
 
-async function runOpen({ port, keys, seed, batchesPerSecond, seconds }: OpenOrder): Promise<LoadResult> {
-  const random = seededRandom(seed);
-  const agent = new http.Agent({ keepAlive: true });
-  const [latencies, lags] = [newHistogram(), newHistogram()];
-  const freeBodies: ReusableBody[] = [];
-  const answers: Promise<void>[] = [];
-  const makeId = idMaker(random);
-  const total = Math.max(1, Math.round(batchesPerSecond * seconds));
+async function runOpen(order: OpenOrder): Promise<LoadResult> {
+  const poster = new Poster(order);
   let events = 0;
-  const began = performance.now();
-  const send = async (n: number, due: number): Promise<void> => {
-    lags.recordValue(microseconds(due));
-    const body = freeBodies.pop() ?? new ReusableBody('console', makeId);
-    const bytes = body.refresh(agentName(Math.floor(random() * 1e6)), Date.now());
-    const accepted = await postBatch({ agent, port, key: keys[n % keys.length] ?? '', body: bytes });
-    events += accepted;
-    latencies.recordValue(microseconds(due));
-    freeBodies.push(body);
-  };
-  let failure: unknown;
   try {
-    for (let n = 0; n < total && failure === undefined; n++) {
-      const due = began + (n * 1000) / batchesPerSecond;
-      const wait = due - performance.now();
-      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-      answers.push(
-        send(n, due).catch((error: unknown) => {
-          failure = error;
-        }),
-      );
-    }
-    await Promise.all(answers);
-    if (failure !== undefined) throw failure;
-    return {
-      events,
-      elapsedMs: performance.now() - began,
-      latencies: encodeIntoCompressedBase64(latencies),
-      lagMs: lags.getValueAtPercentile(99) / 1000,
-    };
+    const loop = { perSecond: order.batchesPerSecond, seconds: order.seconds };
+    const result = await runOpenLoop(loop, async (n) => {
+      const accepted = await poster.postNext(n);
+      events += accepted;
+    });
+    return { events, ...result };
   } finally {
-    agent.destroy();
+    poster.close();
   }
 }
 

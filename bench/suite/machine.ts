@@ -1,5 +1,5 @@
 // Reads the machine and processes from /proc: processor time, memory, written bytes. Elsewhere all of these are null.
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Machine } from './results.ts';
@@ -32,6 +32,19 @@ export function processorMsOf(pid: number): number | null {
 export function residentBytesOf(pid: number): number | null {
   const kilobytes = numberAfter(readProc(`${pid}/status`), 'VmRSS');
   return kilobytes === null ? null : kilobytes * 1024;
+}
+
+/** Starts a new count. @returns a call for the highest resident memory since then; null where the kernel refuses */
+export function highestResidentBytes(pid: number): () => number | null {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  } catch {
+    return () => null;
+  }
+  return () => {
+    const kilobytes = numberAfter(readProc(`${pid}/status`), 'VmHWM');
+    return kilobytes === null ? null : kilobytes * 1024;
+  };
 }
 
 /** Bytes that the process has sent towards a disk; null also on a file system without a disk, which counts none. */

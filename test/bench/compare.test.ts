@@ -4,6 +4,7 @@ import { compareResults } from '../../bench/suite/compare.ts';
 import { figureOf, type Measured } from '../../bench/suite/figures.ts';
 import { type Results, resultsSchema } from '../../bench/suite/results.ts';
 import { seededRandom } from '../../bench/suite/statistics.ts';
+import { runsOf } from '../runs.ts';
 
 const base: Measured = { id: 'a.time', what: 'time', unit: 'µs', better: 'lower', rounds: [] };
 
@@ -102,7 +103,7 @@ describe('a comparison', () => {
     'of equal builds with noise of %d is worse in at most 1 %% of trials',
     (noise) => {
       const random = seededRandom(11);
-      const trials = 400;
+      const trials = runsOf(400, 100);
       let worse = 0;
       for (let n = 0; n < trials; n++) {
         const [before, after] = [0, 1].map(() => resultsOf({ rounds: noisyRounds(random, 100, noise) }));

@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 /** A server that accepts each batch once `answer` calls its argument. */
-async function startServer(answer: (accept: () => void, n: number) => void): Promise<number> {
+async function startServer(answer: (accept: () => void, n: number) => void): Promise<string> {
   let requests = 0;
   const server = http.createServer((request, response) => {
     request.resume().once('end', () => {
@@ -25,7 +25,7 @@ async function startServer(answer: (accept: () => void, n: number) => void): Pro
     server.closeAllConnections();
     server.close();
   });
-  return (server.address() as AddressInfo).port;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function startLoader(): Loader {
@@ -39,10 +39,10 @@ const keys = ['key'];
 describe('a loader', () => {
   it('counts the events of all connections, also of answers that arrive together', async () => {
     const waiting: (() => void)[] = [];
-    const port = await startServer((accept) => {
+    const origin = await startServer((accept) => {
       if (waiting.push(accept) === 8) for (const next of waiting.splice(0)) next();
     });
-    const order = { type: 'closed', port, keys, seed: 1, connections: 8, seconds: 60 } as const;
+    const order = { type: 'closed', origin, keys, seed: 1, connections: 8, seconds: 60 } as const;
     const { events } = await startLoader().load({ ...order, maxBatches: 40 });
     expect(events).toBe(40 * batchSize);
   });
@@ -51,13 +51,13 @@ describe('a loader', () => {
     const batches = 40;
     const waiting: (() => void)[] = [];
     // The server answers nothing until the last batch has come.
-    const port = await startServer((accept, n) => {
+    const origin = await startServer((accept, n) => {
       waiting.push(accept);
       if (n === batches - 1) for (const next of waiting) next();
     });
     const order = {
       type: 'open',
-      port,
+      origin,
       keys,
       seed: 1,
       batchesPerSecond: 200,
@@ -71,18 +71,18 @@ describe('a loader', () => {
   });
 
   it('fails the run in one sentence when the process ends', async () => {
-    const port = await startServer(() => undefined);
+    const origin = await startServer(() => undefined);
     const loader = startLoader();
-    const order = { type: 'closed', port, keys, seed: 1, connections: 1, seconds: 60 } as const;
+    const order = { type: 'closed', origin, keys, seed: 1, connections: 1, seconds: 60 } as const;
     const result = expect(loader.load(order)).rejects.toThrow('A loader ended with SIGKILL during the run.');
     process.kill(loader.pid, 'SIGKILL');
     await result;
   });
 
   it('fails the run for an answer that accepts nothing', async () => {
-    const port = await startServer(() => undefined);
+    const origin = await startServer(() => undefined);
     cleanups[0]?.();
-    const order = { type: 'closed', port, keys, seed: 1, connections: 1, seconds: 60 } as const;
+    const order = { type: 'closed', origin, keys, seed: 1, connections: 1, seconds: 60 } as const;
     await expect(startLoader().load(order)).rejects.toThrow('A batch was not answered');
   });
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { abis, isBinaryOf, type Target } from '../../scripts/production-packages.ts';
 import { apiFamilies } from '../../src/api/families.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
 import { settings } from '../../src/config.ts';
@@ -144,9 +145,19 @@ describe('Dockerfile', () => {
     const { include } = JSON.parse(read('tsconfig.build.json')) as { include: string[] };
     expect(include.filter((folder) => !copied.includes(folder))).toEqual([]);
     const bases = lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1]);
-    // Debian 13 has glibc 2.41; 137 is the ABI of Node 24.
-    expect(read('Dockerfile')).toContain("! -name 'uws_linux_*_137.node'");
+    // Debian 13 has glibc 2.41.
     expect(new Set(bases)).toEqual(new Set(['node:24-trixie-slim']));
+  });
+
+  it('runs the release archive, whose binaries are recorded for its Node on both architectures', () => {
+    expect(lines.join('\n')).toMatch(/RUN npm run release [\s\S]*COPY --from=build \/release \.\//);
+    const recorded = Object.keys(JSON.parse(read('deploy/native-binaries.json')));
+    for (const arch of ['x64', 'arm64']) {
+      for (const abi of Object.values(abis)) {
+        const target: Target = { os: 'linux', arch, node: '', abi };
+        expect(recorded.filter((path) => isBinaryOf(path, target)).length, `${arch} ${abi}`).toBe(2);
+      }
+    }
   });
 
   it('copies every source that the build compiles', () => {

@@ -6,6 +6,7 @@ import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.t
 import type { RepairContext } from '../../src/domain/event-repair.ts';
 import { eventAsSent, maxWholeBytes } from '../../src/domain/sent-events.ts';
 import { readBatch } from '../../src/handlers/common/ingest.ts';
+import { runsOf } from '../runs.ts';
 
 const context: RepairContext = {
   agentId: 'a',
@@ -128,7 +129,7 @@ it('any events are read alike in one go and in steps, and alike again from kept 
         batch.events,
       );
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(300, 100) },
   );
   expect(kept).toBeGreaterThan(20);
 });

@@ -42,6 +42,7 @@ export class HubProcess {
   /** Made by the first start. */
   readonly dataDir: string;
   readonly settings: { readonly [name: string]: string };
+  readonly #main: string;
   port = 0;
   /** Printed since the last start. */
   output = '';
@@ -49,7 +50,9 @@ export class HubProcess {
   printed = '';
   child: ChildProcess | null = null;
 
-  constructor(settings: { readonly [name: string]: string } = {}) {
+  /** @param main the compiled program. Default: this build's */
+  constructor(settings: { readonly [name: string]: string } = {}, main = mainFile) {
+    this.#main = main;
     this.dataDir = join(this.#folder, 'data');
     this.settings = settings;
   }
@@ -60,11 +63,11 @@ export class HubProcess {
 
   /** Starts the process and waits for its listening line; a start after the first takes the same port. */
   async start(): Promise<void> {
-    if (!existsSync(mainFile)) throw new Error('dist is missing: run npm run build first');
+    if (!existsSync(this.#main)) throw new Error('dist is missing: run npm run build first');
     // A port of our own choice, so that it can be taken again after a kill (one that the system chose would rest for a
     // minute).
     if (this.port === 0) this.port = await freePort();
-    const child = spawn(process.execPath, [mainFile], {
+    const child = spawn(process.execPath, [this.#main], {
       env: {
         PATH: process.env.PATH ?? '',
         ...chosenServer,

@@ -1,12 +1,13 @@
 // Some thousand steps of the fuzz program with one seed break no rule. They are counted, not timed, so that a busy
 // machine plays them too. Longer runs: npm run fuzz -- --help.
 import { expect, it } from 'vitest';
+import { runsOf } from '../runs.ts';
 import { described } from './findings.ts';
 import { fuzz } from './fuzz.ts';
 import { operations } from './requests.ts';
 
-/** Steps of each of the 14 players: about 30 s of a quiet machine. */
-const steps = 800;
+/** Steps of each of the 14 players. */
+const steps = runsOf(3000, 450);
 /** Connections that are left open have 90 s to end. Milliseconds. */
 const timeLimit = 600_000;
 

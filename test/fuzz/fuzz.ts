@@ -148,6 +148,7 @@ export async function fuzz(options: Options): Promise<Report> {
         statuses[status] = (statuses[status] ?? 0) + 1;
         if (status < 300) reached.add(operation);
       },
+      isReached: (operation) => reached.has(operation),
     };
     const players = [
       ...tenants.flatMap((tenant) =>

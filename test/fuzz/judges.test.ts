@@ -254,6 +254,7 @@ describe('a player', () => {
           mayBeLarge: () => false,
           spend: () => {},
           counted: () => {},
+          isReached: () => true,
         },
         'acme0',
         tenant,

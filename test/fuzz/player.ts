@@ -46,6 +46,7 @@ export interface Game {
   spend(bytes: number): void;
   /** Counts an answer. */
   counted(operation: string, status: number): void;
+  readonly isReached: (operation: string) => boolean;
 }
 
 /** What a step does: an operation (null: no declared one), by whom, and where findings of it belong. */
@@ -133,7 +134,7 @@ export class Player {
 
   /** An operation, who does it, and the writer of its texts. */
   #choice(writer: Writer) {
-    const operation = chooseOperation(writer, this.#heap?.tag ?? null);
+    const operation = chooseOperation(writer, this.#heap?.tag ?? null, this.#game.isReached);
     const credential = this.#credential(writer.random, operation);
     return { operation, credential, writer: writerAs(writer, credential) };
   }

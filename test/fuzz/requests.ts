@@ -57,9 +57,22 @@ const weights: { readonly [operation: string]: number } = {
 
 const plainOperations = operations.filter((operation) => !isStream(operation));
 
-/** An operation by weight. @param tag of this resource alone; null: of all */
-export function chooseOperation({ random }: Writer, tag: string | null): Operation {
-  const open = tag === null ? plainOperations : plainOperations.filter(({ route }) => route.tag === tag);
+/** The share of steps that go to operations which have not succeeded yet. */
+const newShare = 0.35;
+
+/**
+ * An operation by weight. @param tag of this resource alone; null: of all
+ * @param isReached whether the operation has succeeded before in this run
+ */
+export function chooseOperation(
+  { random }: Writer,
+  tag: string | null,
+  isReached: (operation: string) => boolean,
+): Operation {
+  const ofTag = tag === null ? plainOperations : plainOperations.filter(({ route }) => route.tag === tag);
+  const isForNew = random.next() < newShare;
+  const unreached = isForNew ? ofTag.filter(({ name }) => !isReached(name)) : [];
+  const open = unreached.length > 0 ? unreached : ofTag;
   let left = random.next() * open.reduce((sum, { name }) => sum + (weights[name] ?? 1), 0);
   for (const operation of open) {
     left -= weights[operation.name] ?? 1;

@@ -24,6 +24,7 @@ import { materialOf, type Shape, shapes } from '../body-material.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { raw } from '../http/fixtures.ts';
 import { silentLog } from '../log.ts';
+import { isNightly } from '../runs.ts';
 import { type Cost, measureTurns, median, timeOf } from '../turn-clock.ts';
 import { holesOf, pathOf, takesBody } from './body-requests.ts';
 
@@ -274,7 +275,10 @@ const hugeBodies: readonly (readonly [what: string, body: (material: string) => 
 ];
 const largeEvent = `{"payload":{"text":"${'lorem ipsum \\n '.repeat(4500)}"}}`;
 
-it.each(routes.filter(([, { path }]) => path.endsWith('/events')))(
+/** Both APIs read events by the same code: per commit the larger bodies go to one of them. */
+const eventRoutes = routes.filter(([, { path }]) => path.endsWith('/events'));
+
+it.each(isNightly ? eventRoutes : eventRoutes.slice(0, 1))(
   '%s: a body that is larger still takes no longer turns',
   async (_operation, route) => {
     const excesses: object[] = [];

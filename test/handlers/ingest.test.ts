@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
 import { maxPayload } from '../../src/domain/payload-fit.ts';
 import { maxBatchEvents, readBatch, readParsedBatch } from '../../src/handlers/common/ingest.ts';
+import { runsOf } from '../runs.ts';
 
 const now = Date.UTC(2026, 0, 2);
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -304,7 +305,7 @@ describe('random batches', () => {
         // A socket's message is read the same way.
         expect(readParsedBatch(JSON.parse(JSON.stringify({ events: sent })), context).events).toEqual(events);
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300, 60) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { PassThrough } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runsOf } from '../../../test/runs.ts';
 import { judgedArguments } from '../src/guard/arguments.ts';
 import { DeniedError, Guard, type GuardOptions, localApproval } from '../src/index.ts';
 import { ordinaryArguments, ordinaryCommands } from './rules/sandbox/ordinary.ts';
@@ -219,7 +220,7 @@ describe('arguments that say one thing', () => {
         expect(doubt).toBeNull();
         expect(JSON.stringify(judged)).toBe(JSON.stringify(parsed));
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     );
     const names =
       '{"toString":"a","then":1,"__proto__":{"constructor":[]},"hasOwnProperty":null,"toJSON":{}}';

@@ -1,11 +1,12 @@
 // Some hundred calls of one seed through guard, proxy and gate: none runs that the reference refuses. Longer runs:
 // npm run fuzz -- --agent --help.
 import { expect, it } from 'vitest';
+import { runsOf } from '../../../../test/runs.ts';
 import { fuzzAgent } from './fuzz.ts';
 import type { Surface } from './surfaces.ts';
 
 /** Calls through each of the three surfaces. */
-const steps = 400;
+const steps = runsOf(400, 150);
 const seed = '1';
 
 it('a surface that runs every call is found', async () => {

@@ -62,15 +62,17 @@ const wordsOf = (command: string): string[] =>
 const looksLikePath = (text: string): boolean => /^(\/|\.\.\/|~\/)/.test(text);
 
 /**
- * Hosts of a text: of what follows `://` in each of its words; of the words themselves in one that is known to be a
- * URL.
+ * Hosts of a text: of the URLs among its words; of the text itself if it is known to be a URL. "" for a URL that is not
+ * written as the platform writes it.
  */
 function hostsOf(text: string, isUrl: boolean): string[] {
-  const words = text.split(' ');
-  const urls = words.filter((word) => word.includes('://'));
-  return (urls.length > 0 || !isUrl ? urls : words).map(
-    (word) => /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^/:?#]*)/i.exec(word)?.[1]?.toLowerCase() ?? '',
-  );
+  const urls = isUrl && !text.includes(' ') ? [text] : text.split(' ').filter((word) => word.includes('://'));
+  return (urls.length > 0 || !isUrl ? urls : ['']).map((word) => {
+    const url = word.includes('://') ? word : `https://${word}`;
+    if (!URL.canParse(url)) return '';
+    const { href, hostname } = new URL(url);
+    return href === url || href === `${url}/` ? hostname : '';
+  });
 }
 
 function leavesSandbox(box: Mapping, call: ReferenceCall): boolean {
@@ -80,7 +82,7 @@ function leavesSandbox(box: Mapping, call: ReferenceCall): boolean {
   if (typeof command === 'number' && allows.commands) throw new TypeProblem();
   const within = box.within as string[] | undefined;
   const line = typeof command === 'string' ? command : '';
-  const target = />\s*(\S+)/.exec(line)?.[1];
+  const target = />\s*(?!\/dev\/null)(\S+)/.exec(line)?.[1];
   const words = Array.isArray(command) ? (command as string[]) : wordsOf(line.replace(/\d*>\s*\S+/, ''));
   const named = texts
     .filter(([key, text]) => key !== 'command' && (paths.includes(key) || looksLikePath(text)))
@@ -102,7 +104,9 @@ function leavesSandbox(box: Mapping, call: ReferenceCall): boolean {
     const chained = [';', '|', '&', '\n', '\r', '`', '$'];
     const leaves =
       chained.some((mark) => line.includes(mark)) ||
-      (target !== undefined && !within) ||
+      target !== undefined ||
+      // An option that no profile names.
+      words.some((word) => word.startsWith('--f')) ||
       (allows.commands !== undefined && !allows.commands.includes(words[0] ?? ''));
     met(`sandbox command=${leaves ? 'leaves' : 'stays'}`);
     if (leaves) return true;
@@ -114,7 +118,9 @@ function leavesSandbox(box: Mapping, call: ReferenceCall): boolean {
   if (!allows.domains) return false;
   for (const host of texts.flatMap(([key, text]) => hostsOf(text, key === 'url'))) {
     const leaves =
-      denied.some((glob) => fnmatch(glob, host)) || !allows.domains.some((glob) => fnmatch(glob, host));
+      host === '' ||
+      denied.some((glob) => fnmatch(glob, host)) ||
+      !allows.domains.some((glob) => fnmatch(glob, host));
     met(`sandbox domain=${leaves ? 'leaves' : 'stays'}`);
     if (leaves) return true;
   }

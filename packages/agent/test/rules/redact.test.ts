@@ -1,6 +1,7 @@
 // The six redaction rules against every vector that the specification names, and their bounds.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runsOf } from '../../../../test/runs.ts';
 import {
   capPayload,
   createRedaction,
@@ -317,7 +318,7 @@ describe('inline secrets', () => {
         expect(hidden).not.toContain(needle.slice(-7));
         expect(redactText(hidden)).toBe(hidden);
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2_000) },
     );
   });
 

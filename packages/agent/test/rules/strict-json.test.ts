@@ -1,6 +1,7 @@
 // The strict reader of JSON: what JSON.parse reads in one way only is read alike, everything else is refused.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runsOf } from '../../../../test/runs.ts';
 import {
   exactNumbers,
   readStrictJson,
@@ -35,7 +36,7 @@ describe('the strict reader', () => {
         }
         if (!isJson) expect(() => written(broken)).toThrow(StrictJsonError);
       }),
-      { numRuns: 1000 },
+      { numRuns: runsOf(1_000) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runsOf } from '../../../../test/runs.ts';
 import { RuleError } from '../../src/rules/error.ts';
 import { parseYaml, stringifyYaml } from '../../src/rules/yaml.ts';
 import { cpuMs } from '../cpu.ts';
@@ -185,7 +186,7 @@ describe('hostile input', () => {
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         failure(pieces.join(''));
       }),
-      { numRuns: 3000 },
+      { numRuns: runsOf(3_000) },
     );
   });
 });
@@ -213,7 +214,7 @@ describe('stringifyYaml', () => {
         })();
         expect(read).toEqual(plain);
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     );
   });
 });

@@ -2,7 +2,7 @@
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
 import { climbs, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
-import { hasWildcard, type ShellWord } from './shell.ts';
+import { wildcards } from './shell.ts';
 import { filePathOf, isFileUrl } from './url.ts';
 
 /** Links and folders that are looked up to follow one glob. */
@@ -112,19 +112,18 @@ export class Boundaries {
     return start;
   }
 
-  /** Whether what a glob may match leaves. The word holds a live wildcard. */
-  globLeaves(word: ShellWord, cwd: string): boolean {
-    const steps = stepsOf(word);
-    if (steps.some(({ text, wild }) => text === '..' || (wild && text.startsWith('.')))) return true;
+  /** Whether a match of a glob may leave: by its literal start, a part that begins with a dot, the names that match. */
+  globLeaves(glob: string, cwd: string): boolean {
+    const parts = glob.split('/').filter((part) => part !== '' && part !== '.');
+    if (parts.some((part) => part.startsWith('.'))) return true;
+    const steps = parts.map(stepOf);
     const first = steps.findIndex(({ wild }) => wild);
     if (first < 0) return false;
-    const fixed = steps.slice(0, first).map(({ text }) => text);
-    const tilde = word.live.startsWith('~');
-    if (tilde && first === 0) return true;
+    const fixed = parts.slice(0, first).join('/');
     const start = this.#start(cwd);
-    const rooted = tilde || word.text.startsWith('/');
-    const folder = this.canonical(`${tilde ? '' : rooted ? '/' : `${start}/`}${fixed.join('/')}`, start);
-    const linked = !rooted && folder !== lexicalPath(`${start}/${fixed.join('/')}`);
+    const rooted = glob.startsWith('/');
+    const folder = this.canonical(`${rooted ? '' : start}/${fixed}`, start);
+    const linked = !rooted && folder !== lexicalPath(`${start}/${fixed}`);
     if (this.#isExcluded(folder) || ((rooted || linked) && this.#isOut(folder))) return true;
     const rest = steps.slice(first);
     if (this.#mayReachExcluded(folder, rest)) return true;
@@ -177,33 +176,14 @@ interface GlobStep {
   matches(name: string): boolean;
 }
 
-/**
- * The components of a glob. A set `[…]` is taken for anything up to the end of its component: too much, never too
- * little.
- */
-function stepsOf({ text, live }: ShellWord): GlobStep[] {
-  const steps: GlobStep[] = [];
-  let from = 0;
-  for (const part of text.split('/')) {
-    const meaning = live.slice(from, from + part.length);
-    from += part.length + 1;
-    if (part === '' || part === '.') continue;
-    const wild = hasWildcard({ live: meaning });
-    if (wild) {
-      const fits = compileGlob(patternOf(part, meaning));
-      // A wildcard at the start does not match a dot there.
-      steps.push({ text: part, wild, matches: (name) => name[0] !== '.' && fits(name) });
-    } else steps.push({ text: part, wild, matches: (name) => name === part });
-  }
-  return steps;
-}
-
-function patternOf(part: string, meaning: string): string {
-  let pattern = '';
-  for (let i = 0; i < part.length; i++) {
-    if (meaning[i] === '[') return `${pattern}*`;
-    const char = part[i] as string;
-    pattern += /[*?]/.test(meaning[i] as string) ? char : /[*?[]/.test(char) ? `[${char}]` : char;
-  }
-  return pattern;
+/** One part of a glob. A set `[…]` is taken for anything up to the end of its part: too much, never too little. */
+function stepOf(part: string): GlobStep {
+  const star = wildcards['*'];
+  const marked = part.replace(new RegExp(`${wildcards['[']}.*`, 's'), star);
+  if (!marked.includes(star) && !marked.includes(wildcards['?']))
+    return { text: part, wild: false, matches: (name) => name === part };
+  const pattern = marked.replace(/[*?[]/g, '[$&]').replaceAll(star, '*').replaceAll(wildcards['?'], '?');
+  const fits = compileGlob(pattern);
+  // A wildcard at the start does not match a dot there.
+  return { text: part, wild: true, matches: (name) => name[0] !== '.' && fits(name) };
 }

@@ -1,16 +1,14 @@
-// Judges a command: its words as paths, its redirections, its first word, and the hosts it names.
+// Judges a command: its words by the profile of its program, as paths, and as hosts.
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import { type Boundaries, isHarmless } from './boundaries.ts';
-import { expandBraces } from './brace.ts';
-import { linesOfBuiltin } from './builtins.ts';
-import { commandsWithin } from './inner.ts';
-import { hostsOfProgram, nameOf } from './network.ts';
-import { hasWildcard, literalWord, readCommand, type ShellCommand, type ShellWord } from './shell.ts';
-import { textWords } from './texts.ts';
-import { hostsInText, workOfHost } from './url.ts';
+import { arePlain, hidesCommand, nameOf } from './hidden.ts';
+import { type CommandProfile, withoutProfile } from './profiles/profile.ts';
+import { type ReadWord, readWords } from './reader.ts';
+import { literalWord, readCommand, type ShellWord } from './shell.ts';
+import { hostOfRemote, hostsInText, hostsOfUrl, isFileUrl, workOfHost } from './url.ts';
 
-/** What one sandbox asks of the commands of one call. */
+/** The part of a sandbox that the commands of one call are judged by. */
 export interface CommandRules {
   /** First words that are allowed; null: all. */
   readonly commands: ReadonlySet<string> | null;
@@ -22,14 +20,23 @@ export interface CommandRules {
   readonly cwds: readonly string[];
   /** Quotes mean nothing that can be relied on. */
   readonly windows: boolean;
+  readonly profileOf: (program: string) => CommandProfile | undefined;
 }
 
-/** Commands within commands: `sh -c "sh -c …"`. */
-const maxDepth = 8;
-const shells = /^(?:(?:r?ba|z|d?a|m?k|ya|fi|t?c)?sh)$/;
+export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand, budget: Budget): boolean {
+  spend(budget, 8 + line.length + words.length);
+  if (rules.windows && /[;&|`%^\n\r]/.test(line)) return true;
+  const read = readCommand(line);
+  if (read === null || words.some((word) => word.includes('\0'))) return true;
+  const all = [...read, ...words.map(literalWord)];
+  const [first] = all;
+  const isListed = first !== undefined && first.glob === null && rules.commands?.has(first.text) === true;
+  if (rules.commands && !isListed) return true;
+  return new CommandJudge(rules, budget).leaves(all, isListed, 0);
+}
 
-export const commandLeaves = (rules: CommandRules, command: NamedCommand, budget: Budget): boolean =>
-  new CommandJudge(rules, budget).leaves(command, 0);
+/** Programs that run the next one among their words: `sudo nice make`. */
+const maxDepth = 8;
 
 class CommandJudge {
   readonly #rules: CommandRules;
@@ -40,75 +47,47 @@ class CommandJudge {
     this.#budget = budget;
   }
 
-  leaves({ line, words }: NamedCommand, depth: number): boolean {
-    if (depth > maxDepth) return true;
-    // Every character is read once, and a word up to 100 times over when braces expand it.
-    spend(this.#budget, 8 + line.length + words.length);
-    if (this.#rules.windows && /[;&|`%^\n\r]/.test(line)) return true;
-    const read = readCommand(line);
-    if (read === null || words.some((word) => word.includes('\0'))) return true;
-    const all = this.#expand(read, words);
-    return all === null || this.#redirects(read) || this.#judge(all, read, depth);
-  }
-
-  /** The words a program gets, each with all the readings shells may give it; null: too many. */
-  #expand(read: ShellCommand, literal: readonly string[]): readonly ShellWord[] | null {
-    const all: ShellWord[] = [];
-    for (const word of read.words) {
-      const expanded = expandBraces(word);
-      if (expanded === null) return null;
-      for (const one of expanded) {
-        spend(this.#budget, 1 + (one.text.length >> 2));
-        all.push(one);
-      }
-    }
-    for (const word of literal) {
-      spend(this.#budget, 1 + (word.length >> 2));
-      all.push(literalWord(word));
-    }
-    return all;
-  }
-
-  #redirects({ redirections }: ShellCommand): boolean {
-    const { boundaries, refusesHost, cwds } = this.#rules;
-    for (const { operator, target } of redirections) {
-      if (operator.endsWith('&') && /^(?:\d+-?|-)$/.test(target.text)) continue;
-      if (isHarmless(target.text)) continue;
-      if (/[*?[{]/.test(target.live)) return true;
-      // Bash opens a connection for this name.
-      const socket = /^\/dev\/(?:tcp|udp)\/([^/]*)/.exec(target.text);
-      if (socket && refusesHost?.(socket[1]?.toLowerCase() ?? '')) return true;
-      if (boundaries === null) {
-        if (operator !== '<' || socket) return true;
-      } else if (cwds.some((cwd) => boundaries.leaves(target.text, cwd))) return true;
-    }
-    return false;
-  }
-
-  #judge(words: readonly ShellWord[], read: ShellCommand, depth: number): boolean {
-    const { commands } = this.#rules;
+  leaves(words: readonly ShellWord[], isListed: boolean, depth: number): boolean {
     const [first] = words;
-    const listed = first !== undefined && commands?.has(first.text) === true && !hasWildcard(first);
-    if (commands && !listed) return true;
-    const texts = textWords(words.map(({ text }) => text));
-    const named = words.filter((word, i) => !texts.has(i) || hasWildcard(word));
-    const judged = [...(listed ? named.slice(1) : named), ...read.remarks];
-    // Not every shell knows braces: to others they are part of the name.
-    judged.push(...read.words.filter((word) => word.live.includes('{')));
-    if (judged.some((word) => this.#pathLeaves(word))) return true;
-    if (this.#rules.boundaries !== null && namesFilesByPattern(words)) return true;
-    // To a shell without braces, a shell among the words gets them unexpanded.
-    const inner =
-      this.#inner(words, depth) || (words.length !== read.words.length && this.#inner(read.words, depth));
-    return inner || this.#hostLeaves(named, read);
+    if (first === undefined) return false;
+    // A value of a variable, or a line for another shell.
+    if (depth > maxDepth || first.text.includes('=') || (depth > 0 && /\s/.test(first.text))) return true;
+    const name = nameOf(first.text);
+    const profile = this.#rules.profileOf(name);
+    const roles = readWords(profile ?? withoutProfile, words, depth === 0 && first.text === name);
+    if (roles === null) return true;
+    const own = words.slice(0, roles.length);
+    const texts = words.map(({ text }) => text);
+    if (hidesCommand(texts, roles, name, profile)) return true;
+    const isAllowed = (i: number): boolean => i === 0 && isListed;
+    if (own.some((word, i) => !isAllowed(i) && this.#wordLeaves(word, roles[i] as ReadWord))) return true;
+    const rest = words.slice(roles.length);
+    // Watch gives the words to a shell.
+    if (name === 'watch' && !arePlain(rest.map(({ text }) => text))) return true;
+    return this.leaves(rest, false, depth + 1);
   }
 
-  #pathLeaves(word: ShellWord): boolean {
+  #wordLeaves(word: ShellWord, { kind, value }: ReadWord): boolean {
+    spend(this.#budget, 1 + (word.text.length >> 2));
+    if (kind === 'text' && word.glob === null) return false;
+    if (kind === 'number' && !/^[+-]?\d[\d.,+-]*[A-Za-z%]{0,2}$/.test(value)) return true;
+    if (kind === 'words' && /^@|=@|^-[A-Za-z][^=]*\//.test(value)) return true;
+    return (
+      this.#pathLeaves(word, kind, value) || (kind !== 'text' && this.#hostLeaves(word.text, kind, value))
+    );
+  }
+
+  #pathLeaves(word: ShellWord, kind: ReadWord['kind'], value: string): boolean {
     const { boundaries, cwds } = this.#rules;
+    // Curl expands braces and ranges itself: in a scheme or a host they spell another one.
+    if (kind === 'host' && (/^[^/]*[{[]/.test(value) || (isFileUrl(value) && /[{[]/.test(value))))
+      return true;
     if (boundaries === null) return false;
+    const isPath = kind === 'path' || (kind === 'words' && !value.startsWith('-'));
     return cwds.some((cwd) => {
-      if (hasWildcard(word) && boundaries.globLeaves(word, cwd)) return true;
-      if (boundaries.wordLeaves(word.text, cwd, word.live.startsWith('~'))) return true;
+      if (word.glob !== null && boundaries.globLeaves(word.glob, cwd)) return true;
+      if (isPath && !isHarmless(value) && boundaries.leaves(value, cwd)) return true;
+      if (boundaries.wordLeaves(word.text, cwd, false)) return true;
       for (const part of partsOf(word.text)) {
         if (part === null) return true;
         spend(this.#budget, 4);
@@ -118,64 +97,28 @@ class CommandJudge {
     });
   }
 
-  #hostLeaves(words: readonly ShellWord[], read: ShellCommand): boolean {
+  #hostLeaves(text: string, kind: ReadWord['kind'], value: string): boolean {
     const { refusesHost } = this.#rules;
     if (refusesHost === null) return false;
-    const texts = words.map(({ text }) => text);
-    for (const text of [...texts, ...read.remarks.map((word) => word.text)]) {
-      if (!text.includes(':')) continue;
+    const hosts = new Set<string>();
+    if (text.includes(':')) {
       spend(this.#budget, workOfHost + text.length);
-      for (const host of hostsInText(text)) if (refusesHost(host)) return true;
+      for (const host of hostsInText(text)) hosts.add(host);
     }
-    const hosts = hostsOfProgram(texts);
+    const colon = value.indexOf(':');
+    const isRemote =
+      kind === 'remote' ||
+      (kind === 'ref' &&
+        /[.@]/.test(value.slice(0, Math.max(colon, 0))) &&
+        !value.startsWith('refs/', colon + 1));
+    if (kind === 'host') for (const host of hostsOfUrl(value)) hosts.add(host);
+    else if (isRemote && !value.includes('://')) {
+      const host = hostOfRemote(value);
+      if (host !== null) hosts.add(host);
+    }
     spend(this.#budget, hosts.size * workOfHost);
-    for (const host of hosts) if (refusesHost(host)) return true;
-    return false;
+    return [...hosts].some((host) => refusesHost(host));
   }
-
-  /** Commands that a shell is given among the words: what follows its `-c`, and what builtins such as `eval` get. */
-  #inner(words: readonly ShellWord[], depth: number): boolean {
-    const leaves = (line: string): boolean => this.leaves({ line, words: [] }, depth + 1);
-    for (const [i, word] of words.entries()) {
-      if (!shells.test(nameOf(word.text))) continue;
-      const given = commandStrings(words, i + 1);
-      if (given.some((inner) => hasWildcard(inner) || leaves(inner.text))) return true;
-    }
-    const texts = words.map(({ text }) => text);
-    // Which programs may run such a command is not asked: who allows tar or git allows what they start.
-    const others = new CommandJudge({ ...this.#rules, commands: null }, this.#budget);
-    if (commandsWithin(texts).some((line) => others.leaves({ line, words: [] }, depth + 1))) return true;
-    const lines = linesOfBuiltin(texts);
-    return lines === null || lines.some((line) => line !== '' && leaves(line));
-  }
-}
-
-/** Curl expands braces and ranges itself, also in quotes: they may spell a scheme, or a folder below `file:`. */
-const curlPattern = /^(?!\[[\da-f:.]+\])(?=[^\s"']*:)(?:file:[^\s"']*|[^\s"'/]*)[{[][^\s"']*$/i;
-const namesFilesByPattern = (words: readonly ShellWord[]): boolean =>
-  words.some(({ text }) => nameOf(text) === 'curl') &&
-  words.some(({ text }) => text.includes('/') && curlPattern.test(text));
-
-/**
- * The word that a shell runs as a command, with the words before it that some shells may take for it; none when no
- * option is `-c`. Each `o` in a cluster takes a word of its own, wherever it stands: `bash -oc pipefail 'ls'`.
- */
-function commandStrings(words: readonly ShellWord[], from: number): readonly ShellWord[] {
-  let found = false;
-  const named: ShellWord[] = [];
-  for (let i = from; i < words.length; i++) {
-    const word = words[i] as ShellWord;
-    if (word.text === '--' || word.text === '-') return found ? [...named, ...words.slice(i + 1, i + 2)] : [];
-    if (word.text === '--rcfile' || word.text === '--init-file') i++;
-    else if (/^[-+][A-Za-z]/.test(word.text)) {
-      found ||= word.text.includes('c');
-      const values = word.text.match(/[oO]/g)?.length ?? 0;
-      // The name of an option, such as `pipefail`, is no command in any shell.
-      named.push(...words.slice(i + 1, i + 1 + values).filter(({ text }) => !/^[a-z_]+$/.test(text)));
-      i += values;
-    } else if (!word.text.startsWith('--')) return found ? [...named, word] : [];
-  }
-  return found ? named : [];
 }
 
 /** Parts of one word that may be words of their own. */
@@ -185,7 +128,7 @@ const maxParts = 100;
 const addressOfUrl =
   /^(?:https?|wss?|s?ftp|ssh|git(?:\+ssh)?|postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|nats|tcp|grpc|s3|gs):\/\/[^\s:]*/i;
 
-/** What follows `=`, `@` and the letters of short options in a word; null when there are too many of them. */
+/** The text behind `=`, `@` and the letters of short options in a word; null if there is too much of it. */
 function* partsOf(word: string): Iterable<string | null> {
   let count = 0;
   for (let i = 0; i < word.length - 1; i++) {
@@ -199,7 +142,7 @@ function* partsOf(word: string): Iterable<string | null> {
     // `a=<file` and `a=~/x:~/y` are read as files too, and so is each of `a=@x,y`.
     if (part[0] === '<') yield part.slice(1);
     if (word[i] === '@' && word[i - 1] === '=') yield* part.split(/[,;]/).slice(0, maxParts);
-    // Of a URL's address nothing is a list: what follows its scheme is no path from the root.
+    // The address in a URL is no list of paths.
     if (word[i] === '=') yield* part.replace(addressOfUrl, '').split(':').slice(1, maxParts);
   }
   // Variables hold options and lists, which programs split at blanks: `NODE_OPTIONS='--require /x'`.
@@ -209,8 +152,7 @@ function* partsOf(word: string): Iterable<string | null> {
       yield* partsOf(piece);
     }
   }
-  if (!/^-[A-Za-z0-9]./.test(word)) return;
   const letters = /^-[A-Za-z0-9]+/.exec(word)?.[0].length ?? 0;
-  for (let i = 2; i <= Math.min(letters, maxParts); i++) yield word.slice(i);
+  for (let i = 2; i <= Math.min(letters, maxParts) && i < word.length; i++) yield word.slice(i);
   if (letters > maxParts) yield null;
 }

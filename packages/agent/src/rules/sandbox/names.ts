@@ -1,10 +1,9 @@
 // What an argument holds, by its name: content, a path, a URL, a command, or whatever its text looks like.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
+import { type ArgumentKind, lastWords, type Named, wholes } from './profiles/arguments.ts';
 
-/** What an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
-export const argumentKinds = ['path', 'url', 'command', 'content', 'cwd'] as const;
-export type ArgumentKind = (typeof argumentKinds)[number];
+export { type ArgumentKind, argumentKinds } from './profiles/arguments.ts';
 
 /** Kinds of arguments by tool (a name or a glob) and argument; `a.b` is the argument `b` in the mapping `a`. */
 export type ToolArguments = {
@@ -17,28 +16,6 @@ export interface Declared {
   readonly below: Map<string, Declared>;
 }
 
-type Named = readonly (readonly [ArgumentKind, RegExp])[];
-
-/** Whole names, as `readName` joins them. */
-const wholes: Named = [
-  [
-    'content',
-    /^(?:content|(?:old|new|file|insert)?text|body|message|(?:old|new)str(?:ing)?|pattern|regex|query|prompt|description|code|patch|diff|html|data)$/,
-  ],
-  [
-    'path',
-    /^(?:(?:path|file(?:path|name)?|dir|folder|target|destination|source)s?|director(?:y|ies)|dest|src|dst|workspace)$/,
-  ],
-  ['cwd', /^(?:cwd|workdir|workingdir(?:ectory)?)$/],
-  ['url', /^(?:ur[li]|href|link|endpoint|host(?:name)?|domain)s?$/],
-  ['command', /^(?:(?:command|cmd|script)s?|shell|commandline|argv)$/],
-];
-/** Last words of longer names: `output_path`, `baseUrl`, `test_command`. */
-const lastWords: Named = [
-  ['path', /^(?:(?:path|file(?:name)?|dir|folder)s?|filepath|directory)$/],
-  ['url', /^(?:(?:ur[li]|domain)s?|href|endpoint|host(?:name)?)$/],
-  ['command', /^(?:commands?|cmd|script)$/],
-];
 const kindIn = (kinds: Named, name: string): ArgumentKind | null =>
   kinds.find(([, names]) => names.test(name))?.[0] ?? null;
 

@@ -11,12 +11,16 @@ import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
 import type { Files } from './path.ts';
+import { profiles } from './profiles/index.ts';
+import type { CommandProfiles } from './profiles/profile.ts';
 import { hostsInText, hostsOfUrl, isFileUrl, workOfHosts } from './url.ts';
 
 export interface SandboxOptions {
   /** What is known about files; null: paths are judged by text alone. */
   readonly files: Files | null;
   readonly toolArguments: ToolArguments;
+  /** Profiles of programs beside the built-in ones, or instead of them. */
+  readonly commandProfiles?: CommandProfiles;
   /** Commands are run by a shell whose quotes are not those of POSIX. */
   readonly windows: boolean;
 }
@@ -40,13 +44,15 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
 function compileSandbox(
   rule: SandboxRule,
   namingOf: (view: View) => Naming,
-  { files, windows }: SandboxOptions,
+  { files, windows, commandProfiles = {} }: SandboxOptions,
 ): Predicate {
   const commands = rule.commands && new Set(rule.commands);
   const refusesHost = compileHosts(rule.domains, rule.notDomains);
   const boundariesOf = () => (rule.within ? new Boundaries(rule.within, rule.notWithin, files) : null);
   // Links change; text alone does not.
   const fixed = files === null ? boundariesOf() : null;
+  const profileOf = (program: string) =>
+    [commandProfiles, profiles].find((one) => Object.hasOwn(one, program))?.[program];
   const everyTool = rule.tools.every((tool) => tool === '*');
   return (view): OperatorResult => {
     const { budget, call } = view;
@@ -67,6 +73,7 @@ function compileSandbox(
       refusesHost: refusesHost && ((host) => refusesHost(host, budget)),
       cwds,
       windows,
+      profileOf,
     };
     if (naming.commands.some((command) => commandLeaves(rules, command, budget))) return yes;
     const unknown = naming.commands.length + naming.paths.length + naming.urls.length === 0;
@@ -128,6 +135,8 @@ function compileHosts(
   const inside = allowed && compile(allowed);
   const outside = compile(denied);
   return (host, budget) => {
+    // A text that is no canonical URL.
+    if (host === '') return true;
     spend(budget, (outside.length + (inside?.length ?? 0)) * (1 + (host.length >> 2)));
     return (
       outside.some((matches) => matches(host)) ||

@@ -1,15 +1,15 @@
-// Hosts that a text names: every reading a parser could make of it, so that the worst one counts.
+// Hosts that a text names. A URL counts only in its canonical form: of every other form programs read different hosts.
 
-/** Work of finding one host: a parser is asked several times. */
+/** Work of finding one host: a parser is asked. */
 export const workOfHost = 500;
 
-/** What it costs to look for hosts in a text, in steps. */
-export const workOfHosts = (text: string): number =>
-  text.length + workOfHost * text.split(/[\s"'<>`,;|(){}]+/).length;
+const separators = /[\s"'<>`,;|(){}]+/;
+
+/** The cost of a search for hosts in a text, in steps. */
+export const workOfHosts = (text: string): number => text.length + workOfHost * text.split(separators).length;
 
 /** A scheme with slashes, or one of those that browsers take with any number of slashes of either kind, or none. */
 const schemeAtStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):)/i;
-const secureShell = /^(?:[^\s@/:]+@)?([^\s@/:]+):(?!\/\/)/;
 
 /** Whether a text is, as a whole, a URL with a host. */
 export const looksLikeUrl = (text: string): boolean =>
@@ -18,154 +18,103 @@ export const looksLikeUrl = (text: string): boolean =>
 /** `user@host:path`, as copying programs and git read it. */
 export const looksLikeRemote = (text: string): boolean => /^[^\s@/:]+@[^\s@/:]+:\S*$/.test(text);
 
-export const isFileUrl = (text: string): boolean => fileUrl.test(text);
-
 /** Also within another URL, as archives, viewers and package managers name files. */
 const fileUrl = /^(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:/i;
+export const isFileUrl = (text: string): boolean => fileUrl.test(text);
 
-/** The path of a `file:` URL, percent-decoded by nobody yet. */
-export function filePathOf(given: string): string {
-  const url = given.replace(fileUrl, 'file:');
-  try {
-    const { pathname, hostname } = new URL(url);
-    // A drive letter needs no slash before it; a host names another machine's files.
-    return hostname === '' ? pathname : `//${hostname}${pathname}`;
-  } catch {
-    return url.replace(/^file:/i, '');
-  }
+/** The path of a `file:` URL, percent-encoded as it is. */
+export function filePathOf(text: string): string {
+  const url = text.replace(fileUrl, 'file:');
+  if (!URL.canParse(url)) return url.replace(/^file:/i, '');
+  const { pathname, hostname } = new URL(url);
+  // A drive letter needs no slash before it; a host names another machine's files.
+  return hostname === '' ? pathname : `//${hostname}${pathname}`;
 }
 
 /**
- * The hosts of the URLs in a text, in lower case, without a trailing dot: of the text parsed as a whole, and of its
- * words. "" stands for a URL from which no parser gets a host, or parsers that disagree about what a host may hold.
+ * The host of a canonical URL in lower case without a trailing dot. "" for every other text, and for a scheme with a
+ * dot, which is a host to some programs.
  */
+function hostOf(url: string): string {
+  if (!/^[a-z][a-z0-9+-]*:\/\/[^\s\\]+$/.test(url) || !URL.canParse(url)) return '';
+  const { href, hostname } = new URL(url);
+  const host = hostname.toLowerCase().replace(/\.$/, '');
+  return (href === url || href === `${url}/`) && /^[a-z0-9._:[\]-]+$/.test(host) ? host : '';
+}
+
+/** The hosts of the URLs among the words of a text; "" for one that is not canonical. */
 export function hostsInText(text: string): ReadonlySet<string> {
   const hosts = new Set<string>();
   if (!text.includes(':')) return hosts;
   const whole = text.trim();
   if (schemeAtStart.test(whole) && !isFileUrl(whole)) {
-    const before = hosts.size;
-    addHosts(hosts, whole);
-    // `http: a note` and words of a sentence: only slashes make a URL of what no parser can read.
-    if (hosts.size === before && looksLikeUrl(whole) && !hasWords(whole)) hosts.add('');
+    // Of a sentence the first word is a URL of its own, unless a blank belongs to the address.
+    const address = /^[^:]*:[\\/]*([^/?#]*)/.exec(whole)?.[1] ?? '';
+    const isSentence = /\s/.test(whole);
+    // Programs disagree about which of several `@` ends the name of the user.
+    if (/@.*@/.test(address)) hosts.add('');
+    if (!isSentence && (looksLikeUrl(whole) || URL.canParse(whole))) hosts.add(hostOf(whole));
+    if (isSentence && /\s/.test(address) && (address.includes('@') || URL.canParse(whole))) hosts.add('');
+    if (isSentence && !/^[a-z0-9+.-]+:\/\//i.test(whole) && URL.canParse(whole)) hosts.add('');
   }
-  for (const word of wordsOf(text)) {
+  for (const word of text.split(/\s+/).map(withoutPunctuation)) {
     const url = urlWithin(word);
-    if (url === null || isFileUrl(url)) continue;
-    const before = hosts.size;
-    addHosts(hosts, url);
-    if (hosts.size === before && !readable(url)) hosts.add('');
+    if (url === null) continue;
+    // An address with quotes or commas in it is read in too many ways.
+    const address = /^[^:]*:[\\/]*([^/?#]*)/.exec(url)?.[1] ?? '';
+    if (!isFileUrl(url) && separators.test(address)) hosts.add('');
+    for (const piece of word.split(separators)) {
+      const own = urlWithin(piece);
+      if (own !== null && !isFileUrl(own)) hosts.add(hostOf(own));
+    }
   }
   return hosts;
 }
 
-/** The hosts of a text that is known to be a URL or a host name; never empty. */
+/** The hosts of a text that is a URL, a host name or a remote by its name or place; never empty. */
 export function hostsOfUrl(text: string): ReadonlySet<string> {
-  const found = hostsInText(text);
-  const hosts = new Set(found);
-  const whole = text.trim();
-  // Browsers and Python take tabs and newlines out of a URL before they read it.
-  const joined = whole.replace(/[\t\n\r]/g, '');
-  if (joined !== whole && schemeAtStart.test(joined)) for (const host of hostsInText(joined)) hosts.add(host);
-  // A blank before the `@` is part of the user's name to some.
-  if (/^[a-z][a-z0-9+.-]*:[\\/]+[^\\/?#@]*\s[^/?#]*@/i.test(joined)) hosts.add('');
-  addHostBefore(hosts, joined);
-  if (found.size > 0) return hosts;
-  for (const word of wordsOf(text)) {
-    // wget decodes a name before it looks for the host in it.
-    const remote = /^[^/:]*%/.test(word) ? undefined : secureShell.exec(word)?.[1];
-    const size = hosts.size;
-    addHosts(hosts, word.startsWith('//') || word.startsWith('\\\\') ? `https:${word}` : `https://${word}`);
-    if (remote !== undefined && hosts.size === size) hosts.add(hostOf(`https://${remote}`) ?? '');
-    else if (remote !== undefined && word.includes('@')) hosts.add(hostOf(`https://${remote}`) ?? '');
-    if (hosts.size === size && !readable(`https://${word}`)) hosts.add('');
+  const hosts = new Set(hostsInText(text));
+  const bare = withoutEnd(text.replace(/^["'<({]+/, ''), '"\'>)}');
+  if (schemeAtStart.test(bare.trim())) hosts.add(hostOf(bare));
+  else if (/\s/.test(text)) {
+    // A sentence counts by the URLs in it; tabs and newlines within a URL are nothing to browsers.
+    if (hosts.size === 0 || /[\t\n\r@\\]/.test(text)) hosts.add('');
+  } else if (/^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text)) hosts.add(hostOfRemote(text) ?? '');
+  else {
+    // A port that one scheme leaves out of its canonical form stays in that of the other.
+    const isName = !/["'<>`,;|(){}]/.test(text) && /^(?:[\w.+-]+@)?[^@]*$/.test(text);
+    const name = isName ? text.replace(/^\/\//, '') : '';
+    hosts.add(hostOf(`https://${name}`) || hostOf(`http://${name}`));
   }
-  if (hosts.size === 0) hosts.add('');
   return hosts;
 }
 
-/** Adds the host of a name without scheme that a URL follows: `a.com/?u=https://b.com`. */
-function addHostBefore(hosts: Set<string>, text: string): void {
-  if (hasWords(text)) return;
-  const bare = text.replace(/^["'<({[]+/, '');
-  for (const [i, piece] of bare.split(/[,;|]/).entries()) {
-    const name = schemeAtStart.test(piece) ? undefined : /^([^/?#\\]+)[/?#\\].*:/.exec(piece)?.[1];
-    // What follows a comma may be the rest of a path: only a name with a dot is taken for a host there.
-    if (name !== undefined && (i === 0 || name.includes('.'))) addHosts(hosts, `https://${piece}`);
-  }
-}
+const secureShell = /^(?:[^\s@/:]+@)?([^\s@/:]+):(?!\/\/)/;
 
 /** The host that a network program gets from one of its operands; null when it is a local file to it. */
 export const hostOfRemote = (word: string): string | null => {
   const host = secureShell.exec(word)?.[1];
-  return host === undefined ? null : (hostOf(`https://${host}`) ?? '');
+  return host === undefined ? null : hostOf(`https://${host}`);
 };
 
 /** A word from the scheme of its first URL on. */
 function urlWithin(word: string): string | null {
   let start = word.search(/(?:https?|wss?|ftps?):[\\/]/i);
   const slashes = word.indexOf('://');
-  if (slashes > 0) {
-    let from = slashes;
-    while (from > 0 && /[a-z0-9+.-]/i.test(word[from - 1] as string)) from--;
-    while (from < slashes && !/[a-z]/i.test(word[from] as string)) from++;
-    if (from < slashes && (start < 0 || from < start)) start = from;
-  }
+  let from = slashes;
+  while (from > 0 && /[a-z0-9+.-]/i.test(word[from - 1] as string)) from--;
+  while (from < slashes && !/[a-z]/i.test(word[from] as string)) from++;
+  if (from < slashes && (start < 0 || from < start)) start = from;
   return start < 0 ? null : word.slice(start);
 }
 
-const hasWords = (text: string): boolean => /\s/.test(text);
-const readable = (url: string): boolean => hostOf(url) !== null;
-
-/** Words between blanks, without the punctuation of a sentence behind them, and the pieces between other marks. */
-function* wordsOf(text: string): Iterable<string> {
-  for (const word of text.split(/\s+/)) {
-    if (word === '') continue;
-    let end = word.length;
-    const closing = word.includes('[') ? ')}>.,;:\'"!?' : ')}>.,;:\'"!?]';
-    while (end > 0 && closing.includes(word[end - 1] as string)) end--;
-    const bare = word.slice(0, end);
-    if (bare !== '') yield bare;
-    if (!/["'<>`,;|(){}]/.test(bare)) continue;
-    for (const piece of bare.split(/["'<>`,;|(){}]+/)) if (piece !== '' && piece !== bare) yield piece;
-  }
+/** A text up to the last character that is not among some. */
+function withoutEnd(text: string, ends: string): string {
+  let length = text.length;
+  while (length > 0 && ends.includes(text[length - 1] as string)) length--;
+  return text.slice(0, length);
 }
 
-/** Adds the host as browsers read a URL, and as RFC 3986 does: they differ about backslashes and several `@`. */
-function addHosts(hosts: Set<string>, url: string): void {
-  const browser = hostOf(url);
-  if (browser !== null) hosts.add(browser);
-  // A scheme with a dot is a host to some.
-  const dotted = /^([a-z][a-z0-9-]*\.[a-z0-9.-]*):/i.exec(url)?.[1];
-  if (dotted !== undefined) hosts.add(hostOf(`https://${dotted}`) ?? '');
-  // With one slash, backslashes or none behind the scheme, curl reads as if there were two.
-  const authority = /^[a-z][a-z0-9+.-]*:[\\/]*([^/?#]*)/i.exec(url)?.[1];
-  if (authority === undefined) return;
-  const user = authority.indexOf('@');
-  const server = authority.slice(user + 1);
-  // Where a backslash means nothing to browsers, it ends the address for others.
-  const cut = authority.indexOf('\\');
-  if (cut > 0) addServer(hosts, authority.slice(0, cut));
-  // One `@` parts user and host. With more of them, programs disagree which one does.
-  const host = server.includes('@') ? '' : hostOf(`https://${server}`);
-  if (host !== null) hosts.add(host);
-  else if (browser !== null) hosts.add('');
-}
-
-function addServer(hosts: Set<string>, authority: string): void {
-  hosts.add(hostOf(`https://${authority.slice(authority.indexOf('@') + 1)}`) ?? '');
-}
-
-/**
- * The host of an absolute URL in lower case without a trailing dot; "" when it holds what no name may; null when there
- * is none.
- */
-function hostOf(url: string): string | null {
-  try {
-    const host = new URL(url).hostname.toLowerCase().replace(/\.$/, '');
-    if (host === '') return null;
-    return /^[a-z0-9._%:[\]-]+$/.test(host) ? host : '';
-  } catch {
-    return null;
-  }
-}
+/** A word without the punctuation of a sentence behind it. */
+const withoutPunctuation = (word: string): string =>
+  withoutEnd(word, word.includes('[') ? ')}>.,;:\'"!?' : ')}>.,;:\'"!?]');

@@ -1,6 +1,7 @@
 // The compiled engine against the slow reference: the same firings, faults, messages, decisions and results.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runsOf } from '../../../../../test/runs.ts';
 import { operatorNames } from '../../../src/rules/bundle/condition.ts';
 import { compileBundle } from '../../../src/rules/evaluate/compile.ts';
 import { globMatch } from '../../../src/rules/evaluate/glob.ts';
@@ -126,7 +127,7 @@ it('matches globs as the reference does', () => {
         expect(globMatch(p, name)).toBe(fnmatch(p, name));
       },
     ),
-    { numRuns: 10_000 },
+    { numRuns: runsOf(10_000) },
   );
 });
 
@@ -148,7 +149,7 @@ it('matches long globs as the reference does', () => {
       if (expected) matched++;
       expect(globMatch(glob.join(''), text)).toBe(expected);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runsOf(2_000) },
   );
   expect(matched).toBeGreaterThan(20);
 });

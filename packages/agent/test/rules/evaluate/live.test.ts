@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runsOf } from '../../../../../test/runs.ts';
 import { readBundle } from '../../../src/rules/bundle/document.ts';
 import { compileBundle } from '../../../src/rules/evaluate/compile.ts';
 import { composeDocuments } from '../../../src/rules/evaluate/layers.ts';
@@ -202,7 +203,7 @@ describe('evaluateCall', () => {
         );
         expect(evaluatePost(bundle, one as never, output).warnings).toBeInstanceOf(Array);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runsOf(3_000) },
     );
     fc.assert(
       fc.property(
@@ -213,7 +214,7 @@ describe('evaluateCall', () => {
           expect(['allow', 'deny', 'warn']).toContain(dryRun(bundle, { tool, args }, { output }).verdict);
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: runsOf(3_000) },
     );
   });
 });
@@ -255,7 +256,7 @@ describe('compileBundle with anything', () => {
         const result = compileBundle(JSON.stringify(document));
         expect(result.ok || result.problems.length > 0).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runsOf(2_000) },
     );
   });
 });

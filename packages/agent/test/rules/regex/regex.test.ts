@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runsOf } from '../../../../../test/runs.ts';
 import { BudgetSpent, compileRegex, patternProblem } from '../../../src/rules/regex/regex.ts';
 
 describe('compileRegex', () => {
@@ -156,7 +157,7 @@ describe('the matcher', () => {
         const flags = `${fold ? '(?i)' : ''}${multiline ? '(?m)' : ''}`;
         expect(compileRegex(flags + source).test(subject)).toBe(theirs.test(subject));
       }),
-      { numRuns: 20_000 },
+      { numRuns: runsOf(20_000) },
     );
   });
 
@@ -177,7 +178,7 @@ describe('the matcher', () => {
           subject.replace(new RegExp(source, 'g'), '<>'),
         );
       }),
-      { numRuns: 20_000 },
+      { numRuns: runsOf(20_000) },
     );
   });
 
@@ -239,7 +240,7 @@ describe('the matcher', () => {
           for (const subject of subjects)
             expect(steps(warm, subject)).toBe(steps(compileRegex(source), subject));
         }),
-        { numRuns: 300 },
+        { numRuns: runsOf(300, 60) },
       );
     },
   );

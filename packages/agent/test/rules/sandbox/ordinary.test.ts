@@ -1,13 +1,29 @@
-// Ordinary calls of coding agents pass: a false refusal is as bad as a hole.
+// Ordinary calls of coding agents pass: a false refusal is as bad as a hole. The few that leave are listed with the
+// reason.
 import { describe, expect, it } from 'vitest';
-import { ordinaryArguments, ordinaryCommands } from './ordinary.ts';
+import { ordinaryArguments, ordinaryCommands, refusedCommands } from './ordinary.ts';
 import { leaves } from './sandboxes.ts';
 
 const box = 'within: [/w], not_within: [/w/secret], allows: {domains: [github.com, "*.github.com"]}';
+const refused = Object.entries(refusedCommands).flatMap(([reason, commands]) =>
+  commands.map((command) => [command, reason] as const),
+);
+const refusedLines = new Set(refused.map(([command]) => command));
+const passing = ordinaryCommands.filter((command) => !refusedLines.has(command));
 
 describe('a sandbox around the project', () => {
-  it.each(ordinaryCommands)('lets %j pass', (command) => {
+  it.each(passing)('lets %j pass', (command) => {
     expect(leaves(box, { command })).toBe(false);
+  });
+
+  it.each(refused)('refuses %j: %s', (command) => {
+    expect(ordinaryCommands).toContain(command);
+    expect(leaves(box, { command })).toBe(true);
+  });
+
+  it('lets 90 of the first hundred pass', () => {
+    const hundred = ordinaryCommands.slice(0, 100);
+    expect(hundred.filter((command) => !leaves(box, { command })).length).toBeGreaterThanOrEqual(90);
   });
 
   it.each(ordinaryArguments.map((args) => [args]))('lets %j pass', (args) => {
@@ -15,13 +31,8 @@ describe('a sandbox around the project', () => {
   });
 
   it('lets them pass where their programs are listed', () => {
-    const firsts = ordinaryCommands
-      .map((command) => command.split(/\s/)[0])
-      .filter((word) => !word?.includes('='));
-    const listed = `allows: {commands: ${JSON.stringify([...new Set(firsts)])}}`;
-    const writes = /(?:^|\s)(?:&?>{1,2}) ?\w/;
-    for (const command of ordinaryCommands.filter((one) => !writes.test(one) && !/^\w+=/.test(one)))
-      expect([command, leaves(listed, { command })]).toEqual([command, false]);
-    expect(ordinaryCommands.length + ordinaryArguments.length).toBeGreaterThan(150);
+    const listed = `allows: {commands: ${JSON.stringify([...new Set(passing.map((command) => command.split(/\s/)[0]))])}}`;
+    for (const command of passing) expect([command, leaves(listed, { command })]).toEqual([command, false]);
+    expect(passing.length + ordinaryArguments.length).toBeGreaterThan(150);
   });
 });

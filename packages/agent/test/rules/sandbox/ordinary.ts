@@ -1,4 +1,4 @@
-// What coding agents ask for all day. A sandbox around the project /w must let every one of these pass.
+// Ordinary calls of coding agents. A sandbox around the project /w must let them pass, but for `refusedCommands`.
 
 /** Command lines, run in /w. */
 export const ordinaryCommands: readonly string[] = [
@@ -52,7 +52,6 @@ export const ordinaryCommands: readonly string[] = [
   "grep -r --regexp='/api/v1' src",
   "sed -n -e '/start/,/end/p' src/index.ts",
   "sed -i -e '/^$/d' src/index.ts",
-  'gh api /repos/owner/name/pulls/1',
   'gh pr create --title "feat: x" --body "see #1"',
   'git status',
   'git status --short',
@@ -258,7 +257,74 @@ export const ordinaryCommands: readonly string[] = [
   "jq -n '{a: [1, 2]}'",
   "rg --type ts 'a\\(b\\)'",
   'ls -1 src',
+  'gh api /repos/owner/name/pulls/1',
 ];
+
+/** Those of these commands that leave every sandbox, by the reason. Most have another form that passes. */
+export const refusedCommands: { readonly [reason: string]: readonly string[] } = {
+  'unquoted braces': [
+    'ls src/components/{Button,Link}.tsx',
+    'git show stash@{0}',
+    'git show HEAD@{yesterday}',
+    'git rev-parse HEAD^{commit}',
+    'xargs -I {} cp {} dist',
+    "find . -name '*.ts' -exec grep -l TODO {} +",
+    "find src -name '*.js' -exec rm {} ';'",
+    'kubectl get pods -o jsonpath={.items[0].metadata.name}',
+  ],
+  'a `$` in double quotes': ['grep -c "^$" README.md', 'git commit -m "fix: handle $ in names (closes #12)"'],
+  'an endpoint that looks like an absolute path': ['gh api /repos/owner/name/pulls/1'],
+  'a redirection to or from a file': [
+    'npm run build > build.log 2>&1',
+    'npm run build &> build.log',
+    'echo hello > out.txt',
+    'echo "a" >> notes.md',
+    'echo /api/v2 >> routes.txt',
+    'echo "export PATH=/usr/bin" > env.sh',
+    'read -r line < a',
+    'tee -a build.log < a.txt',
+  ],
+  'code in the line': [
+    'node -e "console.log(1 + 1)"',
+    "bash -c 'npm run lint'",
+    "npx -c 'eslint src'",
+    "bash -euo pipefail -c 'npm run lint'",
+  ],
+  'a leading assignment': [
+    'NODE_ENV=test npm test',
+    'DATABASE_URL=postgres://api.github.com:5432/app npm test',
+    'GIT_EDITOR=true git rebase --continue',
+    'PAGER=cat git log -3',
+    'EDITOR="code --wait" git commit',
+    'HTTPS_PROXY=http://api.github.com:3128 npm test',
+    "TAR_OPTIONS='--exclude=a' tar cf out.tar src",
+    'GIT_PAGER=cat git diff',
+    'GIT_AUTHOR_NAME="A B" git commit -m x',
+    'CFLAGS="-O2 -g" make all',
+    'PYTHONPATH=src:lib python3 -m app',
+    'NODE_OPTIONS=--max-old-space-size=4096 npm run build',
+  ],
+  'a comment': ['true # nothing to do'],
+  'an option or a setting that may run a program': [
+    'git config core.editor "code --wait"',
+    "git rebase -x 'npm test' main",
+    'git submodule foreach git pull',
+    'git bisect run npm test',
+    'git grep -O src',
+    "tar -I 'zstd -19' -cf out.tar.zst src",
+    'tar --use-compress-program=pigz -xf a.tgz',
+    "rsync -e 'ssh -p 22' src/ github.com:src/",
+    'ssh -oBatchMode=yes git@github.com',
+    'git -c http.extraHeader="X: y" fetch origin',
+    'tar cIf zstd out.tar.zst src',
+    "split --filter='gzip > part.gz' data.csv",
+    'git log --open',
+    'git diff --ext-diff',
+    'git -c core.hooksPath=hooks commit -m x',
+  ],
+  'an assignment behind env': ['env -i PATH=bin node a.js', 'env NODE_ENV=test npm test'],
+  'a line that is read once more': ["watch 'ls -la dist'", "trap 'rm -f a.tmp' EXIT", 'trap - EXIT'],
+};
 
 /** Arguments of other tools. */
 export const ordinaryArguments: readonly Readonly<Record<string, unknown>>[] = [
@@ -281,9 +347,8 @@ export const ordinaryArguments: readonly Readonly<Record<string, unknown>>[] = [
   { url: 'api.github.com/x' },
   { url: 'api.github.com/x?u=https://github.com/a' },
   { url: 'https://api.github.com/a,b/c?u=https://github.com' },
-  { url: ' https://api.github.com/a\n' },
   { url: 'git@github.com:owner/name.git' },
-  { url: 'https://user:token@github.com:443/a#b' },
+  { url: 'https://user:token@github.com/a#b' },
   { urls: ['https://github.com/a', 'https://api.github.com/b'] },
   { owner: 'a', repo: 'b', branch: 'fix/some-thing', sha: 'deadbeef' },
   { sql: "select * from t where a = '../x' and b / 2 > 1" },

@@ -1,0 +1,192 @@
+// Reads of a store with many events, each in an open loop of its own: events, statistics and coverage in the console's
+// API, runs and agents in the hosted one.
+import { randomUUID } from 'node:crypto';
+import { agentCount, batchSize, makeBatch } from '../batch.ts';
+import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
+import { Loader } from '../suite/loader.ts';
+import { Requester } from '../suite/requester.ts';
+import type { Target } from '../suite/results.ts';
+import { newHostedKey } from './hosted.ts';
+import { latencyFigure, measureSample, openScenario, runOpenRounds, type Samples } from './open-rounds.ts';
+import { NewestRows, newestRowsText } from './query-bound.ts';
+import type { RunOptions, ScenarioProgram } from './scenario.ts';
+
+const rareVerdict = 'call_rare';
+const connections = 32;
+const fastPerSecond = 20;
+/** Of reads that count many events. */
+const slowPerSecond = 2;
+
+interface Question {
+  /** Part of the figure's id. */
+  readonly name: string;
+  readonly what: string;
+  readonly path: string;
+  readonly isSlow?: boolean;
+  /** Milliseconds. */
+  readonly atMost?: number;
+  readonly percentile?: 50 | 99;
+}
+
+const questions: readonly Question[] = [
+  {
+    name: 'newest',
+    what: "an agent's newest 100 events",
+    path: '/api/v1/events?agent_id={agent}',
+    atMost: 5,
+  },
+  { name: 'newest_of_all', what: 'the newest 100 events', path: '/api/v1/events' },
+  {
+    name: 'filtered',
+    what: '100 denied events of one tool',
+    path: '/api/v1/events?tool_name=tool-3&verdict=call_denied',
+  },
+  {
+    name: 'rare',
+    what: `${batchSize} events with a verdict that one batch has`,
+    path: `/api/v1/events?verdict=${rareVerdict}`,
+    isSlow: true,
+    atMost: 500,
+  },
+  { name: 'overview', what: 'the overview', path: '/api/v1/stats/overview', percentile: 50, atMost: 10 },
+  {
+    name: 'coverage',
+    what: 'coverage of all agents',
+    path: '/api/v1/agents/fleet-coverage',
+    isSlow: true,
+    percentile: 50,
+    atMost: 300,
+  },
+  { name: 'contracts', what: 'statistics of contracts', path: '/api/v1/stats/contracts', isSlow: true },
+  { name: 'facets', what: 'facets of an hour', path: '/api/v1/events/facets?since={hour}', isSlow: true },
+];
+
+const hostedQuestions: readonly Question[] = [
+  { name: 'runs', what: 'a page of 50 runs', path: '/v1/runs', percentile: 50, atMost: 20 },
+  {
+    name: 'runs_of_agent',
+    what: 'runs of an agent',
+    path: '/v1/runs?agent_id={agent}',
+    percentile: 50,
+    atMost: 20,
+  },
+  {
+    name: 'runs_blocked',
+    what: 'blocked runs',
+    path: '/v1/runs?status=blocked',
+    percentile: 50,
+    atMost: 20,
+  },
+  {
+    name: 'agent',
+    what: 'an agent with its health and newest runs',
+    path: '/v1/agents/{agent}',
+    percentile: 50,
+    atMost: 10,
+  },
+];
+
+interface Clients {
+  readonly loader: Loader;
+  readonly requester: Requester;
+  readonly bound: NewestRows;
+}
+
+/** Of each API. */
+const batchesOf = (rows: number): number => Math.max(1, Math.ceil(rows / 2 / batchSize));
+
+/** The rare batch first, then half of the rows by each API, all of one tenant. */
+async function fillHub(hub: Hub, { loader }: Clients, key: string, hostedKey: string, rows: number) {
+  const response = await fetch(`${hub.url}/api/v1/events`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ events: makeBatch(`bench-${randomUUID()}`, Date.now(), rareVerdict) }),
+  });
+  if (!response.ok)
+    throw new Error(`The rare batch was refused: ${response.status} ${await response.text()}`);
+  const order = {
+    type: 'closed',
+    origin: hub.url,
+    connections,
+    seconds: 36_000,
+    agentsInTurn: true,
+  } as const;
+  for (const [seed, form, keyOfForm] of [
+    [11, 'console', key],
+    [13, 'hosted', hostedKey],
+  ] as const) {
+    const maxBatches = batchesOf(rows);
+    await loader.load({ ...order, seed, form, keys: [keyOfForm], maxBatches });
+  }
+}
+
+async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
+  const { rows, seconds, seed, report } = options;
+  const { admin, keys } = await makeTenants(hub, 1);
+  const token = await admin.newToken();
+  report(`storing ${rows} events`, 0);
+  await fillHub(hub, clients, keys[0] ?? '', await newHostedKey(hub.url, admin), rows);
+  await clients.bound.fill(hub.dataFolder, rows);
+  const { requester, bound } = clients;
+  const ask = ({ path, isSlow }: Question, headers: { readonly [name: string]: string }, n: number) =>
+    measureSample(hub.pid, [requester.pid], () =>
+      requester.open({
+        agents: Math.min(agentCount, batchesOf(rows)),
+        origin: hub.url,
+        calls: [
+          {
+            method: 'GET',
+            path: path.replace('{hour}', new Date(Date.now() - 3.6e6).toISOString()),
+            headers,
+          },
+        ],
+        seed: seed + n,
+        seconds,
+        perSecond: isSlow ? slowPerSecond : fastPerSecond,
+      }),
+    );
+  const measureHub = async (n: number): Promise<Samples> => {
+    const samples: [string, Samples[string]][] = [];
+    for (const question of questions) {
+      samples.push([question.name, await ask(question, { Cookie: admin.cookie() }, n)]);
+    }
+    for (const question of hostedQuestions) {
+      samples.push([question.name, await ask(question, { Authorization: `Bearer ${token}` }, n)]);
+    }
+    return Object.fromEntries(samples);
+  };
+  const rounds = await runOpenRounds(options, {
+    measureHub,
+    measureBound: async () => ({ newest: await bound.read({ perSecond: fastPerSecond, seconds }) }),
+  });
+  return openScenario(options, rounds, {
+    name: 'query',
+    parameters: { rows, seconds, per_second: fastPerSecond, slow_per_second: slowPerSecond },
+    figures: [...questions, ...hostedQuestions].map(({ name, what, percentile = 99, atMost }) =>
+      latencyFigure(rounds, {
+        id: `query.${name}_p${percentile}`,
+        what,
+        sample: name,
+        percentile,
+        ...(name === 'newest' ? { bound: { name, what: newestRowsText } } : {}),
+        ...(atMost === undefined ? {} : { target: { at_most: atMost, of: 'value' } satisfies Target }),
+      }),
+    ),
+  });
+}
+
+export const query: ScenarioProgram = {
+  about: 'reads of many events, statistics, coverage and runs: time until an answer',
+  ownHub: 'it needs a known number of events',
+  async run(options) {
+    options.report('starting the hub', 0);
+    const hub = await openHub(options);
+    const clients: Clients = { loader: new Loader(), requester: new Requester(), bound: new NewestRows() };
+    try {
+      return await runOn(hub, clients, options);
+    } finally {
+      for (const client of Object.values(clients)) client.stop();
+      await hub.stop();
+    }
+  },
+};

@@ -1,0 +1,63 @@
+// One HTTP request over kept connections, and the whole answer.
+import http from 'node:http';
+import https from 'node:https';
+
+export interface HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly body?: string;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export const refusalOf = ({ method, path }: HttpCall, status: number, text: string): Error =>
+  new Error(`${method} ${path}: ${status} ${text.slice(0, 200)}`);
+
+/** Calls of one origin. */
+export class HttpCaller {
+  readonly #origin: URL;
+  readonly #agent: http.Agent;
+
+  /** @param maxSockets connections at once. Default: no limit */
+  constructor(origin: string, maxSockets = Number.POSITIVE_INFINITY) {
+    this.#origin = new URL(origin);
+    const kind = this.#origin.protocol === 'https:' ? https.Agent : http.Agent;
+    this.#agent = new kind({ keepAlive: true, maxSockets });
+  }
+
+  /** Resolves with the last byte of the answer. @throws Error if there is none */
+  answer({ method, path, headers, body }: HttpCall): Promise<HttpAnswer> {
+    const { request } = this.#origin.protocol === 'https:' ? https : http;
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        new URL(path, this.#origin),
+        { agent: this.#agent, method, headers },
+        (response) => {
+          const parts: Buffer[] = [];
+          response.on('data', (part: Buffer) => parts.push(part));
+          response.on('error', reject);
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
+          );
+        },
+      );
+      sent.on('error', (error) => reject(new Error(`${method} ${path} was not answered: ${error.message}`)));
+      sent.end(body);
+    });
+  }
+
+  /** @throws Error with the answer if it is not 2xx */
+  async call(call: HttpCall): Promise<string> {
+    const { status, text } = await this.answer(call);
+    if (status >= 200 && status < 300) return text;
+    throw refusalOf(call, status, text);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

@@ -1,0 +1,135 @@
+// Programs that work on files and folders.
+import { flags, named, simple } from './letters.ts';
+
+export const files = [
+  ...named('cat', simple('AbeEnstTuv', 'number number-nonblank show-all show-ends show-tabs squeeze-blank')),
+  ...named('tac nl od hexdump xxd strings fold expand unexpand column rev', simple('abcdefhlnostuvx')),
+  ...named(
+    'ls dir',
+    simple(
+      'aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1',
+      `all almost-all author directory classify color colour full-time group-directories-first no-group human-readable
+       inode numeric-uid-gid recursive reverse size sort time time-style format indicator-style si`,
+      ['path'],
+      { number: '-w --width', word: '-I --ignore --hide' },
+    ),
+  ),
+  ...named(
+    'tree',
+    simple('adfipsughDFrtcQNCn', 'dirsfirst noreport du prune gitignore', ['path'], {
+      number: '-L',
+      word: '-I -P',
+      path: '-o',
+    }),
+  ),
+  ...named(
+    'head tail',
+    simple('#fFqrvz', 'quiet silent verbose follow retry', ['path'], {
+      number: '-n -c -s --lines --bytes --sleep-interval --pid',
+    }),
+  ),
+  ...named('wc', simple('clLmw', 'lines words bytes chars max-line-length total')),
+  ...named(
+    'find',
+    simple(
+      'aoLHP',
+      `-print -print0 -delete -prune -or -and -not -empty -depth -mount -xdev -true -false -quit -daystart -follow -ls
+       -nouser -nogroup -readable -writable -executable`,
+      ['path'],
+      {
+        number: '-maxdepth -mindepth -mmin -mtime -amin -atime -cmin -ctime -links -inum -size',
+        word: '-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -lname -type -user -group -perm',
+        path: '-newer -anewer -cnewer -samefile',
+      },
+    ),
+  ),
+  ...named('pwd', simple('LP', '', [])),
+  ...named('cd pushd', simple('LPe@n')),
+  ...named('popd true false hostname whoami id uname tty nproc arch logname groups users uptime', {
+    options: { flag: flags('aAbcdfghilmnopqrsuUvz', 'all') },
+    operands: [],
+  }),
+  ...named('mkdir', simple('pv', 'parents verbose', ['path'], { word: '-m --mode' })),
+  ...named('rmdir', simple('pv', 'parents verbose ignore-fail-on-non-empty')),
+  ...named('touch', simple('acmh', 'no-create', ['path'], { path: '-r --reference', word: '-d --date -t' })),
+  ...named(
+    'cp mv install',
+    simple(
+      'abBCcDdfHiLlnPpRrsuTvxZ',
+      `archive force interactive link no-clobber no-dereference preserve recursive symbolic-link update verbose
+       no-target-directory dereference parents strip-trailing-slashes backup`,
+      ['path'],
+      { path: '-t --target-directory', word: '-m --mode -S --suffix -o --owner -g --group' },
+    ),
+  ),
+  ...named(
+    'rm unlink',
+    simple('dfiIrRv', 'force recursive dir verbose interactive preserve-root one-file-system'),
+  ),
+  ...named(
+    'ln',
+    simple('bfinrsvLPT', 'force symbolic relative verbose', ['path'], { path: '-t --target-directory' }),
+  ),
+  ...named(
+    'chmod',
+    simple('RcfvwxX', 'recursive verbose changes quiet', ['word', 'path'], { path: '--reference' }),
+  ),
+  ...named('chown chgrp', simple('RcfhvHLP', 'recursive verbose', ['word', 'path'])),
+  ...named(
+    'diff cmp comm colordiff',
+    simple(
+      '#abBcdeEiNnpqrstTuwyZlv123',
+      `unified context brief recursive ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side
+       new-file text minimal color strip-trailing-cr`,
+      ['path'],
+      { number: '-U -C -W --width', word: '-x --exclude -I --label -L', path: '-X --exclude-from' },
+    ),
+  ),
+  ...named(
+    'stat',
+    simple('fLt', 'dereference file-system terse', ['path'], { word: '-c --format --printf' }),
+  ),
+  ...named('file', simple('bhiLkNpsz', 'brief mime mime-type mime-encoding dereference')),
+  ...named(
+    'du df',
+    simple('abcdDhHiklLmPsSTx0', 'all human-readable summarize total apparent-size si bytes', ['path'], {
+      number: '-d --max-depth',
+      word: '--exclude -t --type',
+    }),
+  ),
+  ...named('basename dirname', simple('az', 'multiple zero', ['path', 'word'], { word: '-s --suffix' })),
+  ...named('realpath readlink', simple('eEfmnqsvzLP', 'canonicalize no-newline quiet zero')),
+  ...named(
+    'md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum sum',
+    simple('bctwz', 'check tag text binary quiet status strict warn', ['path'], { number: '-a --algorithm' }),
+  ),
+  ...named(
+    'gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat zstd unzstd zstdcat',
+    simple('#cdfhklLnNqrtvTz', 'stdout decompress keep force list recursive test verbose best fast quiet'),
+  ),
+  ...named('tar', {
+    // The first operand may be a cluster of letters without a dash; those that take no program stand here.
+    options: {
+      flag: flags(
+        'acdjJkmnOpPrtuUvwxzZ',
+        `create extract get list append update diff verbose gzip bzip2 xz zstd auto-compress keep-old-files no-same-owner
+         preserve-permissions same-permissions totals no-recursion overwrite wildcards sort owner group mtime`,
+      ),
+      path: '-f -C -T -X --file --directory --files-from --exclude-from --add-file',
+      word: '--exclude --transform --xform -s',
+      number: '--strip-components --strip -b',
+    },
+    operands: ['path'],
+  }),
+  ...named('zip', simple('#0ADFfjJlmqrSuvXyz', 'recurse-paths quiet', ['path'], { word: '-x -i -n' })),
+  ...named('unzip zipinfo', simple('aCfjlLnopqtTuvXZ12', '', ['path', 'word'], { path: '-d', word: '-x' })),
+  ...named('dd', { operands: ['word'] }),
+  ...named('truncate', simple('co', 'no-create', ['path'], { number: '-s --size', path: '-r --reference' })),
+  ...named('tee', simple('ai', 'append ignore-interrupts')),
+  ...named(
+    'split csplit',
+    simple('adex', 'numeric-suffixes', ['path', 'word'], {
+      number: '-l -b -n -C -a --lines --bytes --number --suffix-length',
+    }),
+  ),
+];

@@ -1,0 +1,109 @@
+// Programs that search, cut and write text. Patterns, scripts and messages are never a file.
+
+import { flags, named, simple } from './letters.ts';
+import type { CommandProfile } from './profile.ts';
+
+const grep: CommandProfile = {
+  options: {
+    flag: flags(
+      '0123456789acEFGhHiIlLnoPqrRsTUvwxyzZ',
+      `color colour count extended-regexp fixed-strings ignore-case line-number recursive include exclude exclude-dir
+       invert-match files-with-matches files-without-match word-regexp line-regexp only-matching no-filename with-filename
+       quiet silent text perl-regexp null max-count context after-context before-context`,
+    ),
+    number: '-A -B -C -m',
+    path: '-f --file --exclude-from',
+    text: '-e --regexp',
+  },
+  operands: ['text', 'path'],
+  instead: '-e --regexp -f --file',
+  attached: '-e',
+};
+
+export const texts = [
+  ...named('grep egrep fgrep', grep),
+  ...named('rg', {
+    options: {
+      flag: flags(
+        'aciFhHIlLnNopPqsSUuvwxz0',
+        `hidden no-ignore ignore-case smart-case line-number no-heading glob type type-not count fixed-strings json`,
+      ),
+      word: '-g -t -T',
+      number: '-A -B -C -m',
+      path: '-f --file',
+      text: '-e --regexp',
+    },
+    operands: ['text', 'path'],
+    instead: '-e --regexp -f --file',
+    attached: '-e',
+  }),
+  ...named('sed', {
+    options: {
+      flag: flags('nrEsuzi', 'quiet silent regexp-extended in-place'),
+      path: '-f --file',
+      text: '-e --expression',
+    },
+    operands: ['text', 'path'],
+    instead: '-e --expression -f --file',
+    attached: '-e',
+  }),
+  ...named('awk gawk mawk', {
+    options: { word: '-v', path: '-f', text: '-F' },
+    operands: ['text', 'path'],
+    stops: true,
+    instead: '-f',
+    attached: '-F',
+  }),
+  ...named('echo', { operands: ['text'] }),
+  ...named('printf', { options: {}, operands: ['word'], stops: true }),
+  ...named('tr', { operands: ['text'] }),
+  ...named('jq yq', {
+    options: {
+      flag: flags(
+        'aCcejMnRrsSy',
+        'arg raw-output raw-input slurp compact-output exit-status null-input sort-keys tab',
+      ),
+      path: '-f --from-file',
+      number: '--indent -I',
+    },
+    operands: ['word', 'path'],
+  }),
+  ...named(
+    'sort uniq shuf',
+    simple(
+      'bcCdDfghiMmnRrsuVz',
+      `reverse unique numeric-sort human-numeric-sort version-sort ignore-case stable count repeated general-numeric-sort
+       month-sort check merge zero-terminated ignore-leading-blanks`,
+      ['path'],
+      {
+        path: '-o -T --output --temporary-directory',
+        word: '-k -t --key --field-separator -S',
+        number: '-N -w --parallel',
+      },
+    ),
+  ),
+  ...named(
+    'cut paste join',
+    simple('nszi', 'complement only-delimited zero-terminated', ['path'], {
+      word: '-d -t -o -f -c -b --delimiter --output-delimiter --fields --characters --bytes',
+      number: '-1 -2 -j -a -v',
+    }),
+  ),
+  ...named('base64 base32', simple('di', 'decode ignore-garbage', ['path'], { number: '-w --wrap' })),
+  ...named('date', {
+    options: { flag: flags('uRI', 'utc iso-8601 rfc-3339'), word: '-d --date' },
+    operands: ['word'],
+  }),
+  ...named('seq sleep expr factor', { options: { flag: '-w', word: '-s -f' }, operands: ['word'] }),
+  ...named('test [', {
+    options: {
+      flag: flags('abcdefghknoprstuwxzGLNOS', '-eq -ne -lt -le -gt -ge -nt -ot -ef'),
+    },
+    operands: ['path'],
+  }),
+  ...named('less more', simple('#eEfFgiImMnNqrRsSX', 'no-init')),
+  ...named('which whereis type hash', simple('abmsftpP', 'all', ['word'])),
+  ...named('ps', { operands: ['word'] }),
+  ...named('kill pkill pgrep', { operands: ['word'] }),
+  ...named('pr fmt', simple('tucs', '', ['path'], { number: '-w -l' })),
+];

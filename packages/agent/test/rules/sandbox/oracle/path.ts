@@ -1,0 +1,81 @@
+// Paths as texts: canonical forms without a file system, the readings of one text, and "lies within".
+
+/** What a sandbox asks about files. Without it paths are judged by text alone. */
+export interface Files {
+  /** The folder from which relative paths start when a call names none. */
+  readonly cwd: string;
+  /** Folders that relative boundaries are taken from, each of them; default: `cwd`. */
+  readonly roots?: readonly string[];
+  /** The folder of a call that names no path is judged as a path: the call may work on it. Default false. */
+  readonly judgesFolder?: boolean;
+  /** Names that differ by case alone name one file. Default false. */
+  readonly ignoresCase?: boolean;
+  /** Absolute, without `.`, `..` and links; also of a path that does not exist. */
+  canonical(path: string, cwd: string): string;
+  /** Whether something has that name; a link that leads nowhere has it too. */
+  exists(path: string): boolean;
+  /** The names in a folder, none when it cannot be read; null when there are more than `max`. */
+  list(folder: string, max: number): readonly FileName[] | null;
+}
+
+export interface FileName {
+  readonly name: string;
+  readonly isLink: boolean;
+}
+
+const drive = /^[a-z]:[\\/]/i;
+
+/** Whether a path says itself where it starts: at a root, a drive, a home folder or a variable. */
+export const isRooted = (path: string): boolean => /^[/~$]/.test(path) || drive.test(path);
+
+/**
+ * Canonical form by text alone: relative paths are taken from `cwd`, `..` never leaves the root. `~`, `$NAME` and
+ * drives are kept as names below the root, so that a path through them lies within nothing that does not say so itself.
+ */
+export function lexicalPath(path: string, cwd = '/'): string {
+  let absolute = isRooted(path) ? path : `${cwd}/${path}`;
+  if (drive.test(absolute)) absolute = absolute[0]?.toLowerCase() + absolute.slice(1).replaceAll('\\', '/');
+  const parts: string[] = [];
+  for (const part of absolute.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return `/${parts.join('/')}`;
+}
+
+/** Whether a canonical path is the boundary or below it; compares whole components. */
+export const liesWithin = (path: string, boundary: string): boolean =>
+  path === boundary || path.startsWith(boundary === '/' ? '/' : `${boundary}/`);
+
+/** Whether a path goes up anywhere. */
+export const climbs = (path: string): boolean => path.includes('..') && path.split('/').includes('..');
+
+/** A text as written and as programs that decode it would read it, at most three times over. */
+export function* readingsOf(text: string): Iterable<string> {
+  yield text;
+  for (let round = 0; round < 3 && text.includes('%'); round++) {
+    const decoded = percentDecode(text);
+    if (decoded === text) return;
+    text = decoded;
+    yield text;
+  }
+}
+
+/** Decodes what is well formed and leaves the rest. Bytes that are no UTF-8 become one character each. */
+const percentDecode = (text: string): string =>
+  text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+    try {
+      return decodeURIComponent(run);
+    } catch {
+      return run.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    }
+  });
+
+/** Whether a whole text is a path by its look, whatever the name it stands under. */
+export const looksLikePath = (text: string): boolean =>
+  /^(?:\/|\.\.?[\\/]|~[\w.-]*\/|[a-z]:[\\/]|(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:)/i.test(
+    text,
+  ) ||
+  text === '~' ||
+  text === '..' ||
+  (climbs(text) && !/\s/.test(text));
