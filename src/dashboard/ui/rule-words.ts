@@ -146,10 +146,10 @@ function keysAround(before: string): string[] {
   // A dash belongs to the key of its list.
   let column = own.search(/[^\s-]|$/);
   for (let at = lines.length - 1; at >= 0 && column > 0; at -= 1) {
-    const found = /^([\s-]*)([\w.]+)\s*:\s*(?:#.*)?$/.exec(lines[at] ?? '');
-    if (!found || (found[1] ?? '').length >= column) continue;
-    column = (found[1] ?? '').length;
-    keys.unshift(found[2] ?? '');
+    const keyMatch = /^([\s-]*)([\w.]+)\s*:\s*(?:#.*)?$/.exec(lines[at] ?? '');
+    if (!keyMatch || (keyMatch[1] ?? '').length >= column) continue;
+    column = (keyMatch[1] ?? '').length;
+    keys.unshift(keyMatch[2] ?? '');
   }
   return keys;
 }

@@ -89,12 +89,12 @@ export function Bulk({
   };
   const send = async ({ ids, approved, reason: words }: HeldDecision): Promise<void> => {
     setBusy(true);
-    const made = await decideAll(ids, approved, words);
+    const outcomes = await decideAll(ids, approved, words);
     setBusy(false);
-    const all = [...made.values()];
+    const all = [...outcomes.values()];
     const own = all.filter((one) => one.state === 'decided' && one.mine).length;
     const lost = all.filter((one) => one.state === 'decided' && !one.mine).length;
-    const failed = [...made].filter(([, one]) => one.state === 'failed');
+    const failed = [...outcomes].filter(([, one]) => one.state === 'failed');
     const parts = [
       `${counted(own, 'call')} ${approved ? 'approved' : 'denied'}`,
       ...(lost > 0 ? [`${lost} already decided by others`] : []),

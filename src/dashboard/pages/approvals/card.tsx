@@ -52,7 +52,7 @@ export function ApprovalCard({
   const decision = useStore(decisions)[listed.id];
   const approval = useWhole(listed, !brief);
   const isPhone = usePhone();
-  const known = decision?.state === 'decided' ? decision.approval : approval;
+  const current = decision?.state === 'decided' ? decision.approval : approval;
   return (
     <article className="approval card" aria-label={`Approval of ${visible(approval.tool_name).slice(0, 80)}`}>
       <header className="approval-head">
@@ -72,7 +72,7 @@ export function ApprovalCard({
             )}
           </p>
         </div>
-        {known.status === 'pending' ? <Countdown approval={approval} /> : <Verdict word={known.status} />}
+        {current.status === 'pending' ? <Countdown approval={approval} /> : <Verdict word={current.status} />}
       </header>
       <p className="approval-why">
         {typeof approval.message === 'string' ? (
@@ -94,7 +94,7 @@ export function ApprovalCard({
           <Related approval={approval} />
         )}
       </p>
-      {known.status === 'pending' ? (
+      {current.status === 'pending' ? (
         <Decide
           approval={approval}
           brief={brief}
@@ -104,7 +104,7 @@ export function ApprovalCard({
         />
       ) : (
         <Outcome
-          approval={known}
+          approval={current}
           lost={decision?.state === 'decided' && !decision.mine}
           mine={decision?.state === 'decided' && decision.mine}
         />
@@ -136,7 +136,7 @@ function Principal({ principal }: { readonly principal: Approval['principal'] })
   if (principal === null || '_truncated' in principal || Object.keys(principal).length === 0) return null;
   const { user_id: user, role, ...others } = principal as { readonly [name: string]: unknown };
   const rest = Object.entries(others).filter(([, value]) => value !== null);
-  const said = rest.map(([key, value]) => `${key}: ${plainJson(value)}`).join(', ');
+  const valueTexts = rest.map(([key, value]) => `${key}: ${plainJson(value)}`).join(', ');
   const [name, as] = [text(user), text(role)];
   return (
     <>
@@ -148,10 +148,10 @@ function Principal({ principal }: { readonly principal: Approval['principal'] })
           as <Data text={as} max={80} />
         </>
       )}
-      {said !== '' && (
+      {valueTexts !== '' && (
         <>
           {' '}
-          (<Data text={said} max={160} />)
+          (<Data text={valueTexts} max={160} />)
         </>
       )}
     </>
@@ -254,8 +254,8 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
 function callText({ tool_name: tool, payload }: Reply<'searchEvents'>[number]): string {
   const args = (payload as { readonly tool_args?: unknown } | null)?.tool_args;
   if (typeof args !== 'object' || args === null) return tool;
-  const said = Object.values(args).map((value) =>
+  const valueTexts = Object.values(args).map((value) =>
     typeof value === 'string' ? value : JSON.stringify(value),
   );
-  return `${tool}(${said.join(', ')})`;
+  return `${tool}(${valueTexts.join(', ')})`;
 }

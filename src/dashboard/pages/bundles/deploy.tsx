@@ -105,11 +105,11 @@ function useDeploy(
   const run = (forcedFor: string | null): void => {
     const query = forcedFor === null ? {} : { query: { force: 'true' } };
     const body = forcedFor === null ? { env } : { env, reason: forcedFor };
-    const known = { name: source.name, env, before, reason: forcedFor };
+    const common = { name: source.name, env, before, reason: forcedFor };
     if (source.kind === 'composition') {
       composition.mutate({ params: { name: source.name }, ...query, body } as Input<'deployComposition'>, {
         onSuccess: (made: Reply<'deployComposition'>) =>
-          onDone({ ...known, ...made, id: made.deployment_id, version: made.bundle_version }),
+          onDone({ ...common, ...made, id: made.deployment_id, version: made.bundle_version }),
       });
     } else {
       bundle.mutate(
@@ -120,7 +120,7 @@ function useDeploy(
         } as Input<'deployBundle'>,
         {
           onSuccess: (made: Reply<'deployBundle'>) =>
-            onDone({ ...known, ...made, version: made.bundle_version, env }),
+            onDone({ ...common, ...made, version: made.bundle_version, env }),
         },
       );
     }

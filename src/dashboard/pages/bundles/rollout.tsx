@@ -173,7 +173,7 @@ function Numbers({ rollout, version }: { readonly rollout: Rollout; readonly ver
   if (connected === 0)
     return <p className="numbers">No connected agents. Each agent gets this version when it connects.</p>;
   const others = versions.filter((one) => one.version !== version);
-  const named = (one: (typeof versions)[number]): string =>
+  const nameOf = (one: (typeof versions)[number]): string =>
     one.version === null ? 'a document without a recent deployment' : `v${one.version}`;
   return (
     <>
@@ -181,7 +181,7 @@ function Numbers({ rollout, version }: { readonly rollout: Rollout; readonly ver
         {count(running)} of {counted(connected, 'connected agent')} {running === 1 ? 'runs' : 'run'} v
         {version}.
         {behind > 0 &&
-          ` ${count(behind)} ${behind === 1 ? 'is' : 'are'} behind: ${others.map((one) => `${count(one.agents)} on ${named(one)}`).join(', ')}.`}
+          ` ${count(behind)} ${behind === 1 ? 'is' : 'are'} behind: ${others.map((one) => `${count(one.agents)} on ${nameOf(one)}`).join(', ')}.`}
         {unknown > 0 && ` ${count(unknown)} did not report ${unknown === 1 ? 'its' : 'their'} version.`}
       </p>
       <progress max={connected} value={running} aria-label="Agents on this version" />

@@ -103,8 +103,8 @@ function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
   return (
     <>
       <p className="numbers">
-        Among {seen < all ? `the newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}{' '}
-        from the last 7 days in {window.env}, this contract would have{' '}
+        Among {seen < all ? `the newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')} from
+        the last 7 days in {window.env}, this contract would have{' '}
         {caughtEffects.length === 0
           ? 'matched none'
           : caughtEffects.map(([effect, tone, word], index) => (

@@ -294,11 +294,11 @@ function useList(filter: Filter, span: Span) {
     );
     void queries.invalidateQueries({ queryKey });
   }, [input, options]);
-  const found = useMemo(
+  const listed = useMemo(
     () => visibleEvents((eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows)),
     [eventsQuery.data],
   );
-  return { eventsQuery, reload, key, ...found };
+  return { eventsQuery, reload, key, ...listed };
 }
 
 const startOf = (range: string): string => new Date(spanOf({ range }, serverNow()).from).toISOString();

@@ -141,11 +141,11 @@ export function Changes(): JSX.Element {
         ),
       })),
   ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  const asked = [deployments, contracts, recent, noted];
-  const missing = asked.filter(({ data }) => data === undefined);
+  const sources = [deployments, contracts, recent, noted];
+  const missing = sources.filter(({ data }) => data === undefined);
   const failed = missing.find(({ error }) => error !== null)?.error;
   // A loaded list whose reload failed.
-  const old = asked.find(({ data, failureReason }) => data !== undefined && failureReason !== null);
+  const old = sources.find(({ data, failureReason }) => data !== undefined && failureReason !== null);
   // The audit feed loads last. The other changes appear before it.
   const isWaiting = missing.some((one) => one !== noted) || (missing.length > 0 && all.length === 0);
   return (

@@ -156,8 +156,8 @@ function UrgentApprovals(): JSX.Element {
   const env = useEnv();
   const approvalsQuery = useCall('listApprovals', waitingInput(env));
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
-  const known = useStore(decisions);
-  const lost = Object.values(known).flatMap((one) =>
+  const decisionsById = useStore(decisions);
+  const lost = Object.values(decisionsById).flatMap((one) =>
     one.state === 'decided' && !one.mine ? [one.approval] : [],
   );
   return (
