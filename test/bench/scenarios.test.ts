@@ -10,6 +10,7 @@ import type { RunOptions } from '../../bench/scenarios/scenario.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { Loader } from '../../bench/suite/loader.ts';
 import { root } from '../../bench/suite/root.ts';
+import { isNightly } from '../runs.ts';
 
 const options: RunOptions = {
   ...parseArguments(['--rounds', '1', '--rows', '100', '--agents', '20']),
@@ -18,18 +19,23 @@ const options: RunOptions = {
   report: () => undefined,
 };
 
+/** By scenario: figures that it must have. */
+const expected = [
+  ['query', ['query.newest_p99', 'query.rare_p99', 'query.coverage_p50', 'query.runs_p50']],
+  ['hosted', ['hosted.ingest_rate', 'hosted.ingest_time', 'hosted.bundle_memory']],
+  [
+    'evaluate',
+    ['evaluate.library_time', 'evaluate.playground_p99', 'evaluate.new_text_p99', 'evaluate.replay_time'],
+  ],
+  ['deliveries', ['deliveries.one_p99', 'deliveries.beside_silent_p99']],
+  ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.descriptor_growth']],
+  ['library', ['library.guard', 'library.gate', 'library.mcp', 'library.mcp_added']],
+] as const;
+/** The one that does everything at once; the others run at night. */
+const perCommit = expected.filter(([name]) => isNightly || name === 'mixed');
+
 describe('a scenario', () => {
-  it.each([
-    ['query', ['query.newest_p99', 'query.rare_p99', 'query.coverage_p50', 'query.runs_p50']],
-    ['hosted', ['hosted.ingest_rate', 'hosted.ingest_time', 'hosted.bundle_memory']],
-    [
-      'evaluate',
-      ['evaluate.library_time', 'evaluate.playground_p99', 'evaluate.new_text_p99', 'evaluate.replay_time'],
-    ],
-    ['deliveries', ['deliveries.one_p99', 'deliveries.beside_silent_p99']],
-    ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.descriptor_growth']],
-    ['library', ['library.guard', 'library.gate', 'library.mcp', 'library.mcp_added']],
-  ])(
+  it.each(perCommit)(
     '%s measures its figures',
     async (name, ids) => {
       const scenario = await scenarios[name]?.run(options);

@@ -9,6 +9,7 @@ import { BareServer, bareRequest } from '../../bench/scenarios/streams-bound.ts'
 import { parseResults } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { StreamClient } from '../../bench/suite/streams.ts';
+import { isNightly } from '../runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-streams-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -66,12 +67,17 @@ describe('a stream client', () => {
   });
 });
 
+/** By scenario: its figures. */
+const expected = [
+  ['fanout', ['fanout.sse_last', 'fanout.sse_stalled_last', 'fanout.json_last', 'fanout.msgpack_last']],
+  ['idle', ['idle.rss', 'idle.processor_time']],
+  ['storm', ['storm.rate', 'storm.refused', 'storm.processor_time', 'storm.rss']],
+] as const;
+/** The others run at night. */
+const perCommit = expected.filter(([name]) => isNightly || name === 'fanout');
+
 describe('scenarios of streams', () => {
-  it.each([
-    ['fanout', ['fanout.sse_last', 'fanout.sse_stalled_last', 'fanout.json_last', 'fanout.msgpack_last']],
-    ['idle', ['idle.rss', 'idle.processor_time']],
-    ['storm', ['storm.rate', 'storm.refused', 'storm.processor_time', 'storm.rss']],
-  ])(
+  it.each(perCommit)(
     '%s measures its figures beside a bare loop',
     async (name, ids) => {
       const file = join(folder, `${name}.json`);

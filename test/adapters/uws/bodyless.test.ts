@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { asUser, keyText } from '../../http/fixtures.ts';
+import { isNightly } from '../../runs.ts';
 import { eventually, type RawSocket, serve } from './fixtures.ts';
 
 const run = promisify(execFile);
@@ -239,7 +240,8 @@ describe('clients in common use keep their connection over answers without a bod
     expect(lines.map(([, connects]) => connects)).toEqual(['1', '0', '0', '0']);
   });
 
-  it.skipIf(!has('go', 'version'))('Go', { timeout: 120_000 }, async () => {
+  // It compiles its client, which takes longer than all other tests of this file together.
+  it.skipIf(!isNightly || !has('go', 'version'))('Go', { timeout: 120_000 }, async () => {
     await using hub = await serve();
     const folder = await mkdtemp(join(tmpdir(), 'bodyless-'));
     try {
