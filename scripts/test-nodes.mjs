@@ -93,7 +93,7 @@ function run({ title, binary, suite }) {
   });
 }
 
-// One after another: beside the browser, two at a time kept each other from answering in time.
+// One after another: beside other suites, two at a time kept each other from answering in time.
 let passed = true;
 for (const suite of suites) passed = (await run(suite)) && passed;
 process.exitCode = passed ? 0 : 1;

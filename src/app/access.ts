@@ -1,4 +1,4 @@
-// Who may: the checks of rights that use cases share. Keeps promise P47.
+// Checks of rights that use cases share. Keeps promise P47.
 import { refused } from '../domain/error.ts';
 import type { Principal, Role } from '../domain/principal.ts';
 

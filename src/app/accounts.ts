@@ -1,5 +1,5 @@
-// Tenants and their first people: the set-up of a hub, further tenants and users made by the operator of the
-// installation, signing keys that are missing. Who of a tenant manages its people: people.ts.
+// Tenants and their first users: the set-up of a hub, tenants and users that the operator of the installation adds, and
+// missing signing keys. people.ts manages a tenant's users.
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { contentId } from '../domain/decision-event.ts';
 import { HubError, notFound } from '../domain/error.ts';
@@ -18,14 +18,14 @@ export interface Credentials {
 
 export interface SetUp extends Credentials {
   readonly tenantName: string;
-  /** What the caller presented as set-up token; empty when nothing was. */
+  /** The caller's set-up token; empty without one. */
   readonly token: string;
   /** The caller is on this machine, and no proxy stands between. */
   readonly local: boolean;
 }
 
 export interface Accounts {
-  /** Whether anybody can sign in. Once true it stays true, and the store is not asked again. */
+  /** True if a user exists. The answer is cached once it is true. */
   isSetUp(): Promise<boolean>;
   /**
    * Makes the first tenant and its admin. Of many calls at once one succeeds.

@@ -21,6 +21,6 @@ export function requireAgent(scope: AgentScope, agentId: string): void {
   if (!scopeTest(scope)(agentId)) throw new HubError('forbidden', outsideScope(scope, agentId));
 }
 
-/** What the holder of a key is told about an agent that the key is not bound to. */
+/** Error message for a key that is not bound to the agent. */
 export const outsideScope = ({ agentPattern }: AgentScope, agentId: string): string =>
   `This API key is restricted to agents that match '${agentPattern}', and '${agentId}' does not match. Use a key for this agent.`;

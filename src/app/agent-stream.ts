@@ -21,7 +21,7 @@ const firstWaitMs = 250;
 
 export type StreamPorts = Pick<AppPorts, 'actors' | 'announcer' | 'clock' | 'log'>;
 
-/** What all streams of a node share. */
+/** State that all streams of a node share. */
 export interface StreamNode {
   readonly ports: StreamPorts;
   /** As actors know it. */
@@ -32,7 +32,7 @@ export interface StreamNode {
   readonly copies: SentCopies;
 }
 
-/** What a client asked for when it opened a stream, which keeps it. */
+/** The client's request for the stream. */
 export interface Asked {
   readonly tenantId: string;
   readonly env: Env;
@@ -60,7 +60,7 @@ export interface Asked {
    * @param followed the bundle it follows at that time; null: gets all
    */
   readonly skips: ((frame: FrameHeader, followed: string | null) => boolean) | null;
-  /** What is remembered of the agent's fetches, where they tell what it runs. */
+  /** The recorded fetches of the agent, if they show its running version. */
   readonly fetched?: (() => FetchedRuleset | null) | null;
   /** Decision events that come between the frames of its audience. */
   readonly decisions?: { readonly audience: Audience; made(frame: Frame): Frame } | null;
@@ -131,7 +131,7 @@ export class AgentStream {
     return this.#read(due, moved);
   }
 
-  /** What it must be told, where some of it has to be asked for or read. */
+  /** The announcements for the agent, including those whose content must be loaded first. */
   async #read(due: readonly Deployment[], moved: boolean): Promise<readonly Announcement[]> {
     const { ports, updates } = this.#node;
     const first = moved

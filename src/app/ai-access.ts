@@ -1,5 +1,4 @@
-// What every question to a language model needs: where it goes, with which key, how long it may take, and that its use
-// is counted.
+// Shared parts of questions to a language model: address, key, time limit and usage counts.
 import { type AiConfig, AiError, type AiProvider, costOf, dayOf } from '../domain/ai.ts';
 import { HubError } from '../domain/error.ts';
 import type { AiEvent, AiRequest, AiTarget } from '../ports/ai.ts';
@@ -12,7 +11,7 @@ export interface AiQuestion {
   readonly signal: AbortSignal;
   /** One request; adds what it uses to the question. @throws AiError, `timeout` when the question's time is over */
   ask(request: Pick<AiRequest, 'system' | 'messages' | 'tools' | 'maxTokens'>): AsyncGenerator<AiEvent>;
-  /** What was used so far. */
+  /** The usage so far. */
   used(): AiQuestionUse;
   /**
    * To be called whatever came of it: counts the use, once, and closes what is open. Leaving (`gone`) does the same.
@@ -42,7 +41,7 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'models' | 'log' | '
 export const keyOf = ({ secrets }: Pick<Ports, 'secrets'>, { sealedKey }: AiConfig): string | null =>
   sealedKey === null ? null : new TextDecoder().decode(secrets.unseal('ai-key', sealedKey));
 
-/** What is said where a tenant has chosen no model. */
+/** Error message for a tenant without a model. */
 export const noModel = 'No AI model is configured. Choose one in the AI settings.';
 
 export function createAiAccess({ store, clock, secrets, models, log, settings }: Ports): AiAccess {
@@ -112,7 +111,7 @@ export function createAiAccess({ store, clock, secrets, models, log, settings }:
           });
         },
       };
-      // Whoever asked may leave before anything was asked for.
+      // The caller may leave before the request.
       const leave = (): void => void question.end();
       gone?.addEventListener('abort', leave);
       if (gone?.aborted) leave();

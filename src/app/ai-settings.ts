@@ -13,7 +13,7 @@ import { type AiAccess, noModel } from './ai-access.ts';
 import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
-/** What a person sets. Absent keeps; null clears, but the key of a hosted provider, which is needed. */
+/** A change of the settings. Undefined keeps a value, null clears it. A hosted provider's key cannot be cleared. */
 export interface AiChange {
   readonly provider: AiProvider;
   /** A masked one stands for the one that is kept. */
@@ -39,7 +39,7 @@ export interface AiSettings {
   remove(principal: Principal): Promise<void>;
   /** Asks the provider something short; at most 30 s. @throws HubError forbidden, rate_limited */
   test(principal: Principal, count: CountLimit): Promise<AiTrial>;
-  /** What the last `days` days used, in order; days without questions are left out. */
+  /** Usage of the last `days` days, in order. Days without questions are left out. */
   usage(principal: Principal, days: number): Promise<readonly AiDay[]>;
 }
 

@@ -21,7 +21,7 @@ import { requireAgentId } from './agent-ids.ts';
 import type { LastSeen } from './last-seen.ts';
 import type { AppPorts } from './ports.ts';
 
-/** What is asked for. */
+/** A request for an approval. */
 export interface NewApproval
   extends Pick<
     Approval,
@@ -45,7 +45,7 @@ export interface NewApproval
   readonly timeoutEffect: TimeoutEffect | null;
 }
 
-/** What makes a repeat known, if anything. */
+/** Identity of a request, which makes repeats recognizable. */
 export interface AskedUnder {
   /** The approval's id. */
   readonly id?: string | null;
@@ -54,7 +54,7 @@ export interface AskedUnder {
 
 /** A page of the store as everybody sees it from now on. */
 export interface ApprovalPage {
-  /** What the store holds. What was decided meanwhile is not shown, but counts in the offset. */
+  /** The items from the store. Approvals decided since are left out, but count in the offset. */
   readonly items: readonly Approval[];
   readonly more: boolean;
   /** The places among the items of those that are shown. */
@@ -154,13 +154,13 @@ export function createApprovals({
     );
   }
 
-  /** Whoever reads an approval by its id has got the answer to its request. */
+  /** A caller that reads an approval by its id has received the answer to its request. */
   async function noteRead({ tenantId, env, id, status, createdAt }: Approval): Promise<void> {
     if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
     await actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
   }
 
-  /** What makes two requests the same one. */
+  /** The fields that identify a request. */
   function fingerprintOf(
     { keyId, env }: KeyPrincipal,
     wanted: NewApproval,
@@ -275,7 +275,7 @@ export function createApprovals({
       requireRole(principal, 'operator');
       const approval = await approvals.getWhole(tenantId, id);
       if (!approval) throw unknown();
-      // What ended stays so: its owner need not be asked.
+      // An ended approval never changes, so the actor need not be asked.
       if (approval.status !== 'pending') throw alreadyEnded();
       const key = environmentKey(tenantId, approval.env);
       const asked = {

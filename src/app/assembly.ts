@@ -93,7 +93,7 @@ const shadowOf = (view: ItemView): AssemblyItem => ({
   shadow: true,
 });
 
-/** What is wrong with the text itself is the inspection's. @throws HubError unprocessable when there is no text */
+/** The inspection checks the text itself. @throws HubError unprocessable if there is no text */
 export function requireAssembled(assembly: Assembly): void {
   if (assembly.yaml !== '') return;
   const shown = assembly.problems.slice(0, 20).join('; ');

@@ -31,8 +31,8 @@ export interface AssignmentRules {
   /** @throws HubError forbidden, not_found */
   remove(principal: Principal, id: string): Promise<void>;
   /**
-   * What an agent would get, and why.
-   * @param env null: by the rules of all environments; 'unknown': of one that does not exist, which has none
+   * Resolves the bundle that an agent would get, with the reason.
+   * @param env null for the rules of all environments; 'unknown' for a missing environment, which has no rules
    */
   resolve(principal: Principal, agentId: string, env: Env | null | 'unknown'): Promise<Resolution>;
 }

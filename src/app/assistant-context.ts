@@ -1,6 +1,5 @@
-// What the assistant is told: its task, and the tenant's data beside the conversation. Data comes between marks that it
-// cannot contain, as messages of the user: nothing that an agent, a tool or a document holds becomes an instruction.
-// Pure.
+// The assistant's input: its task, the tenant's data and the conversation. Data is in user messages, between marks that
+// it cannot contain, so that no content from an agent, a tool or a document becomes an instruction. Pure.
 import type { AiMessage } from '../ports/ai.ts';
 import type { ContractSummary } from '../ports/library.ts';
 
@@ -23,7 +22,7 @@ Answer briefly. Give YAML in fenced blocks, whole enough to be used. Say plainly
 const aboutTools = `Before you show YAML, check it with validate_contract; use evaluate_contract to show that it decides as the person wants.
 Both take a bundle or a single contract.`;
 
-/** What marks data: whoever wrote the data could not know it. */
+/** @param mark encloses data. Authors of the data cannot know it. */
 export const systemPrompt = (mark: string, withTools: boolean): string =>
   [
     about,
@@ -63,7 +62,7 @@ const templates = `- id: no-secrets-in-paths
 export interface AssistantContext {
   readonly contracts: readonly ContractSummary[];
   readonly tools: readonly { readonly name: string; readonly calls: number }[];
-  /** What the person is editing. */
+  /** The text in the person's editor. */
   readonly currentYaml: string | null;
 }
 

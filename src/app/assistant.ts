@@ -27,7 +27,7 @@ export interface Conversation {
   readonly currentYaml: string | null;
 }
 
-/** What happens in an answer, in order; an answer that fails ends with `failed`, any other with `used`. */
+/** Events of an answer, in order. The last one is `failed` after a failure, else `used`. */
 export type AssistEvent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'toolStarted'; readonly id: string; readonly tool: string }
@@ -94,7 +94,7 @@ export function createAssistant(ports: Ports): Assistant {
   const runTool = createToolRunner(ports);
   const underWay = new Map<string, number>();
 
-  /** What the model should know, as far as it can be had. */
+  /** The context for the model, as far as it is available. */
   async function contextOf(tenantId: string, currentYaml: string | null, mark: string): Promise<AiMessage> {
     const since = clock.now() - weekMs;
     const [contracts, tools] = await Promise.all([

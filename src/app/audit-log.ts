@@ -25,7 +25,7 @@ export interface AuditQuestion {
   readonly actor: string | null;
   readonly actions: readonly string[] | null;
   readonly subjects: readonly AuditSubject[] | null;
-  /** Who acted; null: everybody. */
+  /** Types of actors; null for all. */
   readonly actorTypes: readonly AuditActorType[] | null;
   /** True: subjects of all types, where neither actions nor types are named. */
   readonly everything: boolean;

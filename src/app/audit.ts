@@ -7,7 +7,7 @@ import type { Principal } from '../domain/principal.ts';
 import type { NotingStores } from '../ports/store.ts';
 import type { AppPorts } from './ports.ts';
 
-/** What happened, for a note. */
+/** A fact to note. */
 export interface Happening {
   /** The subject's type, a dot, and what became of it: `key.revoked`. */
   readonly action: AuditNote['action'];

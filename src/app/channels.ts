@@ -272,7 +272,7 @@ export function createChannels(ports: Ports): Channels {
   };
 }
 
-/** What records say of a channel: nothing of its configuration. */
+/** Details of a channel for records, without its configuration. */
 const detailsOf = ({ kind, enabled, payloadStyle }: Channel) => ({
   kind,
   enabled,

@@ -49,7 +49,7 @@ export interface ChatDecisions {
     isSigned: (config: ConfigOf<K>) => boolean,
   ): Promise<readonly OpenWith<K>[]>;
   /**
-   * Whether a community chat's callback that belongs to no approval is signed for one of the 200 newest channels. Tries
+   * True if a community chat's callback without an approval is signed for one of the 200 newest channels. It tries
    * every public key once, a few in each turn of the event loop.
    */
   someChannelSigned(isSigned: (publicKey: string) => boolean): Promise<boolean>;
@@ -68,7 +68,7 @@ export interface ChatDecisions {
    * @param updateId the platform's; null: it names none, and is carried out
    */
   once<T>(channel: OpenChannel, updateId: string | null, work: () => Promise<T>): Promise<T | null>;
-  /** What the message shows from now on. Null: this person may not decide. */
+  /** New content of the message. Null: this person may not decide. */
   noticeOf(result: PressResult): Notice | null;
 }
 
@@ -95,7 +95,7 @@ const runsMs = 10_000;
 const isOf = <K extends ChannelKind>(config: ChannelConfig, kind: K): config is ConfigOf<K> =>
   config.kind === kind;
 
-/** Whether a person may decide there: with no list, anybody in the chat. */
+/** True if a person may decide in this chat. Without a list, everybody in the chat may. */
 function mayDecide(config: ChannelConfig, userId: string): boolean {
   const allowed = 'allowedUserIds' in config ? config.allowedUserIds : null;
   return allowed === null || allowed.length === 0 || allowed.includes(userId);

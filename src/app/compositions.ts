@@ -1,4 +1,4 @@
-// Compositions: saved, previewed, deployed. What the YAML looks like is assembly's; what runs is the environment's.
+// Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
 import { HubError, notFound } from '../domain/error.ts';
 import type { Finding } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
@@ -50,7 +50,7 @@ export interface Compositions {
   ): Promise<CompositionView>;
   /** @throws HubError forbidden, not_found */
   remove(principal: Principal, name: string): Promise<void>;
-  /** What a deploy would give agents, and what is wrong with it. @throws HubError not_found */
+  /** The document that a deployment would send to agents, with its findings. @throws HubError not_found */
   preview(
     principal: Principal,
     name: string,

@@ -28,7 +28,7 @@ import type { Rulings } from './rulings.ts';
 /** Registrations, and manifests, read at once. */
 const atOnce = 2000;
 const manifestsAtOnce = 16;
-/** What an agent takes beside its tools, in characters of patterns. */
+/** Cost of an agent without its tools, in characters of patterns. */
 const stepsOfAgent = 1000;
 /** Ungoverned tools that are named, and agents of each. */
 const maxTools = 100;
@@ -50,7 +50,7 @@ export interface CoverageCounts {
 export interface AgentCoverage {
   readonly env: Env;
   readonly until: number;
-  /** What the agent follows, else the environment's newest deployment; null when nothing is deployed. */
+  /** The agent's deployment, else the newest one in the environment; null without a deployment. */
   readonly deployed: Deployment | null;
   /** Enforced, observed, ungoverned; each by name. */
   readonly tools: readonly CoveredTool[];
@@ -132,7 +132,7 @@ export function createCoverage({
 }: Pick<AppPorts, 'store' | 'clock' | 'secrets'> & { readonly rulings: Rulings }): Coverage {
   const localRulings = new CompiledRulings();
 
-  /** What is registered of these agents; of others their id alone. */
+  /** Registrations of these agents; only the id for unregistered ones. */
   async function registrationsOf(tenantId: string, agentIds: readonly string[]): Promise<readonly Known[]> {
     const known = new Map<string, RegistrationSummary>();
     let after: string | null = null;
@@ -324,7 +324,7 @@ const newestOf = (deployments: readonly Deployment[]): Deployment | undefined =>
     undefined,
   );
 
-/** What an agent did with each tool, in whatever environment. */
+/** An agent's use of each tool, in all environments. */
 function byTool(uses: readonly ToolUse[]): Map<string, Omit<ToolUse, 'env'>> {
   const found = new Map<string, Omit<ToolUse, 'env'>>();
   for (const { env: _, ...use } of uses) {

@@ -16,7 +16,7 @@ import { requireRole } from './access.ts';
 import { type Inspector, requireDeployable, textOf } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
-/** What an environment runs under a name, with all that an agent needs to check it. */
+/** The deployed document of a name in an environment, with everything that an agent needs to verify it. */
 export interface CurrentBundle {
   readonly bundle: BundleVersion;
   readonly deployment: Deployment;

@@ -30,7 +30,7 @@ export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'se
   const { store } = ports;
   const running = new Map<string, number>();
 
-  /** What is exported is recorded before the first event leaves. */
+  /** The export is recorded before its first event is sent. */
   async function* read(
     principal: Principal,
     filter: EventFilter,

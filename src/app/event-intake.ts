@@ -255,7 +255,7 @@ function takeAgents(agentIds: Set<string>, events: readonly EventInput[]): reado
   return [...taken];
 }
 
-/** Whether an agent may be registered under this name since an earlier version. */
+/** True if an earlier version may have registered an agent with this name. */
 const canBeRegistered = (text: string): boolean =>
   text.length <= 255 && !hasControl(text) && isWellFormed(text);
 

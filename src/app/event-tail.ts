@@ -29,7 +29,7 @@ const maxGiven = 10_000;
  */
 const maxReread = 500;
 
-/** What a listener that comes back may have missed. */
+/** Maximum of missed events for a returning listener. */
 export const maxMissed = 50_000;
 export const maxMissedMs = 10 * 60_000;
 
@@ -40,7 +40,7 @@ export interface TailListener {
   lost(seq: number): void;
 }
 
-/** What one listener missed. */
+/** The missed events of one listener. */
 export interface Missed {
   /**
    * The next events, oldest first; `gone` when they are too many, too old, or the place is unknown: nothing more comes
@@ -204,7 +204,7 @@ class Reader {
     const { store, clock } = this.#ports;
     const all = this.#everything;
     this.#everything = false;
-    // What is stored while this is read is told of, or found by the next look.
+    // Events stored during this read are announced, or found by the next one.
     const newest = all ? await store.events.newestSeq() : null;
     let after = all || this.#given.size <= maxReread ? this.#floor : this.head;
     let found = false;

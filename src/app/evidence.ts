@@ -29,7 +29,7 @@ export interface UsedRuleset {
   readonly signature: { readonly hex: string; readonly publicKey: string } | null;
 }
 
-/** What is known of a run before its events are read. */
+/** Facts about a run that are known before its events are read. */
 export interface EvidenceHead {
   readonly view: RunView;
   /** Oldest first, with all their arguments that are kept. */
@@ -91,7 +91,7 @@ const maxApprovalBytes = 1.5 * 1024 * 1024;
 const maxDeployments = 200;
 /** Events looked at for the parts of a run that is too large for one bundle. */
 const maxCounted = 400_000;
-/** What a part holds at most: less than a bundle, because its other fields take room. */
+/** Maximum of events in a part: less than in a bundle, because the part's other fields need room. */
 const partEvents = 15_000;
 const partBytes = 5 * 1024 * 1024;
 const shownParts = 20;

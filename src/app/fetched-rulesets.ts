@@ -15,7 +15,7 @@ export interface Fetcher {
 export interface FetchedRulesets {
   /** The agent has fetched what an environment runs under this name. */
   fetched(tenantId: string, env: Env, by: Fetcher, name: string): void;
-  /** What this node remembers of the agent's fetches; null: nothing. */
+  /** The agent's fetches that this node has recorded; null without any. */
   of(by: Fetcher): FetchedRuleset | null;
   /** The one name that it fetched within 24 hours on this node; null when there was none, or several. */
   nameOf(by: Fetcher): string | null;

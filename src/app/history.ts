@@ -16,7 +16,7 @@ export type HistoryEntry =
       readonly at: number;
       readonly bundleName: string;
       readonly expected: string;
-      /** What it ran before, as far as it said. */
+      /** The previous version, if the agent reported it. */
       readonly actual: string | null;
     }
   | {

@@ -1,5 +1,5 @@
-// What a deploy would change, before anybody deploys: the document against what the environment runs under its name,
-// and who runs what there now.
+// The impact of a deployment before it happens: differences from the deployed document of the same name, and the
+// current versions of agents.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
 import { versionsByHash } from '../domain/deployed-versions.ts';
 import { HubError } from '../domain/error.ts';
@@ -15,7 +15,7 @@ export type Proposed = { readonly yaml: string } | { readonly composition: strin
 
 export interface ProposedImpact {
   readonly bundleName: string;
-  /** What runs now; null when nothing does. */
+  /** The deployed version; null without one. */
   readonly current: { readonly version: number; readonly revisionHash: string } | null;
   /** Of the proposed document. */
   readonly revisionHash: string;
@@ -53,7 +53,7 @@ export function createImpacts({ store, actors, evaluator, secrets, compositions 
     return assembly.yaml;
   }
 
-  /** What an older version of the hub stored may be no bundle at all. */
+  /** A document from an older version of the hub may not be a valid bundle. */
   async function runningNow(
     tenantId: string,
     name: string,

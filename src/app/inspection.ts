@@ -1,4 +1,4 @@
-// What is wrong or odd in a document before it goes to agents. Reads nothing but the text and the tenant's settings.
+// Inspects a document before it is sent to agents. It reads only the text and the tenant's settings.
 import { HubError } from '../domain/error.ts';
 import { type Finding, findingText, isError, sizeFindings } from '../domain/finding.ts';
 import type { DocumentForm } from '../ports/evaluator.ts';
@@ -29,7 +29,7 @@ export function createInspector({ store, evaluator }: Pick<AppPorts, 'store' | '
   };
 }
 
-/** What cannot be read at all has no place. */
+/** A finding about an unreadable document, without a position. */
 const invalid = (message: string): Finding => ({
   severity: 'error',
   code: 'invalid',

@@ -1,4 +1,4 @@
-// Who sees the whole installation: its operator, and the admin of its only tenant.
+// Access to the whole installation: for its operator, and for the admin of its only tenant.
 import { HubError } from '../domain/error.ts';
 import type { AppPorts } from './ports.ts';
 

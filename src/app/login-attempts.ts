@@ -1,6 +1,5 @@
-// Who may try a password: attempts are limited per client address and per e-mail (promise P51). What anybody can see is
-// the same for an e-mail that is known and one that is not. No attempt is held back in time: it is tried, or refused at
-// once.
+// Limits password attempts per client address and per e-mail (promise P51). The visible behaviour is the same for known
+// and unknown e-mails. No attempt is delayed: it is checked or refused at once.
 import { HubError } from '../domain/error.ts';
 import { limits, type OwnLimits } from '../domain/limit.ts';
 import { familiarMs, type User } from '../domain/tenant.ts';
@@ -9,7 +8,7 @@ import type { AppPorts } from './ports.ts';
 /** A browser that somebody signed in with. */
 export interface Device {
   readonly id: string;
-  /** Who signed in with it last. */
+  /** The user of the latest sign-in with it. */
   readonly userId: string;
 }
 

@@ -1,5 +1,5 @@
-// Signing in and out with a password. The token is known to the browser alone; the store holds its SHA-256. Who may try
-// is decided in login-attempts.ts. Each login, and each minute of failed ones of an account, is recorded.
+// Sign-in and sign-out with a password. Only the browser knows the token; the store has its SHA-256. login-attempts.ts
+// limits attempts. Each login is recorded, and each minute of failed ones of an account.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
@@ -102,8 +102,7 @@ export function createLogins(ports: Ports): Logins {
       createdAt: now,
       expiresAt: now + settings.sessionTtlMs,
     });
-    // Whoever changes the password or removes the user ends the logins that are there: this one may have come a moment
-    // later.
+    // A changed password or a removed user ends existing logins, and this login may have been stored just after that.
     if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
       await store.logins.remove(tokenHash);
       throw wrong();

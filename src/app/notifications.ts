@@ -1,6 +1,6 @@
-// What follows an approval: which channels hear of it, one attempt after another, and the log of it. The store knows
-// what is on its way; the jobs only say when to look. Every step may be repeated: a process may die between any two.
-// Keeps promise P57.
+// Notifications about approvals: matching channels, attempts and their log. The store contains the state of deliveries,
+// and jobs only trigger checks. Every step can be repeated, because a process may die between any two. Keeps promise
+// P57.
 import { Lanes } from '../concurrency/lanes.ts';
 import { type Approval, isDue } from '../domain/approval.ts';
 import { type Channel, isInteractive, notifiedCallOf, wants } from '../domain/channel.ts';
@@ -55,12 +55,12 @@ const maxOfApproval = 1000;
 const slowMs = 2000;
 
 /**
- * Attempts of a channel on this node. What a slow one keeps waiting is little, so that many slow ones leave room for
+ * Attempts of a channel on this node. A slow channel may keep only a few waiting, so that many slow ones leave room for
  * others.
  */
 const laneLimits = { running: 4, waiting: 250, waitingWhenSlow: 4 };
 
-/** What a channel is told of an approval that has ended; null: nothing. */
+/** The message about an ended approval; null for none. */
 function eventOfEnd(
   { status }: Approval,
   { kind, payloadStyle }: Channel,

@@ -1,5 +1,4 @@
-// The people of a tenant: who may sign in, who is an admin, and their passwords. What is changed here ends the logins
-// that it should end.
+// The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
 import { HubError, notFound } from '../domain/error.ts';
 import { limits, type OwnLimits } from '../domain/limit.ts';
 import type { Principal } from '../domain/principal.ts';

@@ -27,10 +27,10 @@ import type { Registrar } from './registrar.ts';
 export interface Settings {
   readonly version: string;
   readonly baseUrl: string;
-  /** What the first set-up must present; null when it need not. */
+  /** The token that the first set-up needs; null if it needs none. */
   readonly setupToken: SetupToken | null;
   readonly operatorToken: string | null;
-  /** Whether admins may have tokens for the hosted API made. */
+  /** True if admins may create tokens for the hosted API. */
   readonly operatorTokens: boolean;
   /** The identity provider whose tokens the hosted API takes beside the hub's own; null: none. */
   readonly oidc: OidcSettings | null;
@@ -52,7 +52,7 @@ export interface Settings {
   /** Lower-case header names in which a bot chat may present its secret. */
   readonly chatBotSecretHeaders: readonly string[];
   readonly quotas: Quotas;
-  /** What models cost, where the provider does not say it. */
+  /** Prices of models, for providers that report no costs. */
   readonly aiPrices: AiPrices;
 }
 

@@ -27,11 +27,11 @@ export interface RateLimits {
    * @throws HubError rate_limited, with the seconds until it may fit: at once, or later
    */
   count(limit: Limit, subject: LimitSubject, cost?: number): Awaitable<LimitState | null>;
-  /** Whether one more fits; counts nothing. @throws HubError rate_limited */
+  /** Checks a limit without counting. @throws HubError rate_limited */
   check(limit: Limit, subject: LimitSubject): Promise<void>;
   /** Takes the newest of cost 1 back. Harmless when nothing is counted. */
   takeBack(limit: Limit, subject: LimitSubject): Promise<void>;
-  /** What is left; counts nothing. Null when the subject does not say for whom. */
+  /** The rest of a limit, without counting. Null if the subject lacks the necessary fields. */
   look(limit: Limit, subject: LimitSubject): Promise<LimitState | null>;
 }
 
@@ -40,7 +40,7 @@ export function createRateLimits(ports: {
   readonly requestLimits: Limits;
   readonly settings: LimitSettings;
 }): RateLimits {
-  /** What the port is asked of a limit; null when the subject does not say for whom. */
+  /** The port's input for a limit; null if the subject lacks the necessary fields. */
   function askedOf(limit: Limit, subject: LimitSubject) {
     const name = limitName(limit, subject);
     if (name === null) return null;

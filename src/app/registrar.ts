@@ -25,7 +25,7 @@ export interface RegistrarParts {
   readonly maxLive: number;
 }
 
-/** Who brought an agent. */
+/** The caller that introduced an agent. */
 export interface Source {
   readonly tenantId: string;
   readonly env: Env;
@@ -36,7 +36,7 @@ export interface Source {
 }
 
 /**
- * What a key may still bring, taken from its limit in portions, so that a fleet does not ask the limiter for each
+ * The rest of a key's limit for new agents. It is taken in portions, so that a fleet does not ask the limiter for each
  * agent.
  */
 interface Portion {
@@ -46,7 +46,7 @@ interface Portion {
   refilling: Promise<void> | null;
 }
 
-/** What is known of a tenant's living agents. */
+/** A tenant's known agents. */
 interface Living {
   count: number;
   /** Registrations under way. */
@@ -57,7 +57,7 @@ interface Living {
   reading: Promise<void> | null;
 }
 
-/** Whether an agent may be registered, if it turns out to be new. */
+/** Permission to register an agent, if it is new. */
 type Place =
   | { readonly granted: true; readonly living: Living; readonly portion: Portion }
   | { readonly granted: false; readonly reason: string };
@@ -261,7 +261,7 @@ export class Registrar {
     portion.refilling = refilling.finally(() => {
       portion.refilling = null;
     });
-    // Who waits for it hears of a failure; perhaps nobody does yet.
+    // Callers that wait get the failure. Without this, a failure before the first of them would be unhandled.
     portion.refilling.catch(() => {});
   }
 

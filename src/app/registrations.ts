@@ -17,7 +17,7 @@ import type { AppPorts } from './ports.ts';
 
 export interface RegistrationView {
   readonly registration: Registration;
-  /** What the rules of its last environment give it, its assignment included. */
+  /** The bundle from the rules of its latest environment, and from its assignment. */
   readonly resolution: Resolution;
 }
 
@@ -172,7 +172,7 @@ export function createRegistrations(ports: Ports): Registrations {
   };
 }
 
-/** What the rules of its last environment give an agent. */
+/** Resolves an agent's bundle by the rules of its latest environment. */
 const resolve = (rules: RuleSet, { agentId, lastEnv, bundleName, tags }: Registration): Resolution =>
   rules.resolve({ agentId, env: lastEnv, explicit: bundleName, tags });
 

@@ -12,7 +12,7 @@ export interface Release {
   readonly version: BundleVersion;
   /** In the order of the environments asked for. */
   readonly deployments: readonly Deployment[];
-  /** What was found in the document. */
+  /** Findings about the document. */
   readonly warnings: readonly Finding[];
 }
 
@@ -39,7 +39,7 @@ type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
   readonly inspector: Inspector;
 };
 
-/** What follows from a change, with nobody to give a reason. */
+/** For a deployment that follows from a change, without a person to give a reason. */
 const unforced: DeployChoice = { force: false, reason: null };
 
 export function createReleases(ports: Ports): Releases {

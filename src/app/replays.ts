@@ -33,9 +33,9 @@ export interface ReplayRequest {
    * does, which allows all.
    */
   readonly baseRequired: boolean;
-  /** What the candidate must be called; null: anything. */
+  /** Required name of the candidate; null for any. */
   readonly name: string | null;
-  /** What whoever asks calls a document. */
+  /** The caller's word for a document. */
   readonly noun: 'Bundle' | 'Ruleset';
   /** Null: the calls of every environment. */
   readonly env: Env | null;
@@ -147,7 +147,7 @@ export function createReplays(ports: Ports): Replays {
     return unsaved(assembly.yaml);
   }
 
-  /** What is deployed under the name: in the environment, else where it was deployed last. */
+  /** The deployed version of the name: in the environment, else in its latest deployment. */
   async function deployedVersion(tenantId: string, env: Env | null, name: string): Promise<number | null> {
     if (env !== null) return (await deployments.currentOf(tenantId, env, name))?.version ?? null;
     const all = (await deployments.currentAll(tenantId)).filter(({ bundleName }) => bundleName === name);

@@ -16,7 +16,7 @@ import {
 import { requireAgent } from './acting-agent.ts';
 import type { LimitState, RateLimits } from './rate-limit.ts';
 
-/** What a route says of its limits. */
+/** The part of a route's declaration about limits. */
 export interface LimitedRoute {
   readonly path: string;
   /** Default `standard`, and for a caller who is only known by an address none. */
@@ -42,7 +42,7 @@ export interface RouteLimits {
   giveBack(): Promise<void>;
   /** For the handler. */
   readonly own: OwnLimits;
-  /** What is left of each, whether or not this request counted; of the class's when it did. */
+  /** The rest of each limit, even if this request did not count; of the class's limits only if it did. */
   left(): Promise<readonly LimitState[]>;
 }
 
@@ -155,7 +155,7 @@ function limitOfClass({ limit }: LimitedRoute, caller: string): Limit | null {
 }
 
 type Fields = { readonly [field: string]: unknown };
-/** What a part of the request holds by name; bytes are large, and hold nothing by name. */
+/** Named fields of a part of the request. Bytes have none. */
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !(value instanceof Uint8Array) ? (value as Fields) : {};
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);

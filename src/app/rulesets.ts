@@ -31,7 +31,7 @@ export interface RulesetSummary {
   readonly deployments: readonly Deployment[];
 }
 
-/** What must hold of the newest version for a put to be carried out. */
+/** Condition on the newest version for a put. */
 export interface Precondition {
   /** One of these revisions; empty: any version at all. Null: no condition. */
   readonly match: readonly string[] | null;
@@ -112,7 +112,7 @@ export function createRulesets(ports: Ports): Rulesets {
     return text;
   }
 
-  /** What was found; nothing among it stops the put. @throws HubError with everything that does */
+  /** Returns findings that do not prevent the put. @throws HubError with all that do */
   async function inspect(
     tenantId: string,
     name: string,

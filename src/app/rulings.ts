@@ -104,7 +104,7 @@ export function createRulings({
     const tools = new Map((await contractsOf(deployment)).map((one) => [one.id, one.tools]));
     for (const { contract_id, entries: ids = [] } of several) {
       for (const id of ids) entries.set(id, contract_id);
-      // What cannot be read, or names no tool, may fit any.
+      // A contract without readable tools may match any tool.
       const each = ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one));
       overlap ||= mayOverlap(each);
     }

@@ -143,7 +143,7 @@ export function createSampleRuns({
     await store.events.ingest({ tenantId, env, receivedAt: now, events, sample: true });
   }
 
-  /** What a process that died left of a removal is cleared away first. */
+  /** Completes an interrupted removal first. */
   async function makeUnlessThere(tenantId: string, count: CountLimit): Promise<Ensured> {
     await count(limits.sampleRuns);
     const { approvalId, runId } = runOf(tenantId);
@@ -197,7 +197,7 @@ interface Making {
   idOf(place: number): string;
 }
 
-/** What the agent reports of its calls, and of its workflow before the last. */
+/** The agent's reports about its calls, and about its workflow before the last call. */
 function sampleEvents(
   judged: readonly Evaluation[],
   { runId, policyVersion, endsAt, idOf }: Making,

@@ -1,5 +1,5 @@
-// Session values: one atomic operation of the store each. The environment does not divide them: they belong to the
-// tenant. What they take is counted by environment.
+// Session values: each operation is one atomic operation of the store. They belong to the tenant and are shared by its
+// environments, but their size is counted by environment.
 import { HubError, notFound } from '../domain/error.ts';
 import type { KeyPrincipal, Principal } from '../domain/principal.ts';
 import { maxSessionValue } from '../domain/quota.ts';

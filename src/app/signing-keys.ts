@@ -9,7 +9,7 @@ export interface Rotated {
   readonly rotatedAt: number;
   /** Current deployments that were signed with the new key. */
   readonly resigned: number;
-  /** Whether agents that pinned the old key follow to the new one by themselves. */
+  /** True if agents with the old key pinned accept the new one automatically. */
   readonly followed: boolean;
 }
 

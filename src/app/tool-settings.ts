@@ -1,4 +1,5 @@
-// What a tenant says of its agents' tools, beside its documents. Everybody who signs in may read it; admins write it.
+// A tenant's settings about its agents' tools, beside its documents. All signed-in people may read them; admins write
+// them.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Setting, ToolWords } from '../domain/settings.ts';
@@ -15,7 +16,7 @@ export interface ToolSettings {
   put(principal: Principal, changed: Partial<ToolWords>): Promise<Setting<'tools'>>;
 }
 
-/** What the tenant's agents add to the rule language, for compiler and linter. */
+/** The custom selectors and operators of the tenant's agents, for the compiler and the linter. */
 export async function customWords(
   { settings }: Pick<Store, 'settings'>,
   tenantId: string,

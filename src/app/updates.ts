@@ -9,7 +9,7 @@ const maxBytes = 64 * 1024 * 1024;
 
 type Due = AnnouncementOf<'deploymentDue'>;
 
-/** What is being read (0 bytes) or was read. */
+/** An entry that is loading (0 bytes) or loaded. */
 interface Entry {
   readonly made: Promise<{ readonly due: Due; readonly bytes: number } | null>;
   due: Due | null;

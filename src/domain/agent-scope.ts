@@ -2,7 +2,7 @@
 // P52.
 import { compileGlob } from 'reeve-agent/rules';
 
-/** What a key says of the agents it speaks for. */
+/** The agents that a key may act for. */
 export interface AgentScope {
   /** An agent id, or a glob over agent ids; null: every agent. */
   readonly agentPattern: string | null;

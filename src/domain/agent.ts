@@ -27,7 +27,7 @@ export interface Registration extends AgentVocabulary {
 /** A registration as lists show it. */
 export type RegistrationSummary = Omit<Registration, 'manifest'>;
 
-/** What registrations may be sorted by; equal ones are in the order of their agent ids. */
+/** Sort keys of registrations. Equal ones are in the order of their agent ids. */
 export const agentOrders = ['agentId', 'lastSeenAt', 'createdAt'] as const;
 export type AgentOrder = (typeof agentOrders)[number];
 

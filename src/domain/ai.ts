@@ -12,7 +12,7 @@ export interface AiConfig {
   readonly provider: AiProvider;
   /** Sealed (ports/secrets), base64; null where the provider needs none. */
   readonly sealedKey: string | null;
-  /** What readers see of the key; null without one. */
+  /** The visible part of the key; null without a key. */
   readonly maskedKey: string | null;
   /** As the provider names it; null until somebody chooses one. */
   readonly model: string | null;
@@ -29,7 +29,7 @@ export interface AiPrice {
 /** By the name of the model. */
 export type AiPrices = Readonly<Record<string, AiPrice>>;
 
-/** What one question used. */
+/** Tokens, cost and time of one question. */
 export interface AiUse {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -38,7 +38,7 @@ export interface AiUse {
   readonly durationMs: number;
 }
 
-/** What a tenant's questions of a day (UTC, `2026-06-01`) used together. */
+/** Sums over a tenant's questions on a day (UTC, `2026-06-01`). */
 export interface AiDay extends AiUse {
   readonly day: string;
   readonly queries: number;
@@ -46,13 +46,12 @@ export interface AiDay extends AiUse {
 
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** What readers see of a secret: the first 8 and last 4 characters, of one of at most 12 characters nothing. */
+/** The visible part of a secret: the first 8 and last 4 characters, or nothing if it has at most 12 characters. */
 export const maskedKey = (key: string): string =>
   key.length <= 12 ? '***' : `${key.slice(0, 8)}...${key.slice(-4)}`;
 
 /**
- * What the tokens cost: as the provider reports it, else by the operator's prices, else unknown. Local models cost
- * nothing that anybody knows.
+ * Cost of the tokens: from the provider's report, else from the operator's prices, else unknown, as for local models.
  */
 export function costOf(
   { provider, model }: Pick<AiConfig, 'provider' | 'model'>,

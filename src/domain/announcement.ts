@@ -1,5 +1,5 @@
-// What happened that connected clients may want to hear of, in the domain's words. Each API says for itself which of it
-// it tells, to whom and in which words (src/http/live). Pure.
+// Events for connected clients, in the words of the domain. src/http/live selects the events of each API, their
+// receivers and their words. Pure.
 import type { FleetNumbers } from './agent.ts';
 import type { Approval } from './approval.ts';
 import type { Resolution } from './assignment.ts';
@@ -16,7 +16,7 @@ interface DeployedBytes {
   readonly successions: readonly KeySuccession[];
 }
 
-/** What is announced, by kind. */
+/** Announcements by kind. */
 export interface Announcements {
   approvalRequested: { readonly approval: Approval };
   approvalDecided: { readonly approval: Approval };
@@ -27,7 +27,7 @@ export interface Announcements {
     /** Of the bundle, in the environment; null when there was none, or it is not known any more. */
     readonly previousVersion?: number | null;
   };
-  /** What an environment ran under a name was taken away; agents keep it. */
+  /** A bundle was undeployed from an environment. Its agents keep it. */
   bundleUndeployed: { readonly deployment: Deployment; readonly undeployedBy: string };
   /** A current deployment has a new signature. */
   deploymentResigned: DeployedBytes;
@@ -37,7 +37,7 @@ export interface Announcements {
    */
   deploymentDue: DeployedBytes & { readonly agentId: string | null };
 
-  /** What an agent runs in an environment changed, by an explicit assignment or a rule. */
+  /** An assignment or a rule gives an agent another bundle in an environment. */
   agentReassigned: {
     readonly tenantId: string;
     readonly env: Env;

@@ -34,7 +34,7 @@ export interface Approval {
   readonly callId: string | null;
   /** As people read it. */
   readonly decidedBy: string | null;
-  /** What tells people apart who are called alike; null also for decisions of before this was kept. */
+  /** Distinguishes people with the same name; null for decisions before the hub stored it. */
   readonly decidedBySubject: string | null;
   readonly decidedAt: number | null;
   readonly decisionReason: string | null;
@@ -66,7 +66,7 @@ export interface Decision {
   readonly decidedVia: string;
 }
 
-/** What ended is not decided again. */
+/** A decided or expired approval cannot be decided again. */
 export const alreadyEnded = (): HubError =>
   new HubError('conflict', 'Approval already decided or timed out.');
 

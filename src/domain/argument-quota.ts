@@ -1,6 +1,6 @@
 // The keys whose large arguments of approvals give way when the quota of an environment is full. Pure.
 
-/** What one key holds of an environment's quota. */
+/** One key's share of an environment's quota. */
 export interface Holding {
   /** Null: stored by an earlier version, which noted no key. */
   readonly keyId: string | null;

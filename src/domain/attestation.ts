@@ -7,7 +7,7 @@ import type { KeySuccession } from './tenant.ts';
 /** A time as these texts and the frames write it. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** What the attestation of a deployment signs: which document is in force where, since when, and after which others. */
+/** The signed text of a deployment's attestation: the document, its environment, its time and its sequence. */
 export const attestationText = (
   deployment: Pick<
     Deployment,
@@ -24,7 +24,7 @@ export const attestationText = (
     isoTime(deployment.createdAt),
   ])}`;
 
-/** What a retiring key signs about the key that follows it. */
+/** The text that a retiring key signs about its successor. */
 export const successionText = (
   tenantId: string,
   succession: Pick<KeySuccession, 'previousKey' | 'publicKey' | 'rotatedAt'>,

@@ -35,11 +35,11 @@ export type AuditActorType = (typeof auditActorTypes)[number];
 export interface AuditActor {
   readonly type: AuditActorType;
   readonly id: string;
-  /** What people read: an e-mail address, a key's prefix. */
+  /** Display name: an e-mail address, or a key's prefix. */
   readonly display: string;
 }
 
-/** What is to be recorded. Never arguments of tools, key material or tokens. */
+/** A fact to record. It never contains arguments of tools, key material or tokens. */
 export interface AuditNote {
   /**
    * A UUID. One that the tenant's chain has already is not recorded again: what may be repeated derives it from what it
@@ -139,7 +139,7 @@ export const entryText = (entry: AuditEntry): string =>
 /** Several entries of one link. */
 export const batchText = (entries: readonly string[]): string => `{"entries":[${entries.join(',')}]}`;
 
-/** What the digest of a link is made of: canonical JSON of `{entry, prev, seq}`. */
+/** The text behind a link's digest: canonical JSON of `{entry, prev, seq}`. */
 export const linkText = ({ seq, prev, body }: Omit<AuditLink, 'digest'>): string =>
   `{"entry":${body},"prev":"${prev}","seq":${seq}}`;
 
@@ -168,7 +168,7 @@ export function entriesOf(body: string): readonly JsonObject[] {
 
 export const headType = 'application/vnd.service.audit-head+json';
 
-/** What a signature of a head says: canonical JSON. */
+/** The signed text of a head: canonical JSON. */
 export const headText = (
   head: Pick<SignedHead, 'tenantId' | 'seq' | 'digest' | 'signedAt' | 'keyId'>,
 ): string =>
@@ -186,8 +186,8 @@ const changes: ReadonlySet<string> = new Set(['created', 'removed', 'rotated']);
 const refusals = ['usedBy', 'unknownContract', 'typeChanged'];
 
 /**
- * Whether a store's answer says that something was changed. Null, false, an empty list, a word other than created,
- * removed and rotated, and a record that says by whom its subject is used or what it lacks, mean that nothing was.
+ * True if a store's answer reports a change. These answers report none: null, false, an empty list, a word other than
+ * created, removed and rotated, and a record that lists the users of its subject or its missing parts.
  */
 export function didChange(answer: unknown): boolean {
   if (answer === null || answer === false) return false;

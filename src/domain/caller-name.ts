@@ -1,5 +1,5 @@
-// How callers are told apart where something is counted or queued for each of them. One API key belongs to one
-// environment, so its id stands for both. What callers choose themselves stands last, so that no two names are alike.
+// Names that distinguish callers in counts and queues. An API key belongs to one environment, so its id stands for
+// both. The part that callers choose themselves is at the end, so that no two names are equal.
 
 /** A caller with an API key. A whole fleet may share a key, and replicas an agent id, so neither is limited alone. */
 export interface KeyHolder {
@@ -12,7 +12,7 @@ export interface KeyHolder {
 
 const together = ({ keyId, network, agentId }: KeyHolder): string => `${keyId}/${network}/${agentId ?? ''}`;
 
-/** Who a request is of, as far as limits tell callers apart. */
+/** The caller of a request, as far as limits distinguish callers. */
 export type LimitedCaller =
   | ({ readonly kind: 'key' | 'hostedKey' } & KeyHolder)
   | { readonly kind: 'user'; readonly userId: string }
@@ -30,7 +30,7 @@ type Operator = Extract<LimitedCaller, { kind: 'hostedOperator' }>;
 const operatorName = ({ tenantId, issuer, subject }: Operator): string =>
   `${tenantId}/${issuer.length}/${issuer}/${subject}`;
 
-/** What `prefix` counts of a caller; null for one that only its address tells apart. */
+/** The name of a caller in the counts of `prefix`; null if only the address distinguishes the caller. */
 export function callerName(prefix: string, caller: LimitedCaller): string | null {
   switch (caller.kind) {
     case 'key':

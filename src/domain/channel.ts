@@ -4,13 +4,13 @@ import { globMatch } from 'reeve-agent/rules';
 import type { Approval } from './approval.ts';
 import type { Env } from './ids.ts';
 
-/** What each kind is configured with. Texts are not empty. */
+/** The configuration of each kind. Texts are not empty. */
 export interface ChannelConfigs {
   /** A bot that writes to one chat; its buttons come back to the hub. */
   readonly chatBot: {
     readonly botToken: string;
     readonly chatId: string;
-    /** What the platform presents with every callback. */
+    /** The secret that the platform sends with every callback. */
     readonly webhookSecret: string;
     readonly allowedUserIds: readonly string[] | null;
   };
@@ -52,7 +52,7 @@ export type ConfigOf<K extends ChannelKind> = Extract<ChannelConfig, { readonly 
 const interactive: ReadonlySet<ChannelKind> = new Set(['chatBot', 'workspaceChatApp', 'communityChat']);
 export const isInteractive = (kind: ChannelKind): boolean => interactive.has(kind);
 
-/** What a channel wants to hear of. Every list that is there and not empty must match, by one of its entries. */
+/** Filters for a channel's approvals. Each list that is not empty must match with one of its entries. */
 export interface ChannelFilters {
   readonly environments: readonly Env[] | null;
   /** Globs over agent ids. */
@@ -85,7 +85,7 @@ export interface Channel {
 /** Of a tenant. */
 export const maxChannels = 100;
 
-/** What filters look at. */
+/** The fields that filters compare. */
 export interface NotifiedCall {
   readonly env: Env;
   readonly agentId: string;
@@ -109,7 +109,7 @@ export function wants(filters: ChannelFilters | null, call: NotifiedCall): boole
   );
 }
 
-/** What filters look at in an approval. */
+/** The fields of an approval that filters compare. */
 export function notifiedCallOf({
   env,
   agentId,

@@ -16,7 +16,7 @@ function* causesOf(error: unknown): Iterable<Error & { readonly code?: unknown }
 const silent = 'the server does not answer';
 const closes = 'the server closes the connection. Check that both sides use TLS on this port, or neither.';
 
-/** What one error says; null when it says nothing of use. */
+/** The cause that one error contains; null if it contains none. */
 function causeOf({ message, code }: { readonly message: string; readonly code?: unknown }): string | null {
   const text = `${String(code ?? '')} ${message}`;
   const name = /\b(ENOTFOUND|EAI_AGAIN)\b/.exec(text)?.[1];

@@ -5,7 +5,7 @@ import type { AgentManifest } from './event.ts';
 import type { Mode } from './library.ts';
 import { toolsOfContract, withinPatternBounds } from './manifest.ts';
 
-/** What a document says of one of its contracts. */
+/** A contract as its document declares it. */
 export interface DeclaredContract {
   readonly id: string;
   /** Its title, else its id. */
@@ -34,13 +34,13 @@ export function libraryContracts(
 }
 
 const isGlob = (pattern: string): boolean => /[*?[]/.test(pattern);
-/** What a glob's matches begin with. */
+/** The common start of a glob's matches. */
 const headOf = (pattern: string): string => /^[^*?[]*/.exec(pattern)?.[0] ?? '';
 
 /** Pairs of patterns that are compared; more of them are taken to overlap. */
 const maxPairs = 10_000;
 
-/** Whether some tool may fit patterns of two of these lists. Of two globs only different beginnings tell them apart. */
+/** True if a tool can match patterns from two of these lists. Two globs differ only if their starts differ. */
 export function mayOverlap(lists: readonly (readonly string[])[]): boolean {
   let pairs = 0;
   for (const [i, some] of lists.entries()) {
@@ -108,7 +108,7 @@ export const rulingOf = (bundleName: string, contracts: readonly DeclaredContrac
     ),
 });
 
-/** What an agent sent about the rules that it loaded itself, up to the bounds of a manifest. */
+/** The rules that an agent reported in its manifest, up to the manifest's limits. */
 export const rulingOfManifest = ({ contracts }: Pick<AgentManifest, 'contracts'>): Ruling => ({
   matchers: withinPatternBounds(contracts).map((contract) =>
     matcher(

@@ -7,7 +7,7 @@ import { depthOf, type RepairContext, type Repaired, repairEvent, type Shortened
 import { maxJsonDepth } from './json.ts';
 import type { JsonObject } from './library.ts';
 
-/** What an event can report of a call, in the hosted API's words. */
+/** Actions in events, in the words of the hosted API. */
 export const decisionActions = [
   'call_allowed',
   'call_blocked',
@@ -25,7 +25,7 @@ export const decisionActions = [
 ] as const;
 export type DecisionAction = (typeof decisionActions)[number];
 
-/** What actions are counted and filtered as. `other`: a word that the hub does not know. */
+/** Classes of actions for counts and filters. `other` is a word that the hub does not know. */
 export const decisionClasses = [
   'allow',
   'block',
@@ -100,8 +100,8 @@ const wordsWhere = (wanted: (action: DecisionAction) => boolean): readonly strin
 ];
 
 /**
- * What a filter asks for: events whose stored word is among `any`, or, where `others` is true, among none that the hub
- * knows.
+ * A filter for events whose stored word is in `any`. With `others`, also for events with words that the hub does not
+ * know.
  */
 export interface VerdictFilter {
   readonly any: readonly string[];
@@ -209,7 +209,7 @@ export function repairEitherForm(
   return repairEvent(nested, context, depth, undefined, shortened);
 }
 
-/** Whether the console API takes the event for one in the flat form. */
+/** True if the console API treats the event as one in the flat form. */
 export const isFlat = ({ action, verdict, decision, payload }: JsonObject): boolean =>
   typeof action === 'string' && verdict === undefined && decision === undefined && !isMapping(payload);
 

@@ -79,7 +79,7 @@ export interface Delivery {
 export const giveUpMs = 72 * hourMs;
 /** Attempts whose record is kept. */
 export const keptAttempts = 20;
-/** What has ended is kept for so long. */
+/** Retention of ended deliveries, in milliseconds. */
 export const keptDeliveriesMs = 30 * dayMs;
 
 const firstWaitMs = 5_000;

@@ -1,5 +1,5 @@
-// What agents run is a hash. Several versions may have one document, and so one hash: its name is that of the newest
-// deployment.
+// Names for the hashes that agents report. Versions with the same document have the same hash, which gets the name of
+// its newest deployment.
 import type { Deployment } from './deployment.ts';
 
 /** Versions by revision hash. @param newestFirst deployments of one bundle in one environment */

@@ -14,8 +14,8 @@ export interface BundleVersion {
   /** Null when the YAML has no list of contracts. */
   readonly contractCount: number | null;
   /**
-   * What rules do that do not say it themselves. Null when the document says something else, and for versions saved
-   * before this was kept.
+   * Default mode of the document's rules. Null if the document has another default, and for versions from before the
+   * hub stored it.
    */
   readonly mode: 'enforce' | 'observe' | null;
   /** The first 2,000 characters of what the document says of itself. */

@@ -1,9 +1,9 @@
-// What a signature covers of a payload with a type (DSSE, version 1): the type is signed with the bytes, so that a
-// signature of one kind of statement can never stand for another, nor for a document's. Pure.
+// The signed bytes of a payload with a type (DSSE, version 1). The signature covers the type, so a signature of one
+// kind of statement is never valid for another kind, nor for a document. Pure.
 
 const utf8 = new TextEncoder();
 
-/** What stands in front of a payload of so many bytes. */
+/** The prefix of a payload with so many bytes. */
 export const envelopeLead = (type: string, payloadBytes: number): Uint8Array =>
   utf8.encode(`DSSEv1 ${utf8.encode(type).length} ${type} ${payloadBytes} `);
 

@@ -36,8 +36,7 @@ export const errorCodes = [
 export type ErrorCode = (typeof errorCodes)[number];
 
 /**
- * What some errors say beyond their code, to callers of an API that has words for it: reason → the code that it
- * refines.
+ * Reasons that refine a code, for callers of an API with words for them: reason → code.
  */
 export const reasonCodes = {
   invalid_cursor: 'bad_request',

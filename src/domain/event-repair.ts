@@ -23,7 +23,7 @@ export interface RepairContext {
   readonly sha256: (text: string) => string;
 }
 
-/** What became of an event that was shortened before it was parsed (large-event.ts). */
+/** An event that was shortened before it was parsed (large-event.ts). */
 export interface Shortened {
   /** Fields that lost something, as `truncated` names them. Its payload fits. */
   readonly cut: readonly string[];

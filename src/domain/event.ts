@@ -21,13 +21,13 @@ export interface EventInput {
   readonly flat?: true;
   /** With `flat`: the call id that its sender gave it. */
   readonly given_call_id?: string;
-  /** What was cut to make it fit, for example `tool_name` or `payload.tool_args`. */
+  /** Fields that were cut to fit, for example `tool_name` or `payload.tool_args`. */
   readonly truncated?: readonly string[];
   /** The agent id of the request that brought it, when that is another than its own. */
   readonly sent_by?: string;
 }
 
-/** What a repeat of a call id adds to the stored event. */
+/** The part of a repeated call id's report that is added to the stored event. */
 export interface EventOutcome {
   readonly verdict: string;
   readonly timestamp: number;
@@ -229,8 +229,8 @@ export function eventOutcomeOf(event: EventInput): EventOutcome {
 }
 
 /**
- * What a repeat of a call is told apart by: two contracts that only observe report the same verdict for one call, each
- * with its own name.
+ * Distinguishes repeats of a call: two contracts in observe mode report the same verdict for one call, each with its
+ * own name.
  */
 export const outcomeKey = (verdict: string, decisionName: string | null): string =>
   JSON.stringify([verdict, decisionName]);

@@ -36,7 +36,7 @@ export function changedFields(exact: object, rounded: object): string[] {
   return Object.keys(exact).filter((name) => !isSame((exact as typeof before)[name], before[name]));
 }
 
-/** Whether both texts hold the same value there: they differ in numbers alone. */
+/** True if both values differ in nothing but numbers. */
 function isSame(exact: unknown, rounded: unknown): boolean {
   if (typeof exact !== 'object' || exact === null) return Object.is(exact, rounded);
   if (Array.isArray(exact)) return exact.every((item, i) => isSame(item, (rounded as unknown[])[i]));

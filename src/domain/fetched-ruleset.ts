@@ -1,7 +1,7 @@
 // Which document an agent runs, as far as its fetches tell: the one name that it fetched within a day. Pure.
 import { dayMs } from './duration.ts';
 
-/** What is remembered of an agent's fetches. Times are epoch milliseconds. */
+/** The recorded fetches of an agent. Times are epoch milliseconds. */
 export interface FetchedRuleset {
   /** The name that it fetched last. */
   readonly bundleName: string;
@@ -13,7 +13,7 @@ export interface FetchedRuleset {
 /** How long a fetch counts. */
 export const fetchedMs = dayMs;
 
-/** What two nodes remember of one agent, or what is remembered and a new fetch, as one. */
+/** Merges the records of two nodes about an agent, or a record and a new fetch. */
 export function mergedFetches(one: FetchedRuleset | null, other: FetchedRuleset): FetchedRuleset {
   if (one === null) return other;
   const [earlier, later] = one.at <= other.at ? [one, other] : [other, one];

@@ -1,5 +1,4 @@
-// What is wrong or odd in a document of rules, with its place: what does not compile, what the linter finds, and what
-// is too large to travel.
+// Findings in a document of rules, with their positions: compile errors, findings of the linter, and excessive sizes.
 import type { LintFinding } from 'reeve-agent/rules';
 
 /** An `error` stops a deploy, unless an admin forces it or the version ran in that environment before. */

@@ -3,8 +3,8 @@ import type { StoredEvent } from './event.ts';
 import type { Env } from './ids.ts';
 
 /**
- * Who a frame is for: the agents of a tenant's environment on the console API or on the hosted one, a tenant's
- * dashboards, those who follow a tenant's decision events, or every node (control).
+ * The receivers of a frame: the agents of a tenant's environment on one of the APIs, a tenant's dashboards, the readers
+ * of a tenant's decision events, or all nodes (control).
  */
 export type Audience =
   | `agents:${string}/${Env}`
@@ -31,7 +31,7 @@ export const isHosted = (audience: Audience): boolean => /^(?:hosted|events):/.t
 export const environmentIn = (audience: Audience): string | null =>
   /^(?:agents|hosted):(.*)$/.exec(audience)?.[1] ?? null;
 
-/** What nodes read of a frame to pass it on. */
+/** The part of a frame that nodes read. */
 export interface FrameHeader {
   readonly audience: Audience;
   /** The event's name in its API: passed on, never acted upon. Empty: it has none, and its data says its own id. */

@@ -1,5 +1,5 @@
-// What a document changes in the one before it, contract by contract: stricter, more lenient, or otherwise. Pure. It
-// compares what is written, not what it decides: a change that cannot be told for certain counts as neither.
+// Compares a document with its predecessor, contract by contract: stricter, more lenient, or other changes. It compares
+// the texts, not decisions, so an uncertain change counts as neither. Pure.
 import type { ContractType, JsonObject, Mode } from './library.ts';
 
 export interface ComparedContract {
@@ -53,7 +53,7 @@ const same = (one: unknown, other: unknown): boolean => textOf(one) === textOf(o
 const opposite = (direction: Direction): Direction =>
   direction === 'tightened' ? 'loosened' : direction === 'loosened' ? 'tightened' : direction;
 
-/** What several differences come to. */
+/** The common direction of several differences. */
 function together(directions: readonly Direction[]): Direction {
   const found = new Set(directions.filter((direction) => direction !== 'same'));
   const judged = [...found].filter((direction) => direction !== 'neutral');

@@ -1,5 +1,5 @@
-// What a background job is: its bounds, its waits after failures, and the way to give up. Keeps and runs none
-// (ports/jobs.ts).
+// Background jobs: their limits, their delays after failures, and the end of their attempts. ports/jobs.ts stores and
+// runs them.
 import { dayMs, hourMs } from './duration.ts';
 import { HubError } from './error.ts';
 import { isWellFormed } from './ids.ts';
@@ -88,6 +88,6 @@ export function checkedJob(job: Job): Required<Job> {
   return { id, queue, payload, runAt, maxAttempts, backoffMs, longestBackoffMs };
 }
 
-/** What is kept of a failure: its message, cut. */
+/** The stored reason of a failure: its message, cut. */
 export const reasonOf = (error: unknown): string =>
   (error instanceof Error ? error.message || error.name : String(error)).slice(0, maxReason);

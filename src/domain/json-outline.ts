@@ -46,7 +46,7 @@ export class OutlineReader {
     this.#pauseAt = start + pauseEvery;
   }
 
-  /** Whether this is the next byte. */
+  /** True if this is the next byte. */
   isAt(byte: number): boolean {
     return this.#bytes[this.#at] === byte;
   }
@@ -84,8 +84,8 @@ export class OutlineReader {
   }
 
   /**
-   * Whether another item of a list or object follows; reads up to it. The first call stands at the opening bracket. The
-   * last one reads the closing bracket and the blanks behind it.
+   * True if another item of a list or object follows, and reads up to it. The first call starts at the opening bracket.
+   * The last one reads the closing bracket and the blanks after it.
    */
   *hasItem(closing: number, isFirst: boolean): Pausing<boolean> {
     if (isFirst || this.isAt(comma)) {

@@ -195,7 +195,7 @@ class TextWalk {
   }
 }
 
-/** Whether it is a character of its own that JSON writes as it is. */
+/** True for a byte that is a character by itself and needs no escape in JSON. */
 const isPlain = (byte: number | undefined): boolean =>
   byte !== undefined && byte < 0x80 && byte !== quote && byte !== backslash;
 

@@ -40,7 +40,7 @@ export interface ShortenedEvent {
 }
 
 interface Shortening {
-  /** Whether the fields of such an event are those of its payload. Texts and mappings in it are empty ones. */
+  /** True if the event's fields are those of its payload. Texts and mappings in the outline are empty. */
   readonly isFlat: (outline: JsonObject) => boolean;
   readonly sha256: RepairContext['sha256'];
 }
@@ -55,7 +55,7 @@ type Entry = readonly [key: string, value: Uint8Array];
 /** Members of an object by key; of a repeated key the last. */
 interface Members {
   readonly spans: ReadonlyMap<string, Span>;
-  /** Whether more fields came than a payload has room for, so that not all are listed. */
+  /** True if a payload has no room for all fields, so that some are not listed. */
   readonly isTooWide: boolean;
 }
 
@@ -63,7 +63,7 @@ interface Members {
 interface Field extends FieldSize {
   readonly key: string;
   readonly span: Span;
-  /** Whether it stands in `payload`; else beside it. */
+  /** True for a field inside `payload`, false for one beside it. */
   readonly isNested: boolean;
 }
 

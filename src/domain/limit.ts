@@ -5,7 +5,7 @@ import { minuteMs } from './duration.ts';
 import type { HubError } from './error.ts';
 import type { Env } from './ids.ts';
 
-/** What a setting decides. */
+/** Settings of limits. */
 export interface LimitSettings {
   /** Of an agent. */
   readonly approvalsPerMinute: number;
@@ -39,7 +39,7 @@ export type LimitedBy =
 type Setting = number | ((settings: LimitSettings) => number);
 
 export interface Limit {
-  /** What is counted; routes whose limits have one name share the count. */
+  /** Name of the count. Routes whose limits have the same name share it. */
   readonly name: string;
   readonly per: LimitedBy;
   /** In each window. */
@@ -50,7 +50,7 @@ export interface Limit {
   readonly byHandler?: true;
   /** True: every node counts by itself. */
   readonly perNode?: true;
-  /** What the caller is told. */
+  /** Message for the caller. */
   readonly message?: string;
 }
 
@@ -71,7 +71,7 @@ export interface LimitSubject {
   readonly deviceId: string | null;
 }
 
-/** What a caller alone says of whom limits are counted for. */
+/** The subject of limits, as far as the caller alone determines it. */
 export const limitSubjectOf = (
   caller: LimitedCaller & Partial<Pick<LimitSubject, 'tenantId' | 'env' | 'agentId'>>,
   network: string,
@@ -88,7 +88,7 @@ export const limitSubjectOf = (
   deviceId: null,
 });
 
-/** What a handler knows better than the request. */
+/** The part of the subject that only the handler knows. */
 export interface CountedFor extends Partial<LimitSubject> {
   /** Default 1. */
   readonly cost?: number;
@@ -113,7 +113,7 @@ const partsOf: {
 } = {
   tenant: ['tenantId'],
   environment: ['tenantId', 'env'],
-  // What callers choose themselves stands last, so that no two names are alike.
+  // The part that callers choose themselves is at the end, so that no two names are equal.
   agent: ['tenantId', 'env', 'agentId'],
   key: ['keyId', 'network'],
   sender: ['keyId', 'network', 'agentId'],

@@ -1,4 +1,4 @@
-// What a channel is told, in the domain's words. Messengers (ports/messengers) write it in each platform's.
+// Messages to a channel, in the words of the domain. Messengers (ports/messengers) write them in a platform's format.
 import type { Approval } from './approval.ts';
 
 export type Notice =

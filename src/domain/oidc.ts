@@ -1,5 +1,4 @@
-// What the hub asks of an identity provider's tokens: where workspace and role stand in the claims, and what the words
-// of roles mean. Pure.
+// Reads an identity provider's tokens: the claims with workspace and role, and the words for roles. Pure.
 import { isOperatorRole, type OperatorRole, operatorRoles } from './principal.ts';
 
 /** The installation's identity provider. */
@@ -16,7 +15,7 @@ export interface OidcSettings {
   readonly roleMap: { readonly [word: string]: OperatorRole };
   /** Of who has no role or an unknown one; null: is refused. */
   readonly defaultRole: OperatorRole | null;
-  /** Whether an admin's token makes the tenant of a workspace that nobody linked. */
+  /** True if an admin's token creates the tenant of an unlinked workspace. */
   readonly autoProvision: boolean;
 }
 

@@ -45,7 +45,7 @@ export function fitPayload(payload: JsonObject): FittedPayload {
 /** The least bytes of a field in JSON. */
 export const leastBytesOfField = (key: string): number => key.length + leastOfField;
 
-/** What a field of a payload takes. */
+/** The size of a payload's field. */
 export interface FieldSize {
   /** Bytes of its key and what stands around it. */
   readonly keyBytes: number;

@@ -1,14 +1,13 @@
-// Who acts, as use cases see it: whose data, which environment, which rights, which name in records. Not how it was
-// proved.
+// The caller for use cases: tenant, environment, rights, and the name in records. It does not contain the credentials.
 import type { AgentScope } from './agent-scope.ts';
 import type { KeyHolder } from './caller-name.ts';
 import type { Env } from './ids.ts';
 import type { AgentApi } from './vocabulary.ts';
 
-/** What a principal may do. `agent`: what an API key may. An admin is an operator and a viewer as well. */
+/** Rights of a principal. `agent` has those of an API key. An admin is also an operator and a viewer. */
 export type Role = 'agent' | 'viewer' | 'operator' | 'admin';
 
-/** What a person may be who comes with an operator's token; each includes the weaker. */
+/** Roles in operator tokens. Each includes the weaker ones. */
 export const operatorRoles = ['viewer', 'operator', 'admin'] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 

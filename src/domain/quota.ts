@@ -1,4 +1,4 @@
-// What a tenant may keep in one environment of what its agents send. Set by whoever runs the hub.
+// A tenant's quota of agent data in one environment. The operator of the hub sets it.
 
 export interface Quotas {
   /** Bytes of session values, with their keys. */

@@ -4,7 +4,7 @@ import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from './dec
 import type { StoredEvent } from './event.ts';
 import type { JsonObject } from './library.ts';
 
-/** What of a stored call is not as the agent's rules saw it. */
+/** Parts of a stored call that differ from the agent's input. */
 export type Missing = 'tool' | 'arguments' | 'principal';
 
 /** A call as the engine is given it. */
@@ -67,7 +67,7 @@ const isMapping = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** What an event holds of its call, for the engine. */
+/** The call of an event, as input for the engine. */
 export function replayCallOf(event: StoredEvent): ReplayCall {
   const { payload, truncated = [], tool_name: tool, env } = event;
   const { tool_args: args, principal, environment } = payload ?? {};
@@ -182,7 +182,7 @@ export class ReplayCalls {
     this.#entries[place] = { ...first, reported: known.reported ?? first.reported };
   }
 
-  /** What is known of the session before each call, in the order of `calls`; null for a call of no session. */
+  /** Counters of the session before each call, in the order of `calls`; null for a call without a session. */
   counters(): readonly (KnownCounters | null)[] {
     const counters: (KnownCounters | null)[] = this.#entries.map(() => null);
     for (const places of this.#bySession().values()) {

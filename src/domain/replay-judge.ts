@@ -46,7 +46,7 @@ export interface Judged extends Judgement {
   readonly doubts: readonly Doubt[];
 }
 
-/** What limits and session rules say of a call. */
+/** The result of limits and session rules for a call. */
 export interface LimitJudged {
   /** Null: nothing. */
   readonly judgement: Judgement | null;
@@ -140,7 +140,7 @@ function judgementOf({ verdict, mode, name, reason, records, shadows, policyErro
     : { ...passed, policyError };
 }
 
-/** What the rules for a tool look at. */
+/** The fields that a tool's rules read. */
 interface Look {
   /** Doubts about every call of the tool. */
   readonly always: readonly Doubt[];

@@ -1,4 +1,4 @@
-// What a replay comes to: each stored call judged by two documents, the differences, and their sums. Pure.
+// The result of a replay: the decisions of two documents on each stored call, their differences and sums. Pure.
 import type { SeenCall } from './replay-call.ts';
 import type { Doubt, Judged, Judgement, LimitJudged } from './replay-judge.ts';
 
@@ -101,7 +101,7 @@ function resultOf(call: SeenCall, judged: JudgedCall): ReplayResult {
   if (isInDoubt(judged.base, judged.baseLimits) || isInDoubt(judged.candidate, judged.candidateLimits)) {
     doubts.add('session');
   }
-  // Whether the call would run is then for a person to say.
+  // A person then decides about the call.
   if ((base.decision === 'ask') !== (candidate.decision === 'ask')) doubts.add('approval');
   const change = base.decision === candidate.decision ? 'unchanged' : changeTo[candidate.decision];
   return { call, base, candidate, change, doubts: [...doubts] };

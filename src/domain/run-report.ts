@@ -1,5 +1,5 @@
-// What one report of a call says: an event, or a repeat that adds an outcome to one. Both count alike in their run, and
-// both may be decisions that the audit chain records. Pure.
+// A report about a call: an event, or a repeat that adds an outcome to one. Both count alike in their run, and the
+// audit chain can record both. Pure.
 import type { AuditNote } from './audit.ts';
 import {
   actionOf,
@@ -15,7 +15,7 @@ import type { Env } from './ids.ts';
 import { renderInstant } from './instant.ts';
 import { factsBySession, type RunFacts } from './run.ts';
 
-/** What the chain calls them, and how a sentence says it. */
+/** Name of each decision in the chain, and its words in a sentence. */
 const decisions: { readonly [A in DecisionAction]?: readonly [name: AuditNote['action'], says: string] } = {
   call_blocked: ['run.blocked', 'was blocked'],
   call_would_block: ['run.would_block', 'would have been blocked'],
@@ -29,7 +29,7 @@ const decisions: { readonly [A in DecisionAction]?: readonly [name: AuditNote['a
 /** The API key that brought events. */
 export interface Reporter {
   readonly keyId: string;
-  /** What people read of the key. */
+  /** Visible part of the key. */
   readonly prefix: string;
 }
 
@@ -46,7 +46,7 @@ function decisionOf(event: EventInput): (typeof decisions)[DecisionAction] {
   return Object.hasOwn(decisions, action) ? decisions[action as DecisionAction] : undefined;
 }
 
-/** Whether the audit chain records it. */
+/** True if the audit chain records the decision. */
 export const isRunDecision = (event: EventInput): boolean =>
   decisionOf(event) !== undefined && sessionOf(event) !== null;
 
@@ -94,8 +94,8 @@ export function runNote(
 }
 
 /**
- * What a report adds to its run; null for one of no run. Its place in the order of arrival counts from that of its
- * event.
+ * The facts that a report adds to its run; null without a run. Places in the order of arrival are relative to the
+ * event's.
  */
 export function reportFacts(
   event: EventInput,

@@ -42,7 +42,7 @@ export interface RunEvent extends Moment {
 
 type Counts = { readonly [C in DecisionClass]?: number };
 
-/** What the events of a run say, apart from what depends on the time or on approvals. */
+/** Facts from the events of a run, without those that depend on the time or on approvals. */
 export interface RunFacts {
   readonly env: Env;
   /** The earliest time of its events. */
@@ -116,7 +116,7 @@ interface Placed {
   readonly event: EventInput;
 }
 
-/** What events of one run say. The same as their facts joined, but only the newest of a kind is looked at closer. */
+/** Collects the facts of a run's events. Faster than joining the facts of each, with the same result. */
 class FactsOfRun {
   readonly #env: Env;
   readonly #maxAt: number;
@@ -197,11 +197,11 @@ const runEventOf = ({ moment, event }: Placed): RunEvent => ({
   mode: event.mode,
 });
 
-/** What one event says. `seq` is its place in the order of arrival. */
+/** The facts of one event. `seq` is its place in the order of arrival. */
 export const factsOf = (event: EventInput, { seq, id, ...batch }: FactsPlace & Received): RunFacts =>
   new FactsOfRun(batch, event, id === undefined ? { seq } : { seq, id }).facts();
 
-/** What both say together. In whatever order facts are joined, the result is the same. No event may be in both. */
+/** Joins facts. The order of joins does not change the result. No event may be in both. */
 export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
   const last = compareEvents(a.last, b.last) >= 0 ? a : b;
   const counts: { [C in DecisionClass]?: number } = { ...a.counts };
@@ -227,7 +227,7 @@ export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
   };
 }
 
-/** What the events of several sessions of one agent say, by session; those of none are left out. */
+/** Facts of an agent's events by session. Events without a session are left out. */
 export function factsBySession(
   events: readonly (EventInput | null)[],
   batch: Received,

@@ -10,11 +10,11 @@ const foldedLetter = (letter: string): string => {
   return lower !== letter && lower.toUpperCase() === letter && [...lower].length === 1 ? lower : letter;
 };
 
-/** What two texts have in common that a search takes for the same. */
+/** Folds a text: a search treats texts with the same folded form as equal. */
 export const foldedText = (text: string): string =>
   text.replace(/\p{Changes_When_Lowercased}/gu, foldedLetter);
 
-/** Whether a search for `folded` (by `foldedText`) finds the text. */
+/** True if a search for `folded` (from `foldedText`) finds the text. */
 export const findsIn = (text: string, folded: string): boolean => foldedText(text).includes(folded);
 
 /** Each character of the search with what else it stands for. */

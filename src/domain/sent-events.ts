@@ -89,7 +89,7 @@ function countMembers(text: string): number {
   return count;
 }
 
-/** Whether the character behind a run of backslashes is escaped. */
+/** True if the character after a run of backslashes is escaped. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text.charCodeAt(first - 1) === backslash) first--;
@@ -104,7 +104,7 @@ const isField = new Set(fields);
 const isName = (value: unknown): boolean =>
   typeof value === 'string' && value !== '' && value.length <= maxName;
 
-/** Whether `eventAsSent` gives this event again, which was made of `value`. */
+/** True if `eventAsSent` restores this event, which was made from `value`. */
 export function isAsSent(value: unknown, event: EventInput): boolean {
   if (event.truncated || event.unnamed || event.flat || event.sent_by !== undefined) return false;
   const sent = value as JsonObject;

@@ -3,7 +3,7 @@ import type { CommandProfiles, ToolArguments } from 'reeve-agent/rules';
 import type { AiConfig } from './ai.ts';
 
 export interface ToolWords {
-  /** What tools and their arguments are, for sandboxes. */
+  /** Kinds of tools' arguments, for sandboxes. */
   readonly toolArguments: ToolArguments;
   /** Prefixes of selectors that agents register. Absent in what an older version of the hub wrote. */
   readonly customSelectors?: readonly string[];
@@ -16,10 +16,10 @@ export interface ToolWords {
 /** Every setting and its value. */
 export interface SettingValues {
   /**
-   * What the documents themselves cannot say of the agents that load them: for the linter, deploys and the playground.
+   * Facts about agents that documents cannot contain: for the linter, deployments and the playground.
    */
   readonly tools: ToolWords;
-  /** Who assists people, and with which model. */
+  /** Provider and model of the assistant. */
   readonly ai: AiConfig;
 }
 

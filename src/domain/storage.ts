@@ -12,9 +12,9 @@ export type StorageState = (typeof storageStates)[number];
 
 export interface Storage {
   readonly state: StorageState;
-  /** What the store's disk has left; null when it is not known (in a cluster: the disks are the database servers'). */
+  /** Free bytes on the store's disk; null if unknown, as in a cluster, where the database servers own the disks. */
   readonly freeBytes: number | null;
-  /** What ingest leaves free; null with `freeBytes`. */
+  /** Bytes that ingest keeps free; null if `freeBytes` is null. */
   readonly reserveBytes: number | null;
 }
 

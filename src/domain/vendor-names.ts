@@ -6,7 +6,7 @@ export interface VendorNames {
   readonly sessionCookie: string;
   readonly signatureHeader: string;
   readonly keyPrefix: string;
-  /** What the ids of buttons in chats begin with. */
+  /** Prefix of the ids of buttons in chats. */
   readonly actionPrefix: string;
   /** Accepted apiVersions; the first is emitted. */
   readonly apiVersions: readonly string[];

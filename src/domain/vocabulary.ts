@@ -6,7 +6,7 @@ import type { DocumentKind } from './library.ts';
 export const agentApis = ['console', 'hosted'] as const;
 export type AgentApi = (typeof agentApis)[number];
 
-/** What an agent was last seen to speak. */
+/** The vocabulary that an agent used last. */
 export interface AgentVocabulary {
   /** Null: it was seen before this was kept, or never. */
   readonly lastApi: AgentApi | null;
@@ -30,14 +30,14 @@ export const otherApi = (kind: DocumentKind): AgentApi => (kind === 'bundle' ? '
 export const canLoad = ({ lastApi, loadsAny }: AgentVocabulary, kind: DocumentKind | null): boolean =>
   lastApi === null || loadsAny || kind === null || loads[lastApi] === kind;
 
-/** What an agent is given: the document of a name, or, without one, all that its environment deploys. */
+/** The document that an agent gets: the one with a name, or without a name all that its environment deploys. */
 export interface GivenDocument {
   readonly bundleName: string | null;
   /** Null or absent: nothing that it is still to load, or that of both vocabularies. */
   readonly documentKind?: DocumentKind | null;
 }
 
-/** Whether an agent is given a document of the vocabulary that it does not speak. */
+/** True if an agent gets a document in the other vocabulary. */
 export const isUnable = (
   agent: AgentVocabulary,
   { bundleName, documentKind = null }: GivenDocument,
@@ -46,8 +46,8 @@ export const isUnable = (
   !(bundleName === null && agent.lastApi === 'hosted') && !canLoad(agent, documentKind);
 
 /**
- * What a document is by its `kind`; null when agents of both vocabularies load it, or neither do.
- * @param kinds those that this installation takes for each
+ * The vocabulary of a document by its `kind`; null if agents of both vocabularies load it, or of none.
+ * @param kinds the kinds that this installation accepts for each vocabulary
  */
 export function documentKindOf(
   kind: string | null,

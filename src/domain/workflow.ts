@@ -2,7 +2,7 @@
 // definitions. Pure.
 import type { JsonObject } from './library.ts';
 
-/** What clients send, with the fields that the hub reads of it. */
+/** A client's snapshot, with the fields that the hub reads. */
 export interface WorkflowSnapshot {
   readonly name: string;
   readonly version: string | null;

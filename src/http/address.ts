@@ -1,4 +1,4 @@
-// Who is really at the other end: client addresses behind trusted proxies. Resolves no names.
+// Client addresses behind trusted proxies. Resolves no names.
 import { BlockList, isIP } from 'node:net';
 
 /** Canonical text of an address (IPv4-mapped IPv6 as IPv4, IPv6 compressed), or null when it is not one. */
@@ -21,9 +21,9 @@ export function canonicalAddress(text: string): string | null {
 }
 
 /**
- * What limits count together: an IPv4 address, or the /64 of an IPv6 one, because a single customer has at least so
- * many addresses.
- * @param address as `canonicalAddress` writes it; any other text is given back as it is
+ * The network that limits count as one: an IPv4 address, or the /64 of an IPv6 address, because a single customer has
+ * at least that many addresses.
+ * @param address from `canonicalAddress`; other texts are returned unchanged
  */
 export function networkOf(address: string): string {
   if (!address.includes(':') || isIP(address) !== 6) return address;

@@ -1,5 +1,5 @@
-// Who calls: one strategy per authentication scheme, of which a route's declaration names those it takes. Also the
-// check that a browser's page may call.
+// Identifies callers: one strategy for each authentication scheme that a route can declare. Also checks that a
+// browser's page may call.
 import type { Caller } from '../api/call.ts';
 import { cookieOf } from '../api/cookie.ts';
 import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
@@ -72,7 +72,7 @@ export interface Callers {
   /** True when the request carries a login cookie. */
   hasCookie(headers: Headers): boolean;
   /**
-   * Whether the key or login that a stream was opened with is still good, from the store itself.
+   * True if the store still accepts the key or login that opened the stream.
    * @throws HubError unavailable
    */
   isStillValid(caller: StreamCaller): Promise<boolean>;
@@ -262,7 +262,7 @@ export function createCallers(options: CallersOptions): Callers {
  *   taken
  */
 function requireRole(caller: Caller, role: OperatorRole): void {
-  // Who has the operator's token has passed what only an admin of a tenant may.
+  // The operator's token has more rights than an admin of a tenant.
   if (caller.kind === 'hostedKey' || caller.kind === 'operator') return;
   if (caller.kind === 'hostedOperator') {
     if (rolesUpTo(caller.role).includes(role)) return;

@@ -5,8 +5,8 @@
 /** From this part of the most on, networks are told apart. */
 const scarce = 0.9;
 /**
- * What one network may open within 5 to 10 s while connections are scarce: this part of the most. An idle one lives for
- * 12 s.
+ * Share of the maximum that one network may open within 5 to 10 s while connections are scarce. An idle connection
+ * lives for 12 s.
  */
 const share = 0.1;
 /** A network may always open so many in that time. */

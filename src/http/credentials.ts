@@ -1,4 +1,4 @@
-// What a request may prove itself with, as its headers carry it. Checks no credential.
+// Reads credentials from the headers of a request. Checks none.
 import type { Caller } from '../api/call.ts';
 import { requireAgent } from '../app/acting-agent.ts';
 import { onlyAgent } from '../domain/agent-scope.ts';
@@ -24,9 +24,9 @@ export interface Identified {
 
 /** One way to prove who calls. */
 export interface Scheme {
-  /** Whether the request carries this credential, good or bad. */
+  /** True if the request contains this credential, valid or not. */
   presented(headers: Headers): boolean;
-  /** Whether it carries something in its place, which `identify` refuses with the reason. */
+  /** True if the request contains something in its place, which `identify` refuses with the reason. */
   attempted(headers: Headers): boolean;
   /** @throws HubError unauthenticated and others */
   identify(headers: Headers, network: string): Promise<Identified>;
@@ -57,8 +57,8 @@ function agentIdOf(headers: Headers, wire: Pick<WireNames, 'agentIdHeaders'>): s
 }
 
 /**
- * What is known of a request with this API key, but the environment.
- * @throws HubError bad_request; forbidden when it names an agent that the key is not bound to
+ * Facts about a request with this API key, without the environment.
+ * @throws HubError bad_request; forbidden if the key is not bound to the agent in the request
  */
 export function keyFields(
   key: ApiKey,

@@ -1,4 +1,4 @@
-// What the hub hands out under /downloads/: the agent library that fits it, as the build packed it. Reads no disk.
+// The files under /downloads/: the matching agent library, packed by the build. Reads no disk.
 import { HubError } from '../domain/error.ts';
 import type { StaticFolder } from '../ports/static-folder.ts';
 import { plain } from './encode.ts';

@@ -11,7 +11,7 @@ import type { Metrics } from './metrics.ts';
 import { rateLimitHeaders } from './problem.ts';
 import type { RawRequest, RawResponse } from './raw.ts';
 
-/** What became known of a request, for its log line and metrics. */
+/** Facts about a request, for its log line and metrics. */
 export interface Seen {
   /** Twelve random digits. */
   readonly id: string;
@@ -26,14 +26,14 @@ export interface Seen {
   limits?: RouteLimits;
 }
 
-/** What an answer says of limits: of the one that the caller comes up against first. */
+/** Headers about the limit that the caller would reach first. */
 export async function limitHeaders({ arrival, limits }: Seen): Promise<HeaderList> {
   const states = [...(arrival ? [arrival] : []), ...((await limits?.left()) ?? [])];
   const [tightest] = states.sort((a, b) => a.left - b.left);
   return tightest ? rateLimitHeaders(tightest) : [];
 }
 
-/** Who waits for an answer. */
+/** Name of the caller that waits for an answer. */
 export const nameOf = (caller: Caller, network: string): string =>
   callerNames.requestsOf(caller) ?? callerNames.requestsOfNetwork(network);
 

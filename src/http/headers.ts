@@ -33,7 +33,7 @@ const securityHeaders: HeaderList = [
   ['Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=()'],
 ];
 
-/** What an answer has in common with others of its kind. @param own beside what is on every response */
+/** Headers that answers of one kind share. @param own headers beside those of every response */
 export const commonHeaders = (own: HeaderList = []): HeaderBlock =>
   new HeaderBlock([...own, ...securityHeaders]);
 

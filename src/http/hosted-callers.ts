@@ -1,6 +1,6 @@
-// Who calls the hosted API: API keys of one environment or of all, and operators' tokens. A bearer token that begins as
-// keys do is a key, anything else is read as a JWT. Wrong credentials are counted by address; good ones are never held
-// up by others' guesses.
+// Callers of the hosted API: API keys of one environment or of all, and operators' tokens. A bearer token with a key's
+// prefix is a key, any other one is read as a JWT. Wrong credentials are counted by address, and never delay valid
+// ones.
 import type { Caller } from '../api/call.ts';
 import type { AuthScheme } from '../api/route.ts';
 import { HubError, refused } from '../domain/error.ts';

@@ -34,7 +34,7 @@ export interface RoutedCall {
   readonly headers: Headers;
 }
 
-/** What a handler returns, made with the id for what it makes. */
+/** Runs the handler, with the id of the record to create. */
 type Handle = (newId: string | null) => Promise<unknown>;
 
 export interface Idempotency {
@@ -63,7 +63,7 @@ export function createIdempotency({ store, secrets, clock, log }: IdempotencyOpt
     };
   }
 
-  /** What was made is made: a repeat finds it by its id, whether or not its answer could be kept. */
+  /** Ignores a failed write of the answer: a repeat finds the created record by its id. */
   const keep = (write: Promise<void>): Promise<void> =>
     write.catch((err: unknown) =>
       log.warn({ err }, 'cannot store the answer to a request with an Idempotency-Key'),

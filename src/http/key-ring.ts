@@ -17,7 +17,7 @@ export interface KeyRing {
   find(key: string): Promise<ApiKey | null>;
   /** The same from memory: one hash and one map look-up. Null: `find` may know it. */
   remembered(key: string): ApiKey | null;
-  /** Whether a key that was not found was revoked; false also where that is not known any more. */
+  /** True if a missing key was revoked; false also if that is no longer known. */
   wasRevoked(key: string): boolean;
   /** A revocation became known: forget the key, and whatever is being read about it. */
   revoked(keyHash: string): void;

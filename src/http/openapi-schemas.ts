@@ -13,7 +13,7 @@ export interface Schemas {
   parameter(schema: z.ZodObject | undefined, name: string): unknown;
   /** The names that an object requires. */
   required(schema: z.ZodObject | undefined): readonly string[];
-  /** What `value` refers to, and what that refers to in turn, by name. */
+  /** All schemas that `value` refers to, directly or not, by name. */
   reachedBy(value: unknown): { [name: string]: Json };
 }
 
@@ -44,7 +44,7 @@ export function schemasOf(routes: readonly (readonly [operation: string, RouteDe
   for (const [schema, id] of names) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, {
     io: 'input',
-    // What zod cannot express becomes a free value.
+    // Types that zod cannot express become free values.
     unrepresentable: 'any',
     uri: (id) => `${prefix}${id}`,
   });

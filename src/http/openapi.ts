@@ -228,7 +228,7 @@ function requestBody(route: RouteDeclaration, schemas: Schemas): Json {
   return { required: route.optionalBody !== true, content: { 'application/json': { schema }, ...yaml } };
 }
 
-/** What the data of each event on a stream is: OpenAPI 3.1 has no word for it. */
+/** Schemas of a stream's events, as an extension: OpenAPI 3.1 has none for them. */
 const eventsOf = ({ frames }: RouteDeclaration, schemas: Schemas): Json =>
   frames
     ? {

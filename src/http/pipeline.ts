@@ -82,7 +82,7 @@ export interface PipelineOptions {
   readonly trustedProxies: readonly string[];
   /** The document that GET /api/openapi.json serves. It holds no tenant's data. */
   readonly openApi: string;
-  /** Whether it is served without a login or key; default true. */
+  /** True if the OpenAPI document needs no login and no key. Default: true. */
   readonly openApiPublic?: boolean;
   /** The web console; default: none. */
   readonly files?: StaticFiles;
@@ -97,7 +97,7 @@ export interface Pipeline {
   networkOf(raw: Pick<RawRequest, 'remote' | 'headers'>): string;
   /** The most bytes the body of this request may have. */
   bodyLimit(method: string, path: string): number;
-  /** Whether it asks for a live stream, so that thousands like it may come in one moment. */
+  /** True for a request for a live stream: thousands of them can arrive at once. */
   isOpening(raw: Pick<RawRequest, 'method' | 'path'>): boolean;
   /** Never rejects, but with TransportGone when the client disconnected before its body was read. */
   handle(raw: RawRequest): Promise<RawResponse>;
@@ -349,7 +349,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 const isStream = (declaration: RouteDeclaration): boolean =>
   declaration.media === 'text/event-stream' && declaration.method === 'GET';
 
-/** What a stream's route says of limits: it is limited as streams are, where it says nothing. */
+/** Limits of a stream's route. Default: the limit of streams. */
 const limitsOf = ({ path, limit = 'stream' }: RouteDeclaration): LimitedRoute => ({ path, limit });
 
 /** Each API says in its own words that nothing of a stream is kept. */

@@ -109,8 +109,8 @@ function documentOf(error: unknown, requestId: string): ProblemDocument {
 }
 
 /**
- * What the hosted API says of a limit: how many fit into a minute, how many are left, and in how many seconds all of it
- * is free again.
+ * The hosted API's headers about a limit: requests in a minute, the rest, and the seconds until all of it is free
+ * again.
  */
 export const rateLimitHeaders = (limit: {
   readonly max: number;

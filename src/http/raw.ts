@@ -36,7 +36,7 @@ export interface RawResponse {
   readonly common: HeaderBlock;
   /** To HEAD: what GET would get. The transport sends its length alone. */
   readonly body: Uint8Array | string | null;
-  /** Who waits for it, as its unsent bytes are counted. */
+  /** Name of the waiting caller, for counts of unsent bytes. */
   readonly caller: string;
   /** True when the connection must not be used again: nobody can say where the request ends. */
   readonly close: boolean;

@@ -15,7 +15,7 @@ export interface ServerOptions {
   readonly log: Log;
   /** Connections at once; infinite by default. */
   readonly maxConnections?: number;
-  /** Whether many clients come from this address; none do by default. */
+  /** True if many clients share this address. Default: none do. */
   readonly isProxy?: (address: string) => boolean;
 }
 
@@ -57,9 +57,8 @@ export const portTaken = (host: string, port: number): string =>
   `Cannot listen on ${host} port ${port}: the port is in use, or this machine does not have the address. Set PORT or HOST.`;
 
 /**
- * What a WebSocket message may have, in bytes. A server keeps what it has of a message until all of it is here, and
- * tells nobody: so the sizes of all sockets together bound what half messages take. A stream that takes no messages
- * still takes pings.
+ * Maximum sizes of a WebSocket message, in bytes. A server buffers an incomplete message without notice, so the sizes
+ * of all sockets together limit the memory for incomplete messages. A stream without messages still receives pings.
  */
 export const messageSizes = { none: 1024, small: 64 * 1024, large: maxMessageBytes } as const;
 export type MessageSize = keyof typeof messageSizes;

@@ -1,5 +1,5 @@
-// What a server owes: requests that are not answered whole, with the time by which each must be, and the end of those
-// that are late. Both servers keep one; owns no timer.
+// Requests without a complete answer, with a deadline each. It ends the late ones. Both servers have one. Owns no
+// timer.
 import { type Clock, pause } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Connections } from './connections.ts';
@@ -19,7 +19,7 @@ export interface OwedExchange {
   readonly isReading: boolean;
   /** Its answer is on the way. */
   readonly isSending: boolean;
-  /** Whether its body comes too slowly, where the server itself does not end such. */
+  /** True if the body arrives too slowly, for servers that do not end such requests themselves. */
   isSlow?(now: number): boolean;
   cut(): void;
 }
@@ -105,7 +105,7 @@ export class Unfinished<E extends OwedExchange> {
   }
 }
 
-/** What the pipeline answers; null when that went another way, as a WebSocket's does. */
+/** Returns the pipeline's answer; null if it was sent in another way, as for a WebSocket. */
 type Handle = () => Promise<RawResponse | null>;
 
 /** The body that a request says it has; null: none. */

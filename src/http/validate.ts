@@ -12,7 +12,7 @@ export interface RequestParts {
   readonly body: unknown;
 }
 
-/** What a route gets when a part is not declared. */
+/** The value of an undeclared part. */
 const nothing = Object.freeze({});
 
 /**

@@ -20,7 +20,7 @@ export interface RegistrationPatch {
   readonly bundleName?: string | null;
 }
 
-/** What became of an agent that was seen. */
+/** The result of a report that an agent was seen. */
 export interface SeenAgent {
   /** Retired, or null, when the agent is not registered. */
   readonly registration: Registration | null;

@@ -1,7 +1,7 @@
 // Store port of what AI assistance used: sums per tenant and day.
 import type { AiDay, AiUse } from '../domain/ai.ts';
 
-/** What AI assistance used. */
+/** Usage of AI assistance. */
 export interface AiUsageStore {
   /**
    * Adds one question to its day. A cost that is not known adds nothing, and a day is of unknown cost while no

@@ -4,10 +4,10 @@ import type { Announcement } from '../domain/announcement.ts';
 /** Announces what happened. */
 export interface Announcer {
   /**
-   * Tells, in order, everybody who is connected or comes back within the hour. Resolves when all of it has its place in
-   * the logs: what is acknowledged after that was announced. What names a record (an approval's state, a deployment and
-   * its key) may be repeated, and is told once; of anything else a repeat is a second frame.
-   * @throws HubError unavailable when the bus cannot be reached; some of it may have been told then
+   * Sends announcements, in order, to all clients that are connected or return within the hour. When the promise
+   * resolves, all announcements have their positions in the logs. A repeat of an announcement about a record (an
+   * approval's state, a deployment and its key) has no effect; a repeat of any other one is a second frame.
+   * @throws HubError unavailable if the bus cannot be reached; some announcements may have been sent
    */
   announce(announcements: readonly Announcement[]): Promise<void>;
 }

@@ -4,7 +4,7 @@
 import type { AuditLink, AuditNote, AuditSubject, ChainHead, SignedHead } from '../domain/audit.ts';
 import type { JsonObject } from '../domain/library.ts';
 
-/** What to list. Null: without that condition. */
+/** Filters of the list. Null means no filter. */
 export interface AuditFilter {
   /** Included. */
   readonly from: number | null;
@@ -65,11 +65,11 @@ export interface AuditStore {
    */
   retain(tenantId: string, before: number, limit: number): Promise<number>;
   /**
-   * Records what writes of processes that died left to record: those of nodes that are gone, and whatever began before
-   * `before`. What is not known to have happened is recorded with `unconfirmed: true`. Safe to repeat, on several nodes
-   * at once. A write that goes on all the same finds its entry there.
-   * @param isGone true for a node that died; default: none is known to
-   * @returns how many, at most `limit`
+   * Records the entries that dead processes left: those of dead nodes, and all that began before `before`. An entry
+   * without proof of its write gets `unconfirmed: true`. Safe to repeat, also on several nodes at once. A write that
+   * continues after all finds its entry.
+   * @param isGone true for a dead node; default: no node is dead
+   * @returns the number of entries, at most `limit`
    */
   recover(before: number, limit: number, isGone?: (node: string) => boolean): Promise<number>;
 }

@@ -74,7 +74,7 @@ export interface DeploymentStore {
    * @param fence as for `add`
    */
   undeploy(tenantId: string, env: Env, bundleName: string, fence?: number): Promise<Deployment | null>;
-  /** Whether the version was ever deployed in the environment. */
+  /** True if the version was ever deployed in the environment. */
   wasDeployed(tenantId: string, env: Env, bundleName: string, version: number): Promise<boolean>;
   /** The newest deployment of the version in any environment, current or not; null when it was never deployed. */
   lastOf(tenantId: string, bundleName: string, version: number): Promise<Deployment | null>;

@@ -5,7 +5,7 @@ import type { AssembledContract } from '../domain/deployment.ts';
 import type { Finding } from '../domain/finding.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
 
-/** What a tenant's agents add to the rule language. */
+/** Custom selectors and operators of a tenant's agents. */
 export interface CustomWords {
   /** Names of tools, or globs, whose arguments are declared. */
   readonly tools: readonly string[];
@@ -20,7 +20,7 @@ export interface CustomWords {
 export interface EvaluationRequest {
   readonly yaml: string;
   readonly call: ToolCall;
-  /** What the arguments of the tenant's tools hold, for sandboxes. */
+  /** Kinds of the tenant's tool arguments, for sandboxes. */
   readonly toolArguments: ToolArguments;
   readonly words: CustomWords;
   /** The tool's result; undefined: post contracts are not evaluated. */
@@ -33,24 +33,24 @@ export interface EvaluationRequest {
 export interface Evaluation extends DryRun {
   /** Milliseconds of the run itself, to two places: no waiting, no start of a worker. */
   readonly evaluation_time_ms: number;
-  /** What the linter finds in the text, and each custom operator that the run met. */
+  /** Findings of the linter, and each custom operator that the run used. */
   readonly warnings: readonly Finding[];
 }
 
 /**
- * What a document may be. `ruleset`: of a kind of rulesets, without anchors, aliases and tags, at most 32 levels deep
- * and of 50,000 values; `any`, the default: what agents load.
+ * Accepted documents. `ruleset`: a kind for rulesets, without anchors, aliases and tags, at most 32 levels deep and
+ * with at most 50,000 values. `any`, the default: all documents that agents load.
  */
 export type DocumentForm = 'any' | 'ruleset';
 
-/** What an upload needs to know of a text. */
+/** Facts about a text that an upload needs. */
 export interface BundleOutline {
   readonly name: string;
   /** As the document says it; null when it does not. */
   readonly kind: string | null;
   /** Null when there is no list of contracts. */
   readonly contractCount: number | null;
-  /** What rules do that do not say it themselves; null when the document says something else. */
+  /** Default mode of rules; null if the document has another default. */
   readonly mode: Mode | null;
   /** Its first 2,000 characters; null when there is none. */
   readonly description: string | null;
@@ -80,7 +80,7 @@ export interface AssemblyItem extends Pick<CompositionItem, 'contractId' | 'vers
   readonly shadow: boolean;
 }
 
-/** What a bundle is assembled of. */
+/** The parts of an assembled bundle. */
 export interface AssemblyRequest {
   readonly name: string;
   readonly description: string | null;
@@ -98,14 +98,14 @@ export interface AssemblyRequest {
 export interface Assembly {
   readonly yaml: string;
   readonly contracts: readonly AssembledContract[];
-  /** What the loader of an agent would refuse; empty when it loads. */
+  /** Problems that an agent's loader would refuse; empty if it loads the text. */
   readonly problems: readonly string[];
 }
 
 /** Bytes of a bundle's YAML. */
 export const maxBundle = 1_048_576;
 
-/** What is assembled of more than a bundle may hold. */
+/** The result for parts that exceed a bundle's limits. */
 export const tooLargeAssembly: Assembly = {
   yaml: '',
   contracts: [],
@@ -134,8 +134,8 @@ export interface Evaluator {
   /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */
   takeApart(tenantId: string, yaml: string): Promise<BundleParts>;
   /**
-   * What a stored document says of its contracts, at most 500.
-   * @throws HubError unprocessable (it cannot be read); overloaded
+   * Declared contracts of a stored document, at most 500.
+   * @throws HubError unprocessable (unreadable document); overloaded
    */
   contractsOf(tenantId: string, yaml: string): Promise<readonly DeclaredContract[]>;
   /**
@@ -144,8 +144,8 @@ export interface Evaluator {
    */
   assemble(tenantId: string, request: AssemblyRequest): Promise<Assembly>;
   /**
-   * Compiles and lints a document. What does not compile comes alone, as errors `invalid`; at most 50 of these, at most
-   * 100 of the linter's.
+   * Compiles and lints a document. Compile errors (`invalid`, at most 50) come alone; else at most 100 findings of the
+   * linter.
    * @throws HubError unprocessable (over 5 s or its memory); overloaded
    */
   inspect(

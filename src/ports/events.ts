@@ -36,7 +36,7 @@ export interface IngestResult extends Ingested {
   readonly agents?: readonly SeenAgent[];
 }
 
-/** Which events. What is left out does not narrow. */
+/** Filters for events. A missing member does not filter. */
 export interface EventFilter {
   /** Null: every environment. */
   readonly env: Env | null;
@@ -68,7 +68,7 @@ export interface EventFilter {
   readonly search?: string;
 }
 
-/** What events are counted by. */
+/** Fields for counts of events. */
 export const facetNames = ['agentId', 'toolName', 'verdict', 'mode', 'decisionName', 'env'] as const;
 export type FacetName = (typeof facetNames)[number];
 

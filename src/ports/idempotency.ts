@@ -1,15 +1,15 @@
-// What requests that carried an Idempotency-Key were answered, so that a repeat makes nothing new.
+// Answers to requests with an Idempotency-Key, so that a repeat creates nothing new.
 
 /** A request under its key. */
 export interface KeyedRequest {
   readonly tenantId: string;
-  /** Who sent it, to which route, under which key: as one digest. */
+  /** One digest of caller, route and key. */
   readonly id: string;
   /** Of what else makes requests the same. */
   readonly bodyHash: string;
 }
 
-/** What a request was answered. */
+/** The answer to a request. */
 export interface StoredAnswer {
   readonly status: number;
   readonly headers: { readonly [name: string]: string };
@@ -43,7 +43,7 @@ export interface IdempotencyStore {
    * @param newId the id for a request that is not known
    */
   claim(request: KeyedRequest, newId: string, times: ClaimTimes): Promise<Claim>;
-  /** What a request with this body was answered; null when none was, or it expired. Changes nothing. */
+  /** The answer to a request with this body; null if there is none, or if it expired. Changes nothing. */
   find(request: KeyedRequest, now: number): Promise<StoredAnswer | null>;
   /** Keeps the answer of a claimed request until it expires. Safe to repeat. */
   answered(request: KeyedRequest, newId: string, answer: StoredAnswer): Promise<void>;

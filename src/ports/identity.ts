@@ -56,7 +56,7 @@ export interface LoginStore {
    * backwards.
    */
   signedInFrom(userId: string, network: string, now: number): Promise<void>;
-  /** Whether the user signed in from the network at `since` or later. */
+  /** True if the user signed in from the network at `since` or later. */
   hasSignedInFrom(userId: string, network: string, since: number): Promise<boolean>;
   /** Forgets networks that nobody signed in from since `before`; returns how many. */
   forgetNetworks(before: number): Promise<number>;
@@ -79,7 +79,7 @@ export interface KeyStore {
   used(uses: readonly { readonly id: string; readonly at: number }[]): Promise<void>;
 }
 
-/** What a new key signs of a current deployment. */
+/** A new key's signature for a current deployment. */
 export interface NewSignature {
   readonly deploymentId: string;
   readonly signature: string;

@@ -41,9 +41,9 @@ export interface JobStatus {
   readonly state: JobState;
   /** Failed runs so far. */
   readonly failures: number;
-  /** What the last failed run threw, at most 1,000 characters; null when none failed. */
+  /** Error of the latest failed run, at most 1,000 characters; null if none failed. */
   readonly error: string | null;
-  /** What `progress` kept last, else null. */
+  /** The latest value from `progress`, else null. */
   readonly progress: unknown;
 }
 
@@ -90,8 +90,8 @@ export interface Jobs {
   remove(queue: string, id: string): Promise<boolean>;
   health(): JobsHealth;
   /**
-   * No run begins any more; the signals of those at work are aborted; resolves when they have ended, or after `graceMs`
-   * (5 s). What has not ended by then runs again elsewhere when its lease ends. Added jobs stay.
+   * Starts no more runs and aborts the signals of active ones. The promise resolves when they have ended, or after
+   * `graceMs` (5 s). Another node repeats unfinished runs when their leases end. Added jobs stay.
    */
   close(graceMs?: number): Promise<void>;
 }

@@ -10,12 +10,12 @@ export interface JwkSet {
   readonly keys: readonly Jwk[];
 }
 
-/** What a token says, by name. */
+/** Claims of a token by name. */
 export interface Claims {
   readonly [claim: string]: unknown;
 }
 
-/** What a token must fit to be believed. */
+/** Conditions for a valid token. */
 export interface Expected {
   readonly issuer: string;
   /** The token must name one of them, as `aud` or as `azp`. */
@@ -26,7 +26,7 @@ export interface Expected {
 
 /** Makes and checks tokens. */
 export interface Jwts {
-  /** What the token says of its issuer, before anything is checked; null when it is no JWT. */
+  /** The unverified issuer of a token; null if it is no JWT. */
   issuerOf(token: string): string | null;
   /**
    * The claims, once the signature holds with a key of the set and issuer, audience and times fit: RS256, ES256 and
@@ -43,6 +43,6 @@ export interface Jwts {
   ): Promise<string>;
   /** The public half of an Ed25519 key. @param publicKey 64 hex characters */
   publicJwk(publicKey: string): Jwk;
-  /** Whether a set has a key that a token names; true when the token names none. */
+  /** True if a set has the token's key, or if the token names none. */
   hasKeyOf(token: string, keys: JwkSet): boolean;
 }

@@ -11,7 +11,7 @@ import type {
 } from '../domain/library.ts';
 import type { Page, PageRequest } from './page.ts';
 
-/** What a new version of a contract changes. */
+/** Changes in a new version of a contract. */
 export interface ContractPatch {
   readonly name?: string;
   readonly description?: string | null;
@@ -91,7 +91,7 @@ export interface ContractStore {
   >;
 }
 
-/** What changes of a composition. */
+/** Changes of a composition. */
 export interface CompositionPatch {
   readonly description?: string | null;
   readonly defaultsMode?: Mode;

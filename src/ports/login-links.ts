@@ -1,7 +1,7 @@
 // One-time sign-in links, which are made through the data folder and never over HTTP: whoever can write there may sign
 // in.
 
-/** Who may sign in by a link, and until when. */
+/** The user and the expiry of a sign-in link. */
 export interface LoginLink {
   /** Lower-cased; null for the first admin of the hub. */
   readonly email: string | null;

@@ -1,17 +1,16 @@
-// Who belongs to the cluster: every node says every 1.5 s that it lives, and what it holds. One that is not heard for 5
-// s is gone. Between these heartbeats it sends pulses, which say no more than that it lives: so a death is suspected
-// before it is certain.
+// Membership of the cluster. Every node sends a heartbeat with its note every 1.5 s, and counts as dead after 5 s
+// without one. Between heartbeats it sends pulses without content, so that a death is suspected before it is certain.
 
 import type { ClusterFormat } from '../domain/cluster-format.ts';
 
 /** A node that lives. */
 export interface Member {
   readonly node: string;
-  /** What it said of itself. */
+  /** The node's note. */
   readonly note: NodeNote;
 }
 
-/** What nodes tell each other of themselves. */
+/** A node's note about itself. */
 export interface NodeNote extends ClusterFormat {
   readonly version: string;
   /** Epoch milliseconds. */

@@ -7,7 +7,7 @@ export type BusPosition = string;
 
 /** A message to an actor, on its way. */
 export interface Envelope {
-  /** Unique. Who handles envelopes tells a repeat by it. */
+  /** Unique. Handlers recognize repeats by it. */
   readonly id: string;
   /** The node that sent it. */
   readonly from: string;
@@ -19,7 +19,7 @@ export interface Envelope {
   readonly body: unknown;
 }
 
-/** What comes back to an asker: the value, or the error in its parts. */
+/** The reply to a question: the value, or the error in its parts. */
 export interface BusReply {
   /** The envelope's. */
   readonly id: string;

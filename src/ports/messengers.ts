@@ -26,11 +26,11 @@ export interface ButtonAnswer {
 /** Every kind of channel. */
 export interface Messengers {
   /**
-   * One attempt, at most 10 s. What the other side does is an outcome and never thrown.
-   * @throws OutboundError('aborted') when the signal ended it
+   * One attempt, at most 10 s. Failures of the other side are outcomes and never thrown.
+   * @throws OutboundError('aborted') if the signal aborted it
    */
   send(sending: Sending): Promise<AttemptOutcome>;
-  /** Whether the addresses in a configuration may be called. @throws OutboundError */
+  /** Checks that the addresses in a configuration may be called. @throws OutboundError */
   check(config: ChannelConfig): Promise<void>;
   /** Tells the platform of a chat bot where its callbacks go. */
   register(
@@ -39,8 +39,8 @@ export interface Messengers {
     signal?: AbortSignal,
   ): Promise<AttemptOutcome>;
   /**
-   * What the platform is answered when a button was pressed: the new message, or (null) that this person may not
-   * decide. JSON.
+   * The answer to the platform after a button press, as JSON: the new message, or for null that this person may not
+   * decide.
    */
   reply(kind: 'workspaceChatApp' | 'communityChat', notice: Notice | null): object;
   /** Shows a short text to who pressed a button. Failures are an outcome. */

@@ -1,4 +1,4 @@
-// What a node can say of itself and of the cluster, for health checks.
+// A node's state and its view of the cluster, for health checks.
 import type { Storage } from '../domain/storage.ts';
 
 /** The cluster as a node knows it. */
@@ -20,7 +20,7 @@ export interface ClusterState {
   readonly broadcastLagMs: number;
 }
 
-/** What a node has done since its start, and what waits in it now. */
+/** Counts of a node since its start, and its current queues. */
 export interface NodeMetrics {
   readonly node: string;
   /** Epoch milliseconds. */

@@ -1,9 +1,8 @@
-// Who a bearer token of an operator is: the one question that the edge has for identity providers, and for tokens that
-// the hub gave itself.
+// Identifies operators by their bearer tokens, from identity providers or from the hub itself.
 import type { OperatorRole } from '../domain/principal.ts';
 import type { Page, PageRequest } from './page.ts';
 
-/** Who an operator is, by whom, and what they may do. */
+/** An operator: tenant, issuer, subject, name and role. */
 export interface OperatorIdentity {
   readonly tenantId: string;
   readonly issuer: string;
@@ -29,7 +28,7 @@ export interface OperatorTokens {
    *   keys cannot be had
    */
   identify(token: string): Promise<OperatorIdentity>;
-  /** Whether an admin revoked the token of this record. @throws HubError unavailable */
+  /** True if an admin revoked the token of this record. @throws HubError unavailable */
   isRevoked(tokenId: string): Promise<boolean>;
 }
 

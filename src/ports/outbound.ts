@@ -31,7 +31,7 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What an answer begins with. */
+/** Status and headers of an answer. */
 export interface OutboundHead {
   readonly status: number;
   /** Names in lower case; repeated ones joined with a comma. */
@@ -46,8 +46,8 @@ export interface OutboundAnswer extends OutboundHead {
 /** An answer whose body is still coming. */
 export interface OutboundStream extends OutboundHead {
   /**
-   * Read it once. Whoever stops reading (`break`, `return`) closes the connection.
-   * @throws OutboundError while it is read
+   * Can be read once. Ending the iteration (`break`, `return`) closes the connection.
+   * @throws OutboundError during the iteration
    */
   readonly body: AsyncIterable<Uint8Array>;
   /** Closes the connection when the body will not be read. Safe to repeat. */
@@ -66,7 +66,7 @@ export interface Outbound {
   send(request: OutboundRequest): Promise<OutboundAnswer>;
   /** As soon as the head is there. For server-sent events. @throws OutboundError */
   open(request: OutboundRequest): Promise<OutboundStream>;
-  /** What can be known of a URL before it is used: its form, and its addresses now. @throws OutboundError */
+  /** Checks the form and the current addresses of a URL before its use. @throws OutboundError */
   check(url: string): Promise<void>;
   /**
    * The addresses of a host, at least one, for a protocol other than HTTP: connect to one of these, never to the name.

@@ -12,12 +12,12 @@ export interface ReplayDocuments {
   /** Null: nothing, which allows every call. */
   readonly base: string | null;
   readonly candidate: string;
-  /** What the arguments of the tenant's tools hold, for sandboxes. */
+  /** Kinds of the tenant's tool arguments, for sandboxes. */
   readonly toolArguments: ToolArguments;
   readonly words: CustomWords;
 }
 
-/** What is known of two documents before a call is judged. */
+/** Facts about two documents before the first call. */
 export interface ReplayOutline {
   /** metadata.name of the candidate. */
   readonly name: string;
@@ -25,7 +25,7 @@ export interface ReplayOutline {
   readonly skipped: { readonly base: number; readonly candidate: number };
 }
 
-/** What the work took: milliseconds of the thread, without waiting and without its start. */
+/** Duration of the work in the thread, in milliseconds, without waiting and without the thread's start. */
 interface Timed {
   readonly elapsedMs: number;
 }
@@ -44,7 +44,7 @@ export interface Replayer {
     calls: readonly ReplayCall[],
     budgetMs: number,
   ): Promise<{ readonly judged: readonly { readonly base: Judged; readonly candidate: Judged }[] } & Timed>;
-  /** What limits and session rules say of each call. @throws HubError unprocessable, overloaded */
+  /** Results of limits and session rules for each call. @throws HubError unprocessable, overloaded */
   limits(
     tenantId: string,
     documents: ReplayDocuments,

@@ -6,7 +6,7 @@ import type { Env } from '../domain/ids.ts';
 import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from '../domain/run.ts';
 import type { Page, PageRequest } from './page.ts';
 
-/** What a session of an agent did and what became of it. */
+/** The activity and the state of an agent's session. */
 export interface Run extends RunKey {
   readonly env: Env;
   readonly startedAt: number;
@@ -26,7 +26,7 @@ export interface Run extends RunKey {
   readonly sample: boolean;
 }
 
-/** Which runs. What is left out does not narrow. */
+/** Filters for runs. A missing member does not filter. */
 export interface RunFilter {
   /** Null: every environment. */
   readonly env: Env | null;
@@ -43,7 +43,7 @@ export interface RunPlace extends RunKey {
 
 /** Which part of a list of runs. */
 export interface RunPageRequest extends PageRequest {
-  /** What the page before ended with: the page begins behind it. A run with new activity has moved before it. */
+  /** Last run of the previous page. The page starts after it; a run with new activity has moved before it. */
   readonly after?: RunPlace;
 }
 

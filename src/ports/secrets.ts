@@ -1,6 +1,6 @@
 // Randomness, hashes, passwords, sealing and Ed25519. Implemented with node:crypto and tweetnacl's secretbox.
 
-/** What a sealed value is for: each purpose has its own key, derived from the master secret. */
+/** Purpose of a sealed value. Each purpose has its own key, derived from the master secret. */
 export type Purpose =
   | 'check'
   | 'signing-key'

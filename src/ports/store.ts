@@ -70,7 +70,7 @@ export interface Store {
   noting(noting: Noting): NotingStores;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */
   ping(): Promise<number>;
-  /** What is known of the room for writes; asks nobody, and is at most about a second old. */
+  /** State of the space for writes, without a request. It is about a second old at most. */
   storage(): Storage;
   /** Finishes what is acknowledged and closes. */
   close(): Promise<void>;

@@ -2,7 +2,7 @@
 // promise P31.
 import type { Env } from '../domain/ids.ts';
 
-/** What an agent did with a tool in one environment. */
+/** An agent's use of a tool in one environment. */
 export interface ToolUse {
   readonly env: Env;
   readonly tool: string;
@@ -39,7 +39,7 @@ export interface FleetUse<A extends AgentTools = AgentUse> {
   readonly agents: readonly A[];
 }
 
-/** What contracts are called besides their own names: entries of documents that stand for a contract of the library. */
+/** Other names of contracts: entries of documents that stand for a contract of the library. */
 export interface ContractNames {
   /** By the entry's id. */
   readonly entries: ReadonlyMap<string, string>;
@@ -60,7 +60,7 @@ export interface ContractUse {
   readonly lastTriggered: number;
 }
 
-/** Whether an agent runs a version. */
+/** A question whether an agent runs a version. */
 export interface VersionQuestion {
   readonly version: string;
   /** Epoch milliseconds. */

@@ -5,7 +5,7 @@
 // Removed and expired values make room again within an hour.
 import type { Env } from '../domain/ids.ts';
 
-/** What the values of a tenant may take in one environment. */
+/** Quota of a tenant's values in one environment. */
 export interface ValueQuota {
   readonly maxBytes: number;
   readonly maxKeys: number;
@@ -14,7 +14,7 @@ export interface ValueQuota {
 /** Why a value was not taken. */
 export type QuotaFull = 'bytes_full' | 'keys_full';
 
-/** Who writes. */
+/** The writer of a value. */
 export interface ValueWriter {
   readonly tenantId: string;
   readonly env: Env;

@@ -11,6 +11,7 @@ import {
 import { facetOf } from '../../src/domain/facet.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
 import type { EventBatch, EventFilter, Facets } from '../../src/ports/events.ts';
+import { runsOf } from '../runs.ts';
 import { readAll } from './events.ts';
 import { type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -207,7 +208,7 @@ export function eventsModelContract(name: string, open: Open): void {
             }
           },
         ),
-        { numRuns: 25 },
+        { numRuns: runsOf(25, 8) },
       );
     }, 120_000);
   });

@@ -6,6 +6,7 @@ import type { EventInput } from '../../src/domain/event.ts';
 import { type RunStatus, runStatus, runStatuses } from '../../src/domain/run.ts';
 import type { RunPlace } from '../../src/ports/runs.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
+import { runsOf } from '../runs.ts';
 import { aBatch } from './events.ts';
 import { anApproval, anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -27,7 +28,7 @@ export const ofSession = (
 ): EventInput => anEvent({ ...over, payload: { session_id: session, decision_name: 'rule', ...payload } });
 
 /** The runs without what depends on the order of arrival. */
-async function runsOf(store: DocumentStore, tenantId: string) {
+async function storedRuns(store: DocumentStore, tenantId: string) {
   const { items } = await store.runs.list(tenantId, all, page, time);
   return items.map((run) => ({
     ...run,
@@ -140,10 +141,10 @@ export function runsContract(name: string, open: Open): void {
               const some = places.flatMap((place) => events[place] ?? []);
               if (some.length > 0) await store.events.ingest(aBatch(mixed, some));
             }
-            expect(await runsOf(store, mixed)).toEqual(await runsOf(store, straight));
+            expect(await storedRuns(store, mixed)).toEqual(await storedRuns(store, straight));
           },
         ),
-        { numRuns: 25 },
+        { numRuns: runsOf(25, 8) },
       );
     }, 120_000);
 
@@ -192,10 +193,10 @@ export function runsContract(name: string, open: Open): void {
               const some = places.flatMap((place) => events[place] ?? []);
               if (some.length > 0) await store.events.ingest(aBatch(byCall, some));
             }
-            expect(await runsOf(store, byCall)).toEqual(await runsOf(store, apart));
+            expect(await storedRuns(store, byCall)).toEqual(await storedRuns(store, apart));
           },
         ),
-        { numRuns: 25 },
+        { numRuns: runsOf(25, 8) },
       );
     }, 120_000);
 
@@ -263,7 +264,7 @@ export function runsContract(name: string, open: Open): void {
         },
         { actor: { type: 'key', id: 'k1', display: 'svk_k1' }, details: { key_id: 'k1' } },
       ]);
-      const session = await runsOf(store, tenantId);
+      const session = await storedRuns(store, tenantId);
       expect(JSON.stringify(session)).not.toContain('svk_');
     });
 
@@ -419,7 +420,7 @@ export function runsContract(name: string, open: Open): void {
       const [first, second] = [asked(t0 + 5), asked(t0 + 3)];
       for (const approval of [first, second, first]) await store.approvals.insert(approval);
       await store.approvals.insert(anApproval({ tenantId, sessionId: null }));
-      expect(await runsOf(store, tenantId)).toMatchObject([
+      expect(await storedRuns(store, tenantId)).toMatchObject([
         {
           sessionId: 's',
           env: 'staging',
@@ -490,7 +491,7 @@ export function runsContract(name: string, open: Open): void {
         aBatch(tenantId, [ofSession('kept', { timestamp: t0 - 5 })], { receivedAt: t0 + 10 }),
       );
       while ((await store.events.purge(tenantId, t0 + 10, 100)) > 0);
-      expect((await runsOf(store, tenantId)).map((run) => run.sessionId)).toEqual(['kept']);
+      expect((await storedRuns(store, tenantId)).map((run) => run.sessionId)).toEqual(['kept']);
     });
 
     it('the sample run is shown, counted nowhere, and can be removed alone', async () => {
@@ -516,7 +517,7 @@ export function runsContract(name: string, open: Open): void {
       for (let i = 0; i < 2; i++) await store.events.removeSample(tenantId);
       const left = await store.events.search(tenantId, all, 10, null);
       expect(left.events).toHaveLength(1);
-      expect((await runsOf(store, tenantId)).map((run) => run.sessionId)).toEqual(['s']);
+      expect((await storedRuns(store, tenantId)).map((run) => run.sessionId)).toEqual(['s']);
       await store.events.ingest(aBatch(tenantId, sample, { sample: true }));
       expect(await get(tenantId, 'sample', 'sample-agent')).toMatchObject({
         facts: { counts: { allow: 1, block: 1 } },

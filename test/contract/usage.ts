@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { contractMarks, countedAs, type EventInput, type StoredEvent } from '../../src/domain/event.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
 import type { AgentTools, ContractUse, FleetUse, ToolUse } from '../../src/ports/usage.ts';
+import { runsOf } from '../runs.ts';
 import { readAll } from './events.ts';
 import { anEvent, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -201,7 +202,7 @@ export function usageContract(name: string, open: Open): void {
             await compare();
           },
         ),
-        { numRuns: 15 },
+        { numRuns: runsOf(15, 5) },
       );
     }, 240_000);
 

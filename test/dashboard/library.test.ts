@@ -217,8 +217,8 @@ describe('words of the rule language', () => {
   });
 
   it('are explained as they stand', () => {
-    expect(explained('args.path')?.says).toMatch(/argument of the call/);
-    expect(explained('principal.role')?.says).toMatch(/role/);
+    expect(explained('args.path')?.explanation).toMatch(/argument of the call/);
+    expect(explained('principal.role')?.explanation).toMatch(/role/);
     expect(explained('nonsense')).toBeUndefined();
   });
 });

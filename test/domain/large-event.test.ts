@@ -10,6 +10,7 @@ import { shortenEvent } from '../../src/domain/large-event.ts';
 import { maxPayload } from '../../src/domain/payload-fit.ts';
 import { materialOf, shapes } from '../body-material.ts';
 import { type Random, random } from '../random.ts';
+import { runsOf } from '../runs.ts';
 
 const context: RepairContext = {
   agentId: 'agent',
@@ -107,7 +108,7 @@ const asciiJson = (value: unknown): string =>
 describe.each(['console', 'hosted'] as const)('%s form', (form) => {
   it('keeps, cuts and drops what it would if it were parsed whole', () => {
     const pen = random('large events');
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < runsOf(60, 15); i++) {
       const event = eventOf(pen);
       const { call_id: _, ...whole } = parsedWhole(event, form);
       for (const json of [JSON.stringify(event), JSON.stringify(event, null, 2), asciiJson(event)]) {

@@ -64,6 +64,7 @@ const maxHeap = 400;
 /** How much more of it may be in use at the end than half-way. MiB. */
 const maxGrowth = 64;
 const progressMs = 10_000;
+const sleepCheckMs = 100;
 /** The first pause, and the time between two. Milliseconds. */
 const firstPauseMs = 15_000;
 const pauseEveryMs = 300_000;
@@ -126,6 +127,7 @@ export async function fuzz(options: Options): Promise<Report> {
     const statuses: { [status: string]: number } = {};
     const reached = new Set<string>();
     const startedAt = Date.now();
+    const sleep = watchSleep();
     let spent = 0;
     /** In a run of steps, the seconds that they would take at the rate: a busy machine sends as much as a quiet one. */
     const elapsedSeconds = (): number =>
@@ -149,6 +151,7 @@ export async function fuzz(options: Options): Promise<Report> {
         if (status < 300) reached.add(operation);
       },
       isReached: (operation) => reached.has(operation),
+      sleptMs: sleep.ms,
     };
     const players = [
       ...tenants.flatMap((tenant) =>
@@ -186,6 +189,7 @@ export async function fuzz(options: Options): Promise<Report> {
       if (isLast) break;
     }
     clearInterval(timer);
+    sleep.stop();
     isPlaying = false;
     game.sockets.endAll();
     await Promise.all(players.map((player) => player.settled()));
@@ -199,6 +203,18 @@ export async function fuzz(options: Options): Promise<Report> {
       peakRss: Math.round(peakRss),
     };
   }
+}
+
+/** How long this program got no processor, in gaps of over a second: a silence of the hub then proves nothing. */
+function watchSleep(): { readonly ms: () => number; stop(): void } {
+  let [total, last] = [0, performance.now()];
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const gap = now - last - sleepCheckMs;
+    if (gap > 1000) total += gap;
+    last = now;
+  }, sleepCheckMs);
+  return { ms: () => total, stop: () => clearInterval(timer) };
 }
 
 /** Does steps until it is due to stop, not faster than the rate. */

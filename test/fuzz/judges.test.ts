@@ -255,6 +255,7 @@ describe('a player', () => {
           spend: () => {},
           counted: () => {},
           isReached: () => true,
+          sleptMs: () => 0,
         },
         'acme0',
         tenant,

@@ -47,6 +47,8 @@ export interface Game {
   /** Counts an answer. */
   counted(operation: string, status: number): void;
   readonly isReached: (operation: string) => boolean;
+  /** How long the program got no processor since the start. */
+  readonly sleptMs: () => number;
 }
 
 /** What a step does: an operation (null: no declared one), by whom, and where findings of it belong. */
@@ -65,6 +67,8 @@ export class Player {
   readonly #recent: Step[] = [];
   readonly #background = new Set<Promise<void>>();
   #connection: HttpConnection | null = null;
+  /** `Game.sleptMs` when the connection was used last. */
+  #sleptMs = 0;
   #streams = 0;
   #attacks = 0;
   /** A resource on which the next steps heap things, mostly large ones, as fast as they can. */
@@ -173,7 +177,10 @@ export class Player {
     if (!this.#connection || this.#connection.closed)
       this.#connection = await HttpConnection.open(this.#game.port);
     const connection = this.#connection;
-    const isQuiet = Date.now() - connection.lastUsedAt > quietMs;
+    // What came while the program slept is read late: the connection may have been idle for longer than it seems.
+    const hasSlept = this.#game.sleptMs() > this.#sleptMs;
+    this.#sleptMs = this.#game.sleptMs();
+    const isQuiet = hasSlept || Date.now() - connection.lastUsedAt > quietMs;
     const answer = await this.#askOn(connection, deed, request, isQuiet);
     const isOver =
       typeof answer === 'string' || answer.fault !== null || answer.headers.get('connection') === 'close';
@@ -192,7 +199,9 @@ export class Player {
     const { findings } = this.#game;
     const sent = bytesOf(request);
     const step = this.#begin(`${request.method} ${operation?.name ?? place} as ${credential.role}`, sent);
+    const sleptBefore = this.#game.sleptMs();
     const answer = await connection.ask(request, answerMs);
+    const hasSlept = this.#game.sleptMs() > sleptBefore;
     findings.end(step, typeof answer === 'string' ? answer : `${answer.status}, ${answer.bytes} bytes`);
     this.#recent.push(step);
     if (this.#recent.length > 4) this.#recent.shift();
@@ -204,7 +213,8 @@ export class Player {
       const isLost = isOverLimit || (request.chunkBytes !== null && sent.length > maxUnreadChunks);
       // An export of everything may take longer than a player waits.
       const isLong = operation?.route.download === true && answer === 'cut short';
-      this.#judge.silence(place, answer, isLong || (answer === 'closed' && (isQuiet || isLost)), trace);
+      const isExplained = hasSlept || isLong || (answer === 'closed' && (isQuiet || isLost));
+      this.#judge.silence(place, answer, isExplained, trace);
       return answer;
     }
     const isHead = request.method === 'HEAD';

@@ -6,7 +6,7 @@ import { HubResponseError } from './failure.ts';
 import type { HttpConnection } from './http.ts';
 import type { Principal } from './record.ts';
 
-/** What a person is asked. Sent to an `ApprovalBackend`. */
+/** A question to a person. Sent to an `ApprovalBackend`. */
 export interface ApprovalRequest {
   /** The name of the tool. */
   readonly tool: string;
@@ -16,7 +16,7 @@ export interface ApprovalRequest {
   readonly message: string;
   /** Seconds. */
   readonly timeout: number;
-  /** What happens when nobody decides in time. */
+  /** The effect if nobody decides in time. */
   readonly timeoutEffect: 'deny' | 'allow';
   /** Which kind of rule asks, as records name it; null when none is named. */
   readonly decisionSource: string | null;
@@ -41,7 +41,8 @@ export interface AskingContract {
 }
 
 /**
- * Whether a hub takes the text as a name: an agent's own session id may be anything, and must not cost the approval.
+ * True if a hub accepts the text as a name. An agent's own session id can be any text, and must not make the request
+ * fail.
  */
 const isName = (text: string | undefined): boolean =>
   text !== undefined && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(text);
@@ -67,11 +68,11 @@ const bodyOf = (agentId: string, request: ApprovalRequest) => ({
 /** How an approval ended. */
 export interface ApprovalOutcome {
   readonly status: 'approved' | 'denied' | 'timeout';
-  /** Whether the call may run: approved, or timed out with the effect `allow`. */
+  /** True if the call may run: approved, or timed out with the effect `allow`. */
   readonly proceed: boolean;
   /** The name of the person; null after a timeout. */
   readonly decidedBy: string | null;
-  /** What the person wrote; null for nothing. */
+  /** The person's text; null without one. */
   readonly reason: string | null;
 }
 
@@ -294,7 +295,7 @@ export class HubApprovals implements ApprovalBackend {
   }
 }
 
-/** What a local approval function answers. */
+/** The answer of a local approval function. */
 export type LocalAnswer =
   | boolean
   | { readonly approved: boolean; readonly decidedBy?: string; readonly reason?: string };

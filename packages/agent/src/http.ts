@@ -68,7 +68,7 @@ export class HttpConnection {
   readonly fetch: typeof globalThis.fetch;
   /** On every request, streams too. */
   readonly headers: { readonly [name: string]: string };
-  /** What API keys of this hub begin with, up to the first `_`; null for a key without one. */
+  /** Prefix of this hub's API keys, up to the first `_`; null for a key without one. */
   readonly keyPrefix: string | null;
   /** Names the API key without telling it: the start of its SHA-256. */
   readonly account: string;

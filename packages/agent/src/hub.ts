@@ -40,7 +40,7 @@ export interface FetchedBundle {
 }
 
 /**
- * What a hub tells about where a bundle stands in time and by which right its key signs. Null where it tells nothing.
+ * A hub's statements about a bundle's place in time and about the authority of its key. Null without a statement.
  */
 export interface Provenance {
   readonly tenantId: string | null;
@@ -68,7 +68,7 @@ const maxSuccessions = 16;
 /** Decoded bytes of a bundle may not be more than this. */
 export const maxBundle = 1_048_576;
 
-/** What an agent asks of a hub: approvals, session values, events, the current bundle and reports. Holds no stream. */
+/** A client for a hub: approvals, session values, events, the current bundle and reports. It opens no stream. */
 export class HubClient {
   readonly http: HttpConnection;
   /** Approvals that people decide in the hub. */

@@ -2,7 +2,7 @@
 // Pure.
 import { nearestWord } from './rules/bundle/distance.ts';
 
-/** What was expected, in words that follow "must be"; null when the value fits. Never asked about undefined. */
+/** Returns the expectation, as the words after "must be"; null for a valid value. Never called with undefined. */
 export type Check = (value: unknown) => string | null;
 
 /** A check for every option of a type, so that the compiler notices one that is missing. */
@@ -49,7 +49,7 @@ function unknownOption(where: string, name: string, known: readonly string[]): T
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a value is, without showing it: options hold secrets. */
+/** The kind of a value, without its content, because options contain secrets. */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (value === '') return 'empty';

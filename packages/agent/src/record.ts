@@ -4,7 +4,7 @@ import { capPayload } from './rules/redact.ts';
 /** The version of the record, as every record names it. */
 export const schemaVersion = '0.3.0';
 
-/** What can have happened to a call. */
+/** Steps of a call in records. */
 export const auditActions = [
   'call_denied',
   'call_would_deny',
@@ -20,12 +20,12 @@ export const auditActions = [
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
-/** What a tool does to the world, as its declaration says. */
+/** The declared side effect of a tool. */
 export type SideEffect = 'pure' | 'read' | 'write' | 'irreversible';
 /** `enforce` stops what is denied; `observe` only records it. */
 export type GuardMode = 'enforce' | 'observe';
 
-/** Who a call is made for. Absent attributes are null in records. */
+/** The person behind a call. Missing attributes are null in records. */
 export interface Principal {
   readonly user_id?: string | null;
   readonly service_id?: string | null;
@@ -46,14 +46,14 @@ const principalOf = (principal: Principal | null): Principal | null =>
     claims: principal.claims ?? {},
   };
 
-/** What one hook said of the call. */
+/** The result of one hook. */
 export interface HookEvaluated {
   readonly name: string;
   readonly result: 'allow' | 'deny';
   readonly reason: string | null;
 }
 
-/** What one contract said of the call. */
+/** The result of one contract. */
 export interface RuleEvaluated {
   readonly name: string;
   /** `precondition`, `sandbox`, `session_contract` or `postcondition`. */
@@ -71,11 +71,11 @@ export interface ConditionEvaluated {
   readonly path: string;
   /** Of the rule language; for a sandbox the key of the boundary, such as `within`. */
   readonly operator: string;
-  /** What the contract names. Redacted; as JSON at most 512 characters, else a text of the first of them. */
+  /** The value in the contract. Redacted; as JSON at most 512 characters, else a text with the first of them. */
   readonly expected: unknown;
-  /** What the call has there, redacted and cut as `expected`; null when it has nothing, and for results of tools. */
+  /** The value in the call, redacted and cut like `expected`; null if it is missing, and for results of tools. */
   readonly actual: unknown;
-  /** Whether the comparison holds. `fault`: it could not be made. `skipped`: the ones before it had decided. */
+  /** Result of the comparison. `fault`: it was impossible. `skipped`: earlier conditions had decided. */
   readonly result: 'yes' | 'no' | 'fault' | 'skipped';
 }
 
@@ -121,7 +121,7 @@ export interface AuditRecord {
   readonly session_execution_count: number;
   /** Hex SHA-256 of the contracts that judged the call. */
   readonly policy_version: string | null;
-  /** Whether a rule failed instead of answering. */
+  /** True if a rule failed instead of returning a result. */
   readonly policy_error: boolean;
   readonly mode: GuardMode;
   /**

@@ -4,7 +4,7 @@
 export class Serial {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** What the task gives, or its failure. */
+  /** Returns the task's result, or rejects with its failure. */
   run<T>(task: () => Promise<T>): Promise<T> {
     const done = this.#last.then(task);
     this.#last = done.catch(() => {});

@@ -15,8 +15,8 @@ export function Alerts(): null {
   useEffect(() => {
     const mark = (): void => {
       const plain = document.title.replace(/^\(\d+\) /, '');
-      const wanted = waiting > 0 ? `(${waiting}) ${plain}` : plain;
-      if (document.title !== wanted) document.title = wanted;
+      const newTitle = waiting > 0 ? `(${waiting}) ${plain}` : plain;
+      if (document.title !== newTitle) document.title = newTitle;
     };
     mark();
     const title = document.querySelector('title');

@@ -43,15 +43,15 @@ function groupsOf(entries: readonly Entry[], text: string, recent: readonly stri
   }
   const last = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []);
   const rest = entries.filter((entry) => !last.includes(entry));
-  const named = (name: string, kind: Entry['kind']): Group => ({
+  const groupOf = (name: string, kind: Entry['kind']): Group => ({
     name,
     entries: rest.filter((entry) => entry.kind === kind),
   });
   return [
     { name: 'Recent', entries: last },
-    named('On this page', 'here'),
-    named('Go to', 'page'),
-    named('Do', 'action'),
+    groupOf('On this page', 'here'),
+    groupOf('Go to', 'page'),
+    groupOf('Do', 'action'),
   ].filter((group) => group.entries.length > 0);
 }
 

@@ -48,11 +48,11 @@ export function RequireSignIn({ link }: { readonly link: string | null }): JSX.E
 
 function Sheet({
   title,
-  says,
+  summary,
   children,
 }: {
   title: string;
-  says?: ReactNode;
+  summary?: ReactNode;
   children: ReactNode;
 }): JSX.Element {
   useEffect(() => {
@@ -63,7 +63,7 @@ function Sheet({
       <div className="sign-in-page-card">
         <Mark />
         <h1>{title}</h1>
-        {says && <p className="page-says">{says}</p>}
+        {summary && <p className="page-says">{summary}</p>}
         {children}
       </div>
       <Messages />
@@ -106,14 +106,14 @@ function ByLink({
   }
   if (email === null)
     return (
-      <Sheet title="Sign in" says="Signing you in with the link…">
+      <Sheet title="Sign in" summary="Signing you in with the link…">
         {null}
       </Sheet>
     );
   return (
     <Sheet
       title="Sign in with the link?"
-      says={`You are signed in as ${email}. The link signs you in as another user.`}
+      summary={`You are signed in as ${email}. The link signs you in as another user.`}
     >
       <div className="decide-buttons">
         <Button kind="primary" onClick={() => void go()}>
@@ -126,7 +126,7 @@ function ByLink({
 }
 
 const SignIn = (): JSX.Element => (
-  <Sheet title="Sign in" says="After you sign in, the requested page opens.">
+  <Sheet title="Sign in" summary="After you sign in, the requested page opens.">
     <SignInForm />
   </Sheet>
 );
@@ -150,7 +150,7 @@ function SetUp(): JSX.Element {
     await signIn(email, password);
   });
   return (
-    <Sheet title="Set up this hub" says="This hub has no users yet. Create the first admin.">
+    <Sheet title="Set up this hub" summary="This hub has no users yet. Create the first admin.">
       <Form onSubmit={onSubmit}>
         <Field
           label="E-mail"

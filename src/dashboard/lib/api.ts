@@ -33,7 +33,7 @@ export class ApiError extends Error {
   /** The same as a time of this machine, in epoch milliseconds. */
   readonly retryAt: number | null;
 
-  /** @param errors what of the fields was refused, where the answer says it beside its sentence */
+  /** @param errors refused fields, if the answer contains them beside its message */
   constructor(
     status: number,
     code: string,
@@ -43,20 +43,22 @@ export class ApiError extends Error {
   ) {
     const list = Array.isArray(detail) ? detail : Array.isArray(errors) ? errors.slice(0, maxErrors) : [];
     const problems = list as { loc: (string | number)[]; msg: string }[];
-    const named = problems.map(({ loc, msg }) => [loc.slice(1).join('.'), msg] as const);
+    const messagesByField = problems.map(({ loc, msg }) => [loc.slice(1).join('.'), msg] as const);
     super(
       typeof detail === 'string' && detail !== ''
         ? [
             detail,
-            ...named.filter(([, msg]) => !detail.includes(msg)).map(([name, msg]) => `${name}: ${msg}`),
+            ...messagesByField
+              .filter(([, msg]) => !detail.includes(msg))
+              .map(([name, msg]) => `${name}: ${msg}`),
           ].join(' ')
-        : named.map(([name, msg]) => (name === '' ? msg : `${name}: ${msg}`)).join('; ') ||
+        : messagesByField.map(([name, msg]) => (name === '' ? msg : `${name}: ${msg}`)).join('; ') ||
             `The hub returned the status ${status}. Try again, or ask the hub operators.`,
     );
     this.name = 'ApiError';
     this.status = status;
     this.code = code;
-    this.fields = Object.fromEntries(named);
+    this.fields = Object.fromEntries(messagesByField);
     this.retryAfter = retryAfter;
     this.retryAt = retryAfter === null ? null : now() + retryAfter * 1000;
   }
@@ -118,13 +120,13 @@ export async function callPage<N extends Operation>(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
-  const asked = now();
+  const startedAt = now();
   try {
     const address = addressOf(operation, input as AnyInput);
     const page = isAction(operation, method)
       ? await actionAnswer<Reply<N>>(operation, address, init)
       : await answerOf<Reply<N>>(address, init, signal);
-    took.set(operation, now() - asked);
+    took.set(operation, now() - startedAt);
     return page;
   } catch (failure) {
     if (
@@ -148,12 +150,12 @@ export async function answerOf<R>(
   init: RequestInit,
   signal?: AbortSignal,
 ): Promise<Page<R>> {
-  const asked = now();
+  const startedAt = now();
   let response: Response;
   let text: string;
   try {
     response = await fetch(address, { ...init, ...(signal ? { signal } : {}) });
-    learnServerTime(response.headers.get('x-server-time'), asked);
+    learnServerTime(response.headers.get('x-server-time'), startedAt);
     text = await response.text();
   } catch (failure) {
     if (signal?.aborted) throw failure;

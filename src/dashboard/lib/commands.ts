@@ -76,13 +76,13 @@ export interface Offer {
 /** The commands that the current page offers. */
 export const offers = createStore<ReadonlyMap<CommandName, Offer>>(new Map());
 
-interface Asked {
+interface CommandRequest {
   readonly name: CommandName;
   readonly of: string | null;
   readonly detail: string;
 }
 
-const asked = createStore<Asked | null>(null);
+const requestedCommand = createStore<CommandRequest | null>(null);
 /** A command for a page that loads later than this is dropped. Milliseconds. */
 const patienceMs = 10_000;
 let forget: Timer | null = null;
@@ -91,8 +91,8 @@ let forget: Timer | null = null;
 export function askFor(name: CommandName, of: string | null = null, detail = ''): void {
   forget?.cancel();
   const one = { name, of, detail };
-  asked.set(one);
-  forget = after(patienceMs, () => asked.set((now) => (now === one ? null : now)));
+  requestedCommand.set(one);
+  forget = after(patienceMs, () => requestedCommand.set((now) => (now === one ? null : now)));
 }
 
 /**
@@ -120,12 +120,12 @@ export function useCommand(
         return left;
       });
   }, [name, of, label, why, isReady]);
-  const wanted = useStore(asked);
+  const request = useStore(requestedCommand);
   useEffect(() => {
-    if (!isReady || wanted?.name !== name || wanted.of !== of) return;
-    asked.set(null);
-    if (why === null) latest.current?.(wanted.detail);
-  }, [wanted, isReady, name, of, why]);
+    if (!isReady || request?.name !== name || request.of !== of) return;
+    requestedCommand.set(null);
+    if (why === null) latest.current?.(request.detail);
+  }, [request, isReady, name, of, why]);
   const { key } = commandOf(name);
   // A held key acts once.
   const press = ({ repeat }: KeyboardEvent): void => {

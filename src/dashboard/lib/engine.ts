@@ -42,7 +42,7 @@ const indent = 4;
 
 /** The head of a bundle around a single contract, without the fields that the contract contains itself. */
 function headOf(id: string, type: string, text: string): readonly string[] {
-  const says = (key: string): boolean => new RegExp(`^${key}\\s*:`, 'm').test(text);
+  const hasKey = (key: string): boolean => new RegExp(`^${key}\\s*:`, 'm').test(text);
   return [
     'apiVersion: service/v1',
     'kind: ContractBundle',
@@ -50,8 +50,8 @@ function headOf(id: string, type: string, text: string): readonly string[] {
     'defaults: { mode: enforce }',
     'contracts:',
     '  -',
-    ...(says('id') ? [] : [`    id: ${JSON.stringify(id === '' ? 'new-contract' : id)}`]),
-    ...(says('type') ? [] : [`    type: ${type}`]),
+    ...(hasKey('id') ? [] : [`    id: ${JSON.stringify(id === '' ? 'new-contract' : id)}`]),
+    ...(hasKey('type') ? [] : [`    type: ${type}`]),
   ];
 }
 

@@ -12,34 +12,34 @@ export type Me = Reply<'me'>;
 /** True while the sign-in form is over the page. */
 export const signedOut = createStore(false);
 whenSignedOut(() => {
-  if (known !== null) signedOut.set(true);
+  if (currentUser !== null) signedOut.set(true);
 });
 
 // The stream reports an ended session before any request fails. Another tab can sign in for all tabs.
 liveStatus.follow(() => {
   const { state } = liveStatus.get();
-  if (state === 'signed_out' && known !== null && !isLeaving) signedOut.set(true);
+  if (state === 'signed_out' && currentUser !== null && !isLeaving) signedOut.set(true);
   if (state !== 'live' || !signedOut.get()) return;
   signedOut.set(false);
   void queries.invalidateQueries();
 });
 
-let known: Me | null = null;
+let currentUser: Me | null = null;
 let isLeaving = false;
 
 /** The tabs of a browser share a session and announce sign-ins to each other. Null: a logout. */
 const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('reeve-session');
 tabs?.addEventListener('message', ({ data: userId }: MessageEvent<string | null>) => {
   // Another person signed in: the content of this tab belongs to the previous one.
-  if (known !== null && known.user_id !== userId) location.reload();
+  if (currentUser !== null && currentUser.user_id !== userId) location.reload();
 });
 
 async function ask(): Promise<Me> {
   const me = await call('me');
-  if (known?.user_id !== me.user_id) {
+  if (currentUser?.user_id !== me.user_id) {
     // Another person: nothing from the previous one may stay on the screen.
-    if (known !== null) location.reload();
-    known = me;
+    if (currentUser !== null) location.reload();
+    currentUser = me;
     tabs?.postMessage(me.user_id);
     loadPrefs(me.user_id);
     startLive(me.user_id);
@@ -64,7 +64,7 @@ export function askWho(): void {
 export const useMe = () => useQuery<Me, ApiError>(options);
 
 /** E-mail of the signed-in person, for code outside of components; null before the sign-in. */
-export const signedInEmail = (): string | null => known?.email ?? null;
+export const signedInEmail = (): string | null => currentUser?.email ?? null;
 
 /** The signed-in person, for components behind the sign-in. */
 export function useSignedIn(): Me {
@@ -84,7 +84,7 @@ export async function signIn(email: string, password: string): Promise<void> {
 /** @throws ApiError if the link was used before, has expired, or belongs to no user */
 export async function signInByLink(token: string): Promise<void> {
   await call('loginByLink', { body: { token } });
-  if (known !== null) {
+  if (currentUser !== null) {
     // No data of the previous person may stay.
     stopLive();
     location.replace('/dashboard/');
@@ -101,7 +101,7 @@ export async function signOut(): Promise<void> {
   });
   forgetDrafts();
   stopLive();
-  known = null;
+  currentUser = null;
   tabs?.postMessage(null);
   location.assign('/dashboard/');
 }

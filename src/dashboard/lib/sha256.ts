@@ -2,13 +2,13 @@
 
 /** The first 32 bits of the fractional parts of a root of each of the first primes. */
 function fractions(count: number, root: (prime: number) => number): Uint32Array {
-  const found: number[] = [];
-  for (let n = 2; found.length < count; n += 1) {
+  const fractions: number[] = [];
+  for (let n = 2; fractions.length < count; n += 1) {
     let prime = true;
     for (let d = 2; d * d <= n; d += 1) if (n % d === 0) prime = false;
-    if (prime) found.push((root(n) % 1) * 2 ** 32);
+    if (prime) fractions.push((root(n) % 1) * 2 ** 32);
   }
-  return Uint32Array.from(found, Math.floor);
+  return Uint32Array.from(fractions, Math.floor);
 }
 
 const start = fractions(8, Math.sqrt);

@@ -11,16 +11,16 @@ const turn = (ms: number): number => Math.floor(serverNow() / ms) * ms;
 function follow(ms: number, follower: () => void): () => void {
   let clock = clocks.get(ms);
   if (!clock) {
-    const made = {
+    const newClock = {
       followers: new Set<() => void>(),
       now: turn(ms),
       timer: every(ms, () => {
-        made.now = turn(ms);
-        for (const one of [...made.followers]) one();
+        newClock.now = turn(ms);
+        for (const one of [...newClock.followers]) one();
       }),
     };
-    clocks.set(ms, made);
-    clock = made;
+    clocks.set(ms, newClock);
+    clock = newClock;
   }
   const { followers, timer } = clock;
   followers.add(follower);

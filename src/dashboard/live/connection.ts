@@ -178,8 +178,8 @@ export class LiveConnection {
       this.#hasKeepalives = true;
       return;
     }
-    const seen = id ?? frame.id;
-    if (typeof seen === 'string' && seen !== '') this.#lastId = seen;
+    const eventId = id ?? frame.id;
+    if (typeof eventId === 'string' && eventId !== '') this.#lastId = eventId;
     if (typeof frame.type === 'string') this.#listener.frame(frame as { type: string });
   }
 

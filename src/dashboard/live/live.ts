@@ -23,7 +23,7 @@ const batchMs = 1_000;
 let waiting: LiveFrame[] = [];
 let soon = false;
 
-function heard(frame: LiveFrame): void {
+function receive(frame: LiveFrame): void {
   for (const follower of followers) follower(frame);
   if (isFleet(frame)) takeFleet(frame);
   waiting.push(frame);
@@ -57,7 +57,7 @@ export function startLive(userId: string): void {
     if (next.state === 'live' && !wasLive) void whenAnswered().then(refreshShown);
     if (next.state === 'live') wasLive = true;
   };
-  const frame = (next: { readonly type: string }): void => heard(next as LiveFrame);
+  const frame = (next: { readonly type: string }): void => receive(next as LiveFrame);
   if (typeof SharedWorker === 'undefined') {
     const connection = new LiveConnection(location.origin, { frame, status });
     stop = () => connection.close();

@@ -24,14 +24,15 @@ const maxEdits = 20;
 
 /** @param beside arguments that appear elsewhere, and that may contain the currency of these */
 export function CallArguments({
-  of,
+  args: sentArgs,
   beside,
 }: {
-  readonly of: unknown;
+  /** The arguments as the hub returns them. */
+  readonly args: unknown;
   readonly beside?: Arguments;
 }): JSX.Element {
-  if (typeof of !== 'object' || of === null) return <p className="muted">No arguments sent.</p>;
-  const args = of as Arguments;
+  if (typeof sentArgs !== 'object' || sentArgs === null) return <p className="muted">No arguments sent.</p>;
+  const args = sentArgs as Arguments;
   if (args._truncated === true) {
     return (
       <p className="muted" data-folded>

@@ -4,9 +4,9 @@ import { Env, Name, PreciseTime, Time, Verdict } from './parts.tsx';
 import type { Column } from './table.tsx';
 
 /** @param of returns the value of a row @param width a share of the table's width; default 1 */
-type Made<V> = <R>(key: string, label: string, of: (row: R) => V, width?: number) => Column<R>;
+type ColumnFactory<V> = <R>(key: string, label: string, of: (row: R) => V, width?: number) => Column<R>;
 
-export const nameColumn: Made<string> = (key, label, of, width = 1) => ({
+export const nameColumn: ColumnFactory<string> = (key, label, of, width = 1) => ({
   key,
   label,
   width,
@@ -15,7 +15,7 @@ export const nameColumn: Made<string> = (key, label, of, width = 1) => ({
 });
 
 /** Prose and display names, in the proportional font. */
-export const proseColumn: Made<string> = (key, label, of, width = 1) => ({
+export const proseColumn: ColumnFactory<string> = (key, label, of, width = 1) => ({
   key,
   label,
   width,
@@ -23,25 +23,25 @@ export const proseColumn: Made<string> = (key, label, of, width = 1) => ({
   cell: (row) => <Name mono={false} text={of(row) || '–'} />,
 });
 
-export const verdictColumn: Made<string> = (key, label, of, width = 1) => ({
+export const verdictColumn: ColumnFactory<string> = (key, label, of, width = 1) => ({
   key,
   label,
   width,
   sort: of,
-  cell: (row) => <Verdict of={of(row)} />,
+  cell: (row) => <Verdict word={of(row)} />,
   inCard: 'beside',
 });
 
-export const envColumn: Made<string> = (key, label, of, width = 1) => ({
+export const envColumn: ColumnFactory<string> = (key, label, of, width = 1) => ({
   key,
   label,
   width,
   sort: of,
-  cell: (row) => <Env of={of(row)} />,
+  cell: (row) => <Env name={of(row)} />,
   inCard: 'plain',
 });
 
-export const countColumn: Made<number> = (key, label, of, width = 1) => ({
+export const countColumn: ColumnFactory<number> = (key, label, of, width = 1) => ({
   key,
   label,
   width,
@@ -51,7 +51,7 @@ export const countColumn: Made<number> = (key, label, of, width = 1) => ({
 });
 
 const instants =
-  (Instant: typeof Time | typeof PreciseTime, usualWidth: number): Made<string> =>
+  (Instant: typeof Time | typeof PreciseTime, usualWidth: number): ColumnFactory<string> =>
   (key, label, of, width = usualWidth) => ({
     key,
     label,

@@ -70,7 +70,7 @@ export function DiffLines({
             <span aria-hidden="true">{signs[kind]}</span>
             {(kind === 'removed' || kind === 'added') && <span className="heard">{kind}: </span>}
             <bdi>
-              {words ? <Words of={words} /> : whole ? visible(text) : middleCut(visible(text), maxLine)}
+              {words ? <Words pieces={words} /> : whole ? visible(text) : middleCut(visible(text), maxLine)}
             </bdi>
           </div>
         ))}
@@ -94,9 +94,9 @@ export function DiffLines({
   );
 }
 
-const Words = ({ of }: { readonly of: readonly DiffLine[] }): JSX.Element => (
+const Words = ({ pieces }: { readonly pieces: readonly DiffLine[] }): JSX.Element => (
   <>
-    {of.map(({ kind, text }, index) =>
+    {pieces.map(({ kind, text }, index) =>
       kind === 'same' ? (
         visible(text)
       ) : (

@@ -81,7 +81,7 @@ const offerOf = (tools: () => readonly string[]) => (context: CompletionContext)
   if (options.length === 0) return null;
   return {
     from: word?.from ?? pos,
-    options: options.map(({ word: label, kind, says }) => ({ label, type: kind, info: says })),
+    options: options.map(({ word: label, kind, explanation }) => ({ label, type: kind, info: explanation })),
     validFor: /^[\w.*/-]*$/,
   };
 };
@@ -91,14 +91,14 @@ const help = hoverTooltip((view, pos) => {
   for (const match of line.text.matchAll(/[\w.]+/g)) {
     const from = line.from + match.index;
     const end = from + match[0].length;
-    const known = pos >= from && pos <= end ? explained(match[0]) : undefined;
-    if (!known) continue;
+    const entry = pos >= from && pos <= end ? explained(match[0]) : undefined;
+    if (!entry) continue;
     return {
       pos: from,
       end,
       create() {
         const dom = document.createElement('div');
-        dom.textContent = known.says;
+        dom.textContent = entry.explanation;
         return { dom };
       },
     };
@@ -140,14 +140,14 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
   const view = useRef<EditorView | null>(null);
   const change = useRef(onValue);
   change.current = onValue;
-  const named = useRef<readonly string[]>([]);
-  named.current = tools ?? [];
+  const toolNames = useRef<readonly string[]>([]);
+  toolNames.current = tools ?? [];
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new editor would lose the caret
   useEffect(() => {
     if (!host.current) return;
     const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });
     const readOnly = onValue === undefined;
-    const made = new EditorView({
+    const editorView = new EditorView({
       root,
       parent: root,
       state: EditorState.create({
@@ -166,7 +166,7 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
           EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           ...(readOnly
             ? [EditorState.readOnly.of(true)]
-            : [autocompletion({ override: [offerOf(() => named.current)] })]),
+            : [autocompletion({ override: [offerOf(() => toolNames.current)] })]),
           help,
           overSelection,
           // Escape closes the completion list, or else leaves the editor, because Tab would trap the keyboard in it.
@@ -193,14 +193,14 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
         ],
       }),
     });
-    view.current = made;
+    view.current = editorView;
     return () => {
-      made.destroy();
+      editorView.destroy();
       view.current = null;
     };
   }, [label]);
   // Completion includes names that load while a person types.
-  const isNamed = named.current.length > 0;
+  const isNamed = toolNames.current.length > 0;
   useEffect(() => {
     const editor = view.current;
     if (!isNamed || !editor?.hasFocus || completionStatus(editor.state) === 'active') return;

@@ -12,14 +12,14 @@ export interface ShownFinding {
 }
 
 const Items = ({
-  of,
+  findings,
   label,
 }: {
-  readonly of: readonly ShownFinding[];
+  readonly findings: readonly ShownFinding[];
   readonly label: string;
 }): JSX.Element => (
   <ul className="problems" aria-live="polite" aria-label={label}>
-    {of.map(({ line, column, severity, message }) => (
+    {findings.map(({ line, column, severity, message }) => (
       <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
         {severities[severity].word} in line {line}: <Data text={message} mono={false} max={300} />
       </li>
@@ -29,21 +29,21 @@ const Items = ({
 
 /** @param max limit of visible errors and warnings, and also of visible notices */
 export function Findings({
-  of,
+  findings,
   max,
 }: {
-  readonly of: readonly ShownFinding[];
+  readonly findings: readonly ShownFinding[];
   readonly max: number;
 }): JSX.Element {
-  const problems = of.filter(({ severity }) => severity !== 'notice');
-  const notices = of.filter(({ severity }) => severity === 'notice');
+  const problems = findings.filter(({ severity }) => severity !== 'notice');
+  const notices = findings.filter(({ severity }) => severity === 'notice');
   return (
     <>
-      <Items of={problems.slice(0, max)} label="Problems" />
+      <Items findings={problems.slice(0, max)} label="Problems" />
       {notices.length > 0 && (
         <details>
           <summary>{counted(notices.length, 'notice')} about released clients</summary>
-          <Items of={notices.slice(0, max)} label="Notices" />
+          <Items findings={notices.slice(0, max)} label="Notices" />
         </details>
       )}
     </>

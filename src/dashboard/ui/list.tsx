@@ -10,7 +10,7 @@ import { QueryResult } from './query-result.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen'> {
-  readonly of: { readonly data: unknown; readonly error: ApiError | null; refetch(): unknown };
+  readonly query: { readonly data: unknown; readonly error: ApiError | null; refetch(): unknown };
   /** The data belongs to the previous filters. */
   readonly isOld?: boolean;
   /** Appears in place of an empty table. */
@@ -22,12 +22,12 @@ export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'o
 
 /** A list whose selected row (`id` in the address) is open in a panel, so a shared link opens the same row. */
 export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): JSX.Element {
-  const { of, isOld, empty, title, panel, ...table } = props;
+  const { query, isOld, empty, title, panel, ...table } = props;
   const { rows, keyOf } = table;
   const [{ id }, change] = useFilters();
   return (
     <>
-      <QueryResult query={of} rows={10} isOld={isOld ?? false}>
+      <QueryResult query={query} rows={10} isOld={isOld ?? false}>
         {() =>
           rows.length === 0 ? (
             empty
@@ -64,15 +64,15 @@ export function useSearchText(): readonly [text: string, setText: (text: string)
 }
 
 export function SearchInput({
-  of,
-  holds = `Search in ${of}`,
+  items,
+  placeholder = `Search in ${items}`,
   field,
   className = 'field',
 }: {
   /** The searched things, in the plural. */
-  readonly of: string;
+  readonly items: string;
   /** Names of the searched fields, as a placeholder. */
-  readonly holds?: string;
+  readonly placeholder?: string;
   readonly field?: RefObject<HTMLInputElement | null>;
   readonly className?: string;
 }): JSX.Element {
@@ -80,13 +80,13 @@ export function SearchInput({
   return (
     <label className={className}>
       {className !== 'field' && <Icon name="search" />}
-      <span className="heard">Search in {of}</span>
+      <span className="heard">Search in {items}</span>
       <input
         ref={field}
         type="search"
         value={text}
         maxLength={255}
-        placeholder={holds}
+        placeholder={placeholder}
         onChange={(event) => setText(event.target.value)}
       />
     </label>

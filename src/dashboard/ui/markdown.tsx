@@ -18,21 +18,21 @@ export const Markdown = ({ text }: { readonly text: string }): JSX.Element => (
       if (block.kind === 'heading') {
         return (
           <p key={key} className="markdown-heading">
-            <Parts of={block.parts} />
+            <Parts parts={block.parts} />
           </p>
         );
       }
       if (block.kind === 'paragraph') {
         return (
           <p key={key}>
-            <Parts of={block.parts} />
+            <Parts parts={block.parts} />
           </p>
         );
       }
       const items = block.items.map((parts, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: items have no other name
         <li key={index}>
-          <Parts of={parts} />
+          <Parts parts={parts} />
         </li>
       ));
       return block.ordered ? <ol key={key}>{items}</ol> : <ul key={key}>{items}</ul>;
@@ -40,9 +40,9 @@ export const Markdown = ({ text }: { readonly text: string }): JSX.Element => (
   </div>
 );
 
-const Parts = ({ of }: { readonly of: readonly Inline[] }): JSX.Element => (
+const Parts = ({ parts }: { readonly parts: readonly Inline[] }): JSX.Element => (
   <bdi className="data data-prose">
-    {of.map(([kind, text], at) => {
+    {parts.map(([kind, text], at) => {
       const key = `${at}`;
       if (kind === 'code') {
         return (

@@ -101,7 +101,7 @@ export function Messages(): JSX.Element {
   );
 }
 
-const named: { readonly [key: string]: string } = {
+const keyNames: { readonly [key: string]: string } = {
   Escape: 'esc',
   Enter: 'enter',
   ArrowDown: 'down',
@@ -128,7 +128,7 @@ export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) =
     const press = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (isTyping(event)) return;
-      const act = keys[named[event.key] ?? event.key];
+      const act = keys[keyNames[event.key] ?? event.key];
       if (!act || (event.key.length === 1 && !prefs.get().letterKeys)) return;
       event.preventDefault();
       act(event);

@@ -240,19 +240,19 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
 };
 
 /** A verdict or status: colour, icon and word. */
-export function Verdict({ of }: { readonly of: string }): JSX.Element {
-  const [tone, icon, word] = verdicts[displayWord(of)] ?? ['unknown', 'dash', visible(displayWord(of))];
+export function Verdict({ word }: { readonly word: string }): JSX.Element {
+  const [tone, icon, label] = verdicts[displayWord(word)] ?? ['unknown', 'dash', visible(displayWord(word))];
   return (
     <span className={`verdict tone-${tone}`}>
       <Icon name={icon} />
-      {word}
+      {label}
     </span>
   );
 }
 
-export const Env = ({ of }: { readonly of: string }): JSX.Element => (
-  <span className={`env env-${['production', 'staging', 'development'].includes(of) ? of : 'other'}`}>
-    {visible(of)}
+export const Env = ({ name }: { readonly name: string }): JSX.Element => (
+  <span className={`env env-${['production', 'staging', 'development'].includes(name) ? name : 'other'}`}>
+    {visible(name)}
   </span>
 );
 
@@ -292,11 +292,11 @@ export const Empty = ({
 
 export function PageHead({
   title,
-  says,
+  summary,
   children,
 }: {
   title: string;
-  says?: ReactNode;
+  summary?: ReactNode;
   children?: ReactNode;
 }): JSX.Element {
   useEffect(() => {
@@ -306,7 +306,7 @@ export function PageHead({
     <header className="page-head">
       <div>
         <h1>{title}</h1>
-        {says && <p className="page-says">{says}</p>}
+        {summary && <p className="page-says">{summary}</p>}
       </div>
       {children && <div className="page-actions">{children}</div>}
     </header>

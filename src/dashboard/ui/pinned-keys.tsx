@@ -30,7 +30,7 @@ export function PinnedKeys({
         {keys.map((one) => (
           <li key={one} className="feed-row">
             <span>
-              <KeyId of={one} /> <Data text={one} max={64} />
+              <KeyId publicKey={one} /> <Data text={one} max={64} />
             </span>
             <Button
               kind="quiet"
@@ -66,16 +66,16 @@ export function PinnedKeys({
   );
 }
 
-function KeyId({ of }: { readonly of: string }): JSX.Element {
+function KeyId({ publicKey }: { readonly publicKey: string }): JSX.Element {
   const [id, setId] = useState('');
   useEffect(() => {
     let isOver = false;
-    void keyIdOf(of).then((keyId) => {
+    void keyIdOf(publicKey).then((keyId) => {
       if (!isOver) setId(keyId);
     });
     return () => {
       isOver = true;
     };
-  }, [of]);
+  }, [publicKey]);
   return <strong className="data">{id}</strong>;
 }

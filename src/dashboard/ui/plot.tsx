@@ -31,16 +31,16 @@ export default function Plot(props: PlotProps): JSX.Element {
   useEffect(() => {
     const place = box.current;
     if (!place) return;
-    const made = new uPlot(optionsOf(place, latest, utc), dataOf(latest.current), place);
-    plot.current = made;
-    const size = new ResizeObserver(() => made.setSize(sizeOf(place)));
+    const chart = new uPlot(optionsOf(place, latest, utc), dataOf(latest.current), place);
+    plot.current = chart;
+    const size = new ResizeObserver(() => chart.setSize(sizeOf(place)));
     size.observe(place);
-    const theme = new MutationObserver(() => made.redraw(false, true));
+    const theme = new MutationObserver(() => chart.redraw(false, true));
     theme.observe(document.documentElement, { attributeFilter: ['data-theme'] });
     return () => {
       size.disconnect();
       theme.disconnect();
-      made.destroy();
+      chart.destroy();
       plot.current = null;
     };
   }, [utc]);

@@ -114,12 +114,12 @@ const columns: readonly Column<ReplayedCall>[] = [
 export function ReplayTable({
   calls,
   leftOut,
-  says = 'with a different decision',
+  outcome = 'with a different decision',
 }: {
   readonly calls: readonly ReplayedCall[];
   readonly leftOut: number;
-  /** Introduction above the table. */
-  readonly says?: string;
+  /** End of the sentence about the number of calls. */
+  readonly outcome?: string;
 }): JSX.Element | null {
   if (calls.length === 0) return null;
   return (
@@ -127,10 +127,10 @@ export function ReplayTable({
       <Table
         bar={
           <span className="muted">
-            {counted(calls.length, 'call')} {says}
+            {counted(calls.length, 'call')} {outcome}
           </span>
         }
-        name={`calls that ${says}`}
+        name={`calls that ${outcome}`}
         sortAs="calls_sort"
         rows={calls}
         columns={columns}

@@ -3,11 +3,11 @@
 export interface RuleWord {
   readonly word: string;
   readonly kind: 'keyword' | 'function' | 'variable' | 'constant';
-  readonly says: string;
+  readonly explanation: string;
 }
 
 const list = (kind: RuleWord['kind'], entries: { readonly [word: string]: string }): RuleWord[] =>
-  Object.entries(entries).map(([word, says]) => ({ word, kind, says }));
+  Object.entries(entries).map(([word, explanation]) => ({ word, kind, explanation }));
 
 /** Positions where a word is valid. */
 export const groups = {
@@ -146,10 +146,10 @@ function keysAround(before: string): string[] {
   // A dash belongs to the key of its list.
   let column = own.search(/[^\s-]|$/);
   for (let at = lines.length - 1; at >= 0 && column > 0; at -= 1) {
-    const found = /^([\s-]*)([\w.]+)\s*:\s*(?:#.*)?$/.exec(lines[at] ?? '');
-    if (!found || (found[1] ?? '').length >= column) continue;
-    column = (found[1] ?? '').length;
-    keys.unshift(found[2] ?? '');
+    const keyMatch = /^([\s-]*)([\w.]+)\s*:\s*(?:#.*)?$/.exec(lines[at] ?? '');
+    if (!keyMatch || (keyMatch[1] ?? '').length >= column) continue;
+    column = (keyMatch[1] ?? '').length;
+    keys.unshift(keyMatch[2] ?? '');
   }
   return keys;
 }
@@ -175,7 +175,7 @@ export function offeredAt(before: string, tools: readonly string[] = []): readon
   if (isComment(line)) return [];
   const key = keyBefore(line);
   if (isToolKey(key))
-    return tools.map((word) => ({ word, kind: 'constant', says: 'A tool that agents call.' }));
+    return tools.map((word) => ({ word, kind: 'constant', explanation: 'A tool that agents call.' }));
   if (key !== undefined) return values[key] ?? [];
   const keys = keysAround(before);
   const parent = keys.at(-1);

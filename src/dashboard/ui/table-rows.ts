@@ -9,17 +9,17 @@ type AnyRow = Row<TableFeatures, Any>;
 
 /** Discards all rows when the columns change, because a row caches its sort values. */
 export function keptRows(table: Table<TableFeatures, Any>): () => Model {
-  let known = new WeakMap<object, AnyRow>();
+  let rowsByData = new WeakMap<object, AnyRow>();
   let last: { readonly data: unknown; readonly columns: unknown; readonly model: Model } | null = null;
   return () => {
     const { data, columns } = table.options;
     if (last?.data === data && last.columns === columns) return last.model;
-    if (last?.columns !== columns) known = new WeakMap();
+    if (last?.columns !== columns) rowsByData = new WeakMap();
     const rows = data.map((original: object, index: number) => {
-      const kept = known.get(original);
+      const kept = rowsByData.get(original);
       const row = kept ?? constructRow(table, table.getRowId(original, index), original, index, 0);
       row.index = index;
-      if (!kept) known.set(original, row);
+      if (!kept) rowsByData.set(original, row);
       return row;
     });
     let byId: Model['rowsById'] | undefined;

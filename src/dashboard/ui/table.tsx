@@ -130,7 +130,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
             <div role="row" className="grid-row" style={cards ? {} : { gridTemplateColumns: grid }}>
               {onSelect && <SelectAll model={model} named={cards} />}
               {visibleColumns.map((column) => (
-                <Head key={column.key} of={column} model={model} heard={cards} />
+                <Head key={column.key} column={column} model={model} heard={cards} />
               ))}
             </div>
           </div>
@@ -212,11 +212,11 @@ function placeOf<R>(
 const sortNames = { asc: 'ascending', desc: 'descending' } as const;
 
 function Head<R extends RowData>({
-  of: { key, label, number },
+  column: { key, label, number },
   model,
   heard,
 }: {
-  readonly of: Column<R>;
+  readonly column: Column<R>;
   readonly model: Model<R>;
   /** Only for screen readers: it has no visible part to click. */
   readonly heard: boolean;

@@ -127,7 +127,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           at={at}
           anchor={anchor}
           canChoose={onRange !== undefined}
-          says={
+          valueText={
             at === null
               ? `Total: ${sentence(sums)}`
               : `${nameOf([at, at])}: ${sentence(valuesAt(at))}${range && range[0] !== range[1] ? `. ${nameOf(range)} selected, press Enter to show` : ''}`
@@ -176,7 +176,7 @@ interface MomentsProps {
   readonly at: number | null;
   readonly anchor: number | null;
   readonly canChoose: boolean;
-  readonly says: string;
+  readonly valueText: string;
   readonly onAt: (at: number | null) => void;
   readonly onAnchor: (anchor: number | null) => void;
   readonly onChoose: (range: SlotRange) => void;
@@ -184,7 +184,7 @@ interface MomentsProps {
 
 /** The drawing as a slider over its slots, for pointer, touch and keyboard. */
 function Moments(props: MomentsProps): JSX.Element {
-  const { title, drawing, at, anchor, canChoose, says, onAt, onAnchor, onChoose } = props;
+  const { title, drawing, at, anchor, canChoose, valueText, onAt, onAnchor, onChoose } = props;
   const id = useId();
   const last = drawing.slots.length - 1;
   const range: SlotRange | null =
@@ -231,7 +231,7 @@ function Moments(props: MomentsProps): JSX.Element {
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={at ?? last}
-        aria-valuetext={says}
+        aria-valuetext={valueText}
         onKeyDown={press}
         onBlur={leave}
         onPointerMove={(event) => onAt(slotAt(event))}

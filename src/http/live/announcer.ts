@@ -5,7 +5,7 @@ import type { Audience, Frame } from '../../domain/frame.ts';
 import type { Announcer } from '../../ports/announcer.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 
-/** What one API's clients are sent of each kind of announcement: none, one or several frames, in order. */
+/** Makes one API's frames of each kind of announcement: none, one or several, in order. */
 export type FrameMakers = {
   readonly [K in AnnouncementKind]: (announced: AnnouncementOf<K>) => readonly Frame[];
 };
@@ -23,7 +23,7 @@ export function framesOf({ makers }: ApiFrames, announcement: Announcement): rea
   return make(announcement);
 }
 
-/** What a node's streams, of whichever API, are sent. */
+/** Frames for a node's streams of all APIs. */
 export interface StreamFrames extends Pick<ApiFrames, 'resync'> {
   framesOf(announcement: Announcement): readonly Frame[];
 }

@@ -1,5 +1,5 @@
-// What a connection that is full (or still joining) has not been sent: the latest frame per bundle, and a bounded
-// number of bytes of others. Keeps promise P37.
+// Unsent frames of a connection that is full or still joining: the latest frame of each bundle, and a bounded number of
+// bytes of other frames. Keeps promise P37.
 import type { Piece } from './encoded.ts';
 import type { Codec } from './session.ts';
 

@@ -1,5 +1,4 @@
-// What the console API's streams are sent: its frames of every kind of announcement. The words are those of
-// src/api/frames.ts.
+// The console API's frames of every kind of announcement, in the words of src/api/frames.ts.
 import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../../api/frames.ts';
 import { encodeSignature, provenance, type SignatureEncoding } from '../../api/signature.ts';
 import type { Announcements } from '../../domain/announcement.ts';

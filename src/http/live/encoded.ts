@@ -67,7 +67,7 @@ export class PlacedFrame implements Piece {
     return new PlacedFrame(this.position, this.encoded, this.order, place);
   }
 
-  /** What a client sends back to go on after it. */
+  /** The id that a client sends back to continue after this frame. */
   get id(): string {
     return this.place === null ? this.position : idWithPlace(this.position, this.place);
   }

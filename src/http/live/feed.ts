@@ -7,7 +7,7 @@ import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';
 /** Connections served in one turn of the event loop. */
 const sliceSize = 250;
 
-/** What a feed needs of a stream, and what it writes on it. */
+/** The part of a stream that a feed uses. */
 export interface Follower<S> {
   readonly agentId: string | null;
   /** The order of the last frame it was offered. */

@@ -1,4 +1,4 @@
-// What the hosted API's streams are sent of each announcement. The words are those of src/api/hosted/frames.ts.
+// The hosted API's frames of every kind of announcement, in the words of src/api/hosted/frames.ts.
 import { eventMaker } from '../../api/frames.ts';
 import { hostedAgentFrames } from '../../api/hosted/frames.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';

@@ -1,4 +1,4 @@
-// What one WebSocket has sent and is not dealt with.
+// Unprocessed messages from one WebSocket.
 import type { Sender } from './senders.ts';
 
 export interface Message {

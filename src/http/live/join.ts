@@ -21,7 +21,7 @@ interface JoinPorts {
  * @throws whatever the log or the actors throw; the stream is to be ended then
  */
 export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => Promise<void> {
-  /** What many streams are told at once is made into a frame once. */
+  /** Caches frames, because many streams get the same announcement at once. */
   const made = new WeakMap<Announcement, readonly EncodedFrame[]>();
 
   function encoded(announcement: Announcement): readonly EncodedFrame[] {
@@ -84,7 +84,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     const sent = new Map<string, PlacedFrame>();
     const add = (piece: PlacedFrame): void => {
       if (piece.key !== null) sent.set(piece.key, piece);
-      // What a joining stream needs is bounded at its source; only what comes beside it counts.
+      // The frames that a joining stream needs are bounded at their source. Only other frames count.
       out.add(piece, codec, Number.POSITIVE_INFINITY);
     };
     const own = (frame: EncodedFrame): PlacedFrame => frame.placedAt(ownPosition(head, ++k), place);

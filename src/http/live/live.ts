@@ -93,7 +93,7 @@ export interface LiveOptions {
   readonly budgets?: Pick<Budgets, 'received'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the store still knows the caller's key or login. @throws when it cannot be asked */
+  /** True if the store still knows the caller's key or login. @throws if the store cannot be reached */
   readonly isStillValid: (caller: LiveCaller) => Promise<boolean>;
   /** After every turn of the wheel: keepalives and ends are on time. */
   readonly turned?: () => void;
@@ -253,8 +253,8 @@ export function createLive(options: LiveOptions): Live {
           const { audience, made } = admitted.decisions;
           await feed.followAside(options.events, audience, made);
         }
-        // What it is sent first leaves with the head of its answer, in one call of the system. What is replayed may be
-        // much, and is written as the client takes it; a WebSocket has no answer to leave with.
+        // The first frames are sent with the head of the answer, in one system call. Replayed frames can be many, so
+        // they are written as the client reads them. A WebSocket has no such answer.
         if (stream.codec === 'sse' && stream.lastEventId === null && !admitted.history) {
           await prepare(stream);
           stream.prepared = null;

@@ -21,7 +21,7 @@ export const resumedMs = 60_000;
 /** Bytes that are written at once. */
 const portionBytes = 64 * 1024;
 
-/** What sending needs beside the stream. */
+/** Ports for sending missed events. */
 export interface MissedPorts {
   readonly source: EventSource;
   /** Runs a read of the store, few at once on this node. */
@@ -135,7 +135,7 @@ class MissedEvents implements PendingEvents {
       if (page === 'gone') return false;
       const left = [...page.frames].reverse();
       while (left.length > 0 && !stream.ended) {
-        // What waited is written by then: the position of the last frame is one that the client has.
+        // All waiting frames are written by then, so the client has received the position of the last one.
         await stream.room();
         const bytes = this.#portion(left, made);
         if (bytes.length > 0) stream.write(bytes);

@@ -7,9 +7,9 @@ import type { Log } from '../../ports/log.ts';
 import type { LiveCaller } from './stream.ts';
 
 export interface RecheckOptions {
-  /** Who holds streams now; one may come many times. */
+  /** Callers with open streams, with repeats. */
   readonly callers: () => Iterable<LiveCaller>;
-  /** Whether the store still knows the caller's key or login. @throws when it cannot be asked */
+  /** True if the store still knows the caller's key or login. @throws if the store cannot be reached */
   readonly isStillValid: (caller: LiveCaller) => Promise<boolean>;
   readonly ended: (control: Control) => void;
   readonly clock: Clock;

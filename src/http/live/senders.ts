@@ -1,5 +1,5 @@
-// What WebSocket clients may send: messages, bytes and mistakes, counted per socket and per caller (an API key with its
-// agent id and network), because a socket is soon opened again.
+// Limits for WebSocket clients: messages, bytes and mistakes, counted per socket and per caller (an API key with its
+// agent id and network), because a client can open a new socket at once.
 import { type Rate, TokenBucket } from '../../concurrency/token-bucket.ts';
 
 interface Rates {

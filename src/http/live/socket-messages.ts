@@ -1,5 +1,5 @@
-// Messages that agents send on their WebSockets: counted, read a few in a turn of the event loop, handed over, answered
-// with their `ref`. Who sends too many, or many that are wrong, loses the socket.
+// Messages from agents on WebSockets: counts them, reads a few in each turn of the event loop, passes them on, and
+// answers with their `ref`. Too many messages, or too many mistakes, end the socket.
 import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
 import type { ByteBudget } from '../../concurrency/byte-budget.ts';
 import { bytesPerTurn, type EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
@@ -19,10 +19,10 @@ import { unpackLoosely } from './unpack.ts';
 export const maxMessageBytes = 1024 * 1024;
 /** Messages of one socket that are handled at once; others wait their turn. */
 const maxInFlight = 32;
-/** What waits on one socket: messages, and their bytes. */
+/** Maximum of waiting messages on one socket, and of their bytes. */
 const maxWaiting = 1_000;
 const maxWaitingBytes = 4 * 1024 * 1024;
-/** What the smallest message counts of the bytes that are read in a turn of the event loop. */
+/** Bytes that the smallest message counts in a turn of the event loop. */
 const minTurnBytes = 2 * 1024;
 
 export interface SocketMessages {

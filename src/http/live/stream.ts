@@ -33,7 +33,7 @@ export interface PendingEvents {
   send(): Promise<void>;
 }
 
-/** What a stream needs of the registry it belongs to. */
+/** The part of the registry that a stream uses. */
 export interface StreamHome {
   attached(stream: Stream): void;
   blocked(stream: Stream): void;
@@ -45,14 +45,14 @@ export interface StreamHome {
 
 export type LiveCaller = StreamCaller;
 
-/** What a stream begins with. */
+/** Initial values of a stream. */
 export interface Opening {
   readonly admitted: AdmittedStream;
   readonly connectionId: string;
   readonly caller: LiveCaller;
   readonly codec: Codec;
   readonly protocol: string | null;
-  /** What the client sent as Last-Event-ID; null when it sent none. */
+  /** The client's Last-Event-ID; null without one. */
   readonly lastEventId: string | null;
   /** The registry's count of endings as it was before the caller was identified. */
   readonly revocationSequence: number;
@@ -60,7 +60,7 @@ export interface Opening {
 
 const drained = ':\n\n';
 
-/** What a client is told that is not to do the same again. */
+/** Messages for clients whose mistake ended the stream. */
 const faults: { readonly [R in EndReason]?: string } = {
   flood: 'Too many messages, or too large ones.',
   mistakes: 'Too many invalid messages.',
@@ -90,7 +90,7 @@ export class Stream implements Session, Follower<Stream> {
   blockedSince = -1;
   /** When it must end (monotonic ms). */
   endsAt = 0;
-  /** What it sent; null until it sends something. */
+  /** Messages from the client; null before the first one. */
   incoming: IncomingMessages | null = null;
   backlog: Backlog | null = null;
   /** Hears that it ended before it was joined; null unless its opening waits for that. */
@@ -131,7 +131,7 @@ export class Stream implements Session, Follower<Stream> {
   }
 
   get sender(): string | null {
-    // What it sends is of its agent.
+    // The client's messages come from its agent.
     return this.caller.kind === 'key' && this.agentId !== null ? this.caller.keyId : null;
   }
 
@@ -151,7 +151,7 @@ export class Stream implements Session, Follower<Stream> {
   /** True when a shared frame is for this stream. */
   concerns({ frame }: PlacedFrame): boolean {
     const isOfAnother = frame.agent !== undefined && frame.agent !== this.agentId;
-    // Who is no agent hears of every agent's events, and of nothing else that is one agent's.
+    // A client that is no agent receives all agents' events, and no other frames for single agents.
     if (isOfAnother && (this.agentId !== null || !isAside(frame))) return false;
     if (this.admitted.skips?.(frame, this.bundleName)) return false;
     return frame.bundle === undefined || this.bundleName === null || frame.bundle === this.bundleName;

@@ -18,6 +18,7 @@ import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+import { runsOf } from '../../runs.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -147,7 +148,7 @@ describe('the index of call ids', () => {
         });
         db.close();
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60, 15) },
     );
   }, 60_000);
 

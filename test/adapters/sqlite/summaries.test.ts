@@ -17,6 +17,7 @@ import type { EventBatch } from '../../../src/ports/events.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
 import { type Random, random as randomOf } from '../../random.ts';
+import { runsOf } from '../../runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-summaries-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -128,7 +129,7 @@ function make(writer: Writer, commit: Commit, flush: () => void): void {
 }
 
 describe('summaries and runs', () => {
-  it.each(Array.from({ length: 10 }, (_, seed) => seed))(
+  it.each(Array.from({ length: runsOf(200, 10) }, (_, seed) => seed))(
     'are whole after a kill, whatever was gathered (seed %i)',
     (seed) => {
       const random = randomOf(`summaries ${seed}`);

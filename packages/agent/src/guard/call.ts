@@ -1,4 +1,4 @@
-// What a governed call is given and what it can end with: options, warnings, the denial. Decides nothing.
+// Input and output of a governed call: options, warnings, the denial. Decides nothing.
 import type { ApprovalBackend } from '../approvals.ts';
 import type { AuditRecord, Principal } from '../record.ts';
 
@@ -25,7 +25,7 @@ export interface Warning {
   readonly message: string;
 }
 
-/** What one call may be given besides tool, arguments and function. All of it is optional. */
+/** Options of a call beside tool, arguments and function. */
 export interface RunOptions<R> {
   /** Over the guard's principal. */
   readonly principal?: Principal | null;
@@ -44,8 +44,8 @@ export interface RunOptions<R> {
   /** Where this call asks, made from where the guard asks (null: nowhere). Default: there. */
   readonly approvals?: (own: ApprovalBackend | null) => ApprovalBackend | null;
   /**
-   * Whether the tool succeeded. Default: not when the result has a truthy `is_error` or `isError`, or is text starting
-   * `error:` or `fatal:`.
+   * Returns true if the tool succeeded. Default: false if the result has a truthy `is_error` or `isError`, or is a text
+   * that starts with `error:` or `fatal:`.
    */
   readonly success?: (result: R) => boolean;
   /** The result as `output.text`. Default: text as it is, anything else as JSON. */

@@ -1,5 +1,4 @@
-// What each option of a guard must be. Says so in a TypeError that names the option; what contracts say is checked
-// elsewhere.
+// Checks the options of a guard, with a TypeError that names the option. The content of contracts is checked elsewhere.
 import { statSync } from 'node:fs';
 import { isPublicKey } from '../bundle/signature.ts';
 import { identifierPattern } from '../http.ts';

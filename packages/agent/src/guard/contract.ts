@@ -49,7 +49,7 @@ const kinds: { readonly [type in ContractType]: { readonly record: RecordType; r
   post: { record: 'postcondition', error: 'Postcondition error' },
 };
 
-/** What an asked contract says. */
+/** The result of an evaluated contract. */
 export interface Asked {
   readonly record: EvaluatedRecord;
   /** False for a failure that is only observed, and for a pass. */
@@ -86,7 +86,7 @@ export async function askContract(
   };
 }
 
-/** What the agent's own contracts say after a call. */
+/** Results of the agent's own contracts after a call. */
 export interface OwnAfter {
   readonly records: readonly EvaluatedRecord[];
   readonly warnings: readonly Warning[];

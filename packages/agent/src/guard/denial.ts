@@ -22,7 +22,7 @@ export const denialOf = (decision: Decision, conditions: readonly EvaluatedCondi
   conditions,
 });
 
-/** What people are asked, and by which contracts. */
+/** The question to people, and the asking contracts. */
 export const questionOf = ({ source, name, reason }: Denial, decision: Decision) => ({
   message: reason,
   decisionSource: source,
@@ -37,7 +37,7 @@ const askingContracts = ({ asks, records }: Decision): AskingContract[] =>
     return metadata === undefined ? ask : { ...ask, metadata };
   });
 
-/** What was asked, and that it was refused or that nobody decided. */
+/** The denial after a refused or undecided question. */
 export function refusedByPeople(asked: Denial, { status, decidedBy, reason }: ApprovalOutcome): Denial {
   if (status !== 'denied') return { ...asked, reason: `${asked.reason} (nobody decided in time)` };
   const by = decidedBy === null ? '' : ` by ${decidedBy}`;
@@ -52,7 +52,7 @@ export const argumentsChanged: Denial = {
   reason: 'The arguments changed after the contracts judged them. Repeat the call.',
 };
 
-/** What is judged could be something else than what the tool reads. */
+/** The denial of arguments that the tool could read differently than the contracts. */
 export const argumentsInDoubt = (doubt: string): Denial => ({
   source: 'arguments_in_doubt',
   name: 'arguments_in_doubt',
@@ -67,7 +67,7 @@ export const detailsOf = ({ source, name, reason, conditions = [] }: Denial): Re
   conditions,
 });
 
-/** What a record says of a contract in observe mode that failed. */
+/** Details of a record about a contract in observe mode that fired. */
 export const observedDetails = (
   rule: RuleEvaluated,
   conditions: readonly EvaluatedCondition[],
@@ -80,7 +80,7 @@ export const observedDetails = (
   conditions,
 });
 
-/** What a record says of a shadow copy. */
+/** Details of a record about a shadow copy. */
 export const shadowDetails = (
   shadow: RuleEvaluated,
   conditions: readonly EvaluatedCondition[],

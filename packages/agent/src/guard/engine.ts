@@ -14,7 +14,7 @@ import { agentFiles } from './files.ts';
 /** All documents together hold at most this many contracts. */
 export const maxContracts = 500;
 
-/** What documents may say they are. A hub with wire names of its own has its own. */
+/** Accepted kinds of documents. A hub with its own wire names has its own kinds. */
 export interface Dialect extends AcceptedKinds {
   /** Values of `apiVersion` accepted; default: any `<word>/v1`. */
   readonly apiVersions?: readonly string[];
@@ -28,10 +28,10 @@ export interface Language extends Dialect {
   readonly operators?: { readonly [name: string]: CustomOperator };
   /** Selectors beyond the built-in ones, by prefix: `<prefix>.x.y` walks what the function gives for a call. */
   readonly selectors?: { readonly [prefix: string]: CustomSelector };
-  /** What `env.NAME` selectors read; default: this process's environment. */
+  /** Variables for `env.NAME` selectors. Default: the environment of the process. */
   readonly variables?: Variables;
   /**
-   * What the arguments of tools hold, for sandboxes: `{search: {where: 'path'}}`. Default: their names and looks tell.
+   * Kinds of tools' arguments, for sandboxes: `{search: {where: 'path'}}`. Default: derived from names and values.
    */
   readonly toolArguments?: ToolArguments;
   /**

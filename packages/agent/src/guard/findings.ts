@@ -1,4 +1,4 @@
-// What a guard says about contracts as it puts them in use: what is valid and would still never match. Refuses nothing.
+// Warnings about contracts that a guard loads: valid parts that never match. Refuses nothing.
 import { emitWarning } from 'node:process';
 import type { OnError } from '../failure.ts';
 import { type LintFinding, lintBundle } from '../rules/bundle/lint.ts';
@@ -20,7 +20,7 @@ export type OnFindings = (
   bundle: { readonly bundleName: string; readonly policyVersion: string },
 ) => void;
 
-/** What the linter finds in texts that compiled. Tools that one of them names are known to all. */
+/** Findings of the linter in valid texts. All texts share the tools that one of them declares. */
 export function findingsOf(
   texts: readonly string[],
   documents: readonly RuleDocument[],

@@ -128,7 +128,7 @@ export class Guard implements Governs {
     return this.#policy.name;
   }
 
-  /** What happens to a denial: `enforce` stops the call, `observe` records it and lets the call run. */
+  /** Effect of a denial: `enforce` stops the call, `observe` records the denial and lets the call run. */
   get mode(): GuardMode {
     return this.#options.mode ?? this.#policy.bundle.mode;
   }
@@ -194,7 +194,7 @@ export class Guard implements Governs {
   }
 
   /**
-   * What the contracts of the document would say, all of them: nothing is run, counted, asked or recorded.
+   * Evaluates all contracts of the document without effects: nothing is run, counted, asked or recorded.
    * Hooks and contracts as code are not asked. @throws TypeError as `run`
    */
   evaluate(tool: string, args: ToolArgs, options: EvaluateOptions = {}): DryRun {
@@ -212,8 +212,8 @@ export class Guard implements Governs {
   }
 
   /**
-   * Whether the document refuses every call of the tool, whatever its arguments: such a tool need not be offered. False
-   * as well where only arguments, counters or code can tell. @throws TypeError for a name that no tool can have
+   * True if the document refuses every call of the tool, whatever its arguments, so that the tool need not be offered.
+   * False if the result depends on arguments, counters or code. @throws TypeError for a name that no tool can have
    */
   refusesAlways(tool: string, options: EvaluateOptions = {}): boolean {
     checkTool(tool);

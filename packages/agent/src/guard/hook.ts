@@ -9,7 +9,7 @@ export interface HookCall {
   readonly args: ToolArgs;
   /** Of the call, or else of the guard. */
   readonly environment: string;
-  /** Who the call is made for; null when nobody is named. */
+  /** The person behind the call; null if there is none. */
   readonly principal: Principal | null;
   /** As the call was given it; empty by default. */
   readonly metadata: { readonly [name: string]: unknown };

@@ -24,7 +24,7 @@ export interface JournalPorts {
   readonly strict: boolean;
 }
 
-/** What all records of one call share. */
+/** Fields that all records of a call share. */
 export type CallFacts = Pick<
   AuditRecord,
   | 'run_id'
@@ -38,7 +38,7 @@ export type CallFacts = Pick<
   | 'mode'
 > & { readonly tool_args: object; readonly principal: Principal | null };
 
-/** What one record says besides; its conditions not redacted yet. */
+/** The other fields of a record, with conditions that are not redacted yet. */
 export type RecordDetails = Partial<Omit<AuditRecord, 'conditions'>> & {
   readonly conditions?: readonly EvaluatedCondition[];
 };

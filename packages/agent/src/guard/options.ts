@@ -14,13 +14,13 @@ import type { Language } from './engine.ts';
 import type { OnFindings } from './findings.ts';
 import type { BeforeHook } from './hook.ts';
 
-/** What every guard takes. All of it is optional. */
+/** Options of every guard. */
 export interface GuardOptions extends Language {
-  /** What happens to a denial; default: the bundle's `defaults.mode`. */
+  /** Effect of a denial. Default: the bundle's `defaults.mode`. */
   readonly mode?: GuardMode;
   /** Default `production`; with a hub, the environment of the key. */
   readonly environment?: string;
-  /** Who calls are made for, as contracts and records see it; default: nobody. */
+  /** The person behind calls, for contracts and records. Default: nobody. */
   readonly principal?: Principal | null;
   /** The run its calls are counted in, and their `run_id`; default: a new one per guard. */
   readonly sessionId?: string;
@@ -32,7 +32,7 @@ export interface GuardOptions extends Language {
   readonly sinks?: readonly Sink[];
   /** Records kept in memory (`guard.events`); default 1,000. */
   readonly maxEvents?: number;
-  /** What is hidden in records and approval requests besides what looks secret by itself. Default: nothing besides. */
+  /** Additional redaction of records and approval requests, beside values that look secret. Default: none. */
   readonly redaction?: RedactionPolicy;
   /** Default: the hub's, when there is a hub; else none, and calls that need approval are denied. */
   readonly approvals?: ApprovalBackend;
@@ -57,7 +57,7 @@ export interface GuardOptions extends Language {
   readonly onError?: OnError;
 }
 
-/** What a guard takes that follows a hub. `url` and `apiKey` are required. */
+/** Options of a guard that follows a hub. `url` and `apiKey` are required. */
 export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'>, HubOptions {
   /** Default: the hub assigns one. */
   readonly bundleName?: string;
@@ -84,7 +84,7 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
   }) => void;
 }
 
-/** What a dry run is asked with, besides tool and arguments. */
+/** Options of a dry run, beside tool and arguments. */
 export interface EvaluateOptions {
   /** Over the guard's principal. */
   readonly principal?: Principal | null;

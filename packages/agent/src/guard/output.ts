@@ -17,7 +17,7 @@ export function looksSuccessful(result: unknown): boolean {
  * more.
  */
 export class ResultReplacedError extends Error {
-  /** What may be shown instead of the result. */
+  /** The text in place of the result. */
   readonly text: string;
 
   constructor(text: string) {

@@ -1,4 +1,4 @@
-// What a guard lends to its calls, and where a call stands. Types only.
+// The parts of a guard that its calls use, and the place of a call. Types only.
 import type { ApprovalBackend } from '../approvals.ts';
 import type { GuardMode, Principal } from '../record.ts';
 import type { SessionStore } from '../sessions.ts';
@@ -7,7 +7,7 @@ import type { BeforeHook } from './hook.ts';
 import type { JournalPorts } from './journal.ts';
 import type { Policy } from './policy.ts';
 
-/** What a guard lends to its calls. */
+/** The parts of a guard that its calls use. */
 export interface RunParts extends JournalPorts {
   readonly policy: Policy;
   /** The policy in force now: another than `policy` when contracts were replaced meanwhile. */

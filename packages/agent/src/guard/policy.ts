@@ -1,5 +1,5 @@
-// What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
-// The rules themselves are in rules/evaluate.
+// A guard's contracts: one compiled bundle, its version, and its results in the words of audit records. The engine is
+// in rules/evaluate.
 import type { SideEffect } from '../record.ts';
 import type { Condition, Rule } from '../rules/bundle/rule.ts';
 import { type ToolCall, textOf } from '../rules/evaluate/call.ts';
@@ -15,7 +15,7 @@ import type { AgentManifest } from '../sinks/server.ts';
 import type { Warning } from './call.ts';
 import type { ContractFinding } from './findings.ts';
 
-/** What the contracts say after a call. */
+/** Results of the contracts after a call. */
 export interface AfterCall {
   readonly post: PostResult;
   readonly warnings: readonly Warning[];
@@ -60,7 +60,7 @@ export class Policy {
   readonly version: string;
   /** The name in the document's metadata, or the one a hub deployed it under. */
   readonly name: string;
-  /** What the linter found in the documents, where it was asked. */
+  /** Findings of the linter, if it ran. */
   readonly findings: readonly ContractFinding[];
   readonly #explain: Explainer;
   readonly #rules: ReadonlyMap<string, Rule>;
@@ -109,7 +109,7 @@ export class Policy {
     return rule ? this.#explain(rule, viewOf(this.bundle, call, undefined), counters) : [];
   }
 
-  /** Whether a contract that looks at no argument refuses every call of the tool. */
+  /** True if a contract that reads no argument refuses every call of the tool. */
   refusesAlways(call: ToolCall): boolean {
     const view = viewOf(this.bundle, call, undefined);
     return this.bundle
@@ -172,7 +172,7 @@ export class Policy {
     return { file: typeof file === 'string' ? file : null, stdout: stdout === true };
   }
 
-  /** What a hub is told about contracts it did not deploy. */
+  /** A report to the hub about contracts that it did not deploy. */
   manifest(agentId: string): AgentManifest {
     const contracts = this.bundle.document.rules
       .filter((rule) => rule.enabled && !rule.shadow)

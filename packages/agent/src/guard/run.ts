@@ -29,9 +29,9 @@ import type { Policy } from './policy.ts';
 
 interface Asked<A> {
   readonly tool: string;
-  /** What the tool gets. */
+  /** The tool's arguments. */
   readonly args: A;
-  /** What is judged: a copy of the arguments, which nobody can change while the call waits. */
+  /** The judged copy of the arguments, which nobody can change while the call waits. */
   readonly judged: Judged;
 }
 
@@ -122,7 +122,7 @@ export class GovernedCall<A extends object, R> {
     return this.#decided(() => {});
   }
 
-  /** What comes next begins in the same turn as the last look at the arguments: nobody can change them in between. */
+  /** `next` starts in the same turn as the last check of the arguments, so that nobody can change them in between. */
   async #decided<T>(next: () => T): Promise<T> {
     try {
       await this.#decide();
@@ -239,8 +239,8 @@ export class GovernedCall<A extends object, R> {
   }
 
   /**
-   * Judges an approved call once more, by the contracts and counters as they are now: waiting for a person may have
-   * taken an hour. What asks is not asked again; the attempt is not counted again.
+   * Judges an approved call again, with the current contracts and counters, because the decision may have taken an
+   * hour. Contracts do not ask again, and the attempt is not counted again.
    */
   async #judgeAgain(): Promise<Denial | null> {
     this.#policy = this.#parts.currentPolicy();

@@ -21,20 +21,20 @@ export const coverageWords = ({ total_tools: total, enforced, observed, ungovern
   `${enforced} of ${counted(total, 'tool')} enforced, ${observed} observed only, ${ungoverned} ungoverned`;
 
 /** A bar of enforced, observed and ungoverned tools, with a text for screen readers. */
-export function CoverageBar({ of }: { readonly of: Covered | undefined }): JSX.Element {
-  if (of === undefined || of.total_tools === 0) return <span className="muted">no calls</span>;
-  const words = coverageWords(of);
+export function CoverageBar({ coverage }: { readonly coverage: Covered | undefined }): JSX.Element {
+  if (coverage === undefined || coverage.total_tools === 0) return <span className="muted">no calls</span>;
+  const words = coverageWords(coverage);
   return (
     <span className="coverage" title={words}>
       <span className="coverage-bar" aria-hidden="true">
         {(['enforced', 'observed', 'ungoverned'] as const).map((kind) =>
-          of[kind] === 0 ? null : (
-            <span key={kind} className={`coverage-${kind}`} style={{ flexGrow: of[kind] }} />
+          coverage[kind] === 0 ? null : (
+            <span key={kind} className={`coverage-${kind}`} style={{ flexGrow: coverage[kind] }} />
           ),
         )}
       </span>
       <span className="numbers" aria-hidden="true">
-        {of.enforced}/{of.total_tools}
+        {coverage.enforced}/{coverage.total_tools}
       </span>
       <span className="heard">{words}</span>
     </span>
@@ -46,12 +46,16 @@ const periods = ['1h', '24h', '7d', '30d'] as const;
 type Tool = Reply<'agentCoverage'>['tools'][number];
 
 /** The median. The other figures are in the tooltip. */
-function Durations({ of }: { readonly of: NonNullable<Tool['durations']> | null }): JSX.Element {
-  if (of === null) return <span className="muted">–</span>;
+function Durations({
+  durations,
+}: {
+  readonly durations: NonNullable<Tool['durations']> | null;
+}): JSX.Element {
+  if (durations === null) return <span className="muted">–</span>;
   const title =
-    `95 % within ${milliseconds(of.p95_ms)}, at most ${milliseconds(of.max_ms)}; ` +
-    `${counted(of.runs, 'measured run')} among the newest 1,000 calls`;
-  return <span title={title}>{milliseconds(of.p50_ms)}</span>;
+    `95 % within ${milliseconds(durations.p95_ms)}, at most ${milliseconds(durations.max_ms)}; ` +
+    `${counted(durations.runs, 'measured run')} among the newest 1,000 calls`;
+  return <span title={title}>{milliseconds(durations.p50_ms)}</span>;
 }
 
 export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
@@ -73,7 +77,7 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
           ) : (
             <>
               <p>
-                <CoverageBar of={summary} />{' '}
+                <CoverageBar coverage={summary} />{' '}
                 {bundle && (
                   <span className="muted">
                     by <Data text={bundle.name} max={80} /> v{bundle.version}
@@ -109,7 +113,7 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
                     width: 1,
                     number: true,
                     sort: (tool) => tool.durations?.p50_ms ?? -1,
-                    cell: ({ durations }) => <Durations of={durations ?? null} />,
+                    cell: ({ durations }) => <Durations durations={durations ?? null} />,
                   },
                   timeColumn('used', 'Last used', (tool) => tool.last_used, 1.2),
                 ]}

@@ -63,7 +63,7 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
               {own.map((one) => (
                 <li key={one.env} className="feed-row">
                   <span>
-                    <Verdict of={one.status} /> {one.env && <Env of={one.env} />}{' '}
+                    <Verdict word={one.status} /> {one.env && <Env name={one.env} />}{' '}
                     {one.version === null ? 'version unknown' : `runs v${one.version}`}
                     {one.followed_bundle && (
                       <>
@@ -195,7 +195,7 @@ function Calls({ id }: { readonly id: string }): JSX.Element {
               <ul>
                 {list.map((event) => (
                   <li key={event.id} className="before-row">
-                    <Verdict of={event.verdict} />
+                    <Verdict word={event.verdict} />
                     <Name text={event.tool_name} />
                     <Time at={event.timestamp} className="muted" />
                   </li>

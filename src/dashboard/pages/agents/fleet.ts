@@ -9,10 +9,10 @@ const textOf = ({ connected, current, drift, unknown }: FleetNumbers): string =>
 /** @param read the list: a new object after each reload, which is not old */
 export function useFleetChanges(read: unknown): boolean {
   const numbers = useStore(fleetByEnv);
-  const seen = useRef<{ read: unknown; readonly texts: Map<string, string> }>({ read, texts: new Map() });
-  const { texts } = seen.current;
-  if (seen.current.read !== read) {
-    seen.current.read = read;
+  const latest = useRef<{ read: unknown; readonly texts: Map<string, string> }>({ read, texts: new Map() });
+  const { texts } = latest.current;
+  if (latest.current.read !== read) {
+    latest.current.read = read;
     texts.clear();
   }
   let isOld = false;

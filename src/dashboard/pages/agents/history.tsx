@@ -44,7 +44,7 @@ const changeColumns: readonly Column<Change>[] = [
     label: 'Environment',
     width: 1.5,
     sort: (event) => event.environment ?? '',
-    cell: (event) => (event.environment ? <Env of={event.environment} /> : '–'),
+    cell: (event) => (event.environment ? <Env name={event.environment} /> : '–'),
   },
   {
     key: 'by',

@@ -49,7 +49,7 @@ const columns: readonly Column<Agent>[] = [
     label: 'Environment',
     width: 1.3,
     sort: (row) => row.env ?? '',
-    cell: (row) => (row.env ? <Env of={row.env} /> : <span className="muted">–</span>),
+    cell: (row) => (row.env ? <Env name={row.env} /> : <span className="muted">–</span>),
   },
   {
     key: 'bundle',
@@ -73,7 +73,7 @@ const columns: readonly Column<Agent>[] = [
     // The least governed agents first, those without calls last.
     sort: ({ coverage }) => (coverage ? coverage.enforced / Math.max(1, coverage.total_tools) : 2),
     text: ({ coverage }) => (coverage ? coverageWords(coverage) : ''),
-    cell: (row) => <CoverageBar of={row.coverage ?? undefined} />,
+    cell: (row) => <CoverageBar coverage={row.coverage ?? undefined} />,
   },
   {
     key: 'source',
@@ -144,7 +144,7 @@ function Fleet(): JSX.Element {
   return (
     <>
       <div className="filter-bar">
-        <SearchInput of="agents" />
+        <SearchInput items="agents" />
         <Select
           compact
           label="Status"
@@ -176,7 +176,7 @@ function Fleet(): JSX.Element {
         </button>
       )}
       <ListWithPanel
-        of={agentsQuery}
+        query={agentsQuery}
         name="agents"
         rows={rows}
         columns={columns}

@@ -25,24 +25,28 @@ const touched = ['listRules', 'resolveRule', 'listAgents', 'getRegistration'] as
 
 interface Props {
   /** The rule to edit, or `new`; null: the form is closed. */
-  readonly of: Rule | 'new' | null;
+  readonly rule: Rule | 'new' | null;
   /** Priorities of existing rules. */
   readonly taken: readonly number[];
   readonly onClose: () => void;
 }
 
-export const RuleForm = ({ of, taken, onClose }: Props): JSX.Element => (
-  <Dialog title={of === 'new' || of === null ? 'New rule' : 'Edit rule'} open={of !== null} onClose={onClose}>
-    {of !== null && <RuleFields of={of === 'new' ? null : of} taken={taken} onClose={onClose} />}
+export const RuleForm = ({ rule, taken, onClose }: Props): JSX.Element => (
+  <Dialog
+    title={rule === 'new' || rule === null ? 'New rule' : 'Edit rule'}
+    open={rule !== null}
+    onClose={onClose}
+  >
+    {rule !== null && <RuleFields rule={rule === 'new' ? null : rule} taken={taken} onClose={onClose} />}
   </Dialog>
 );
 
 function RuleFields({
-  of,
+  rule,
   taken,
   onClose,
 }: {
-  readonly of: Rule | null;
+  readonly rule: Rule | null;
   readonly taken: readonly number[];
   readonly onClose: () => void;
 }): JSX.Element {
@@ -50,11 +54,11 @@ function RuleFields({
   const make = useAction('createRule', touched);
   const update = useAction('updateRule', touched);
   const [form, setForm] = useState({
-    pattern: of?.pattern ?? '',
-    priority: of === null ? '' : String(of.priority),
-    tags: of?.tag_match && !('_truncated' in of.tag_match) ? tagsText(of.tag_match as Tags) : '',
-    bundle: of?.bundle_name ?? '',
-    env: of?.env ?? 'production',
+    pattern: rule?.pattern ?? '',
+    priority: rule === null ? '' : String(rule.priority),
+    tags: rule?.tag_match && !('_truncated' in rule.tag_match) ? tagsText(rule.tag_match as Tags) : '',
+    bundle: rule?.bundle_name ?? '',
+    env: rule?.env ?? 'production',
   });
   const free = String(Math.max(0, ...taken) + 10);
   const error: ApiError | null = make.error ?? update.error;
@@ -78,8 +82,8 @@ function RuleFields({
       for (const warning of warnings ?? []) say(warning, 'deny');
       onClose();
     };
-    if (of === null) make.mutate({ body } as Input<'createRule'>, { onSuccess });
-    else update.mutate({ params: { rule_id: of.id }, body } as Input<'updateRule'>, { onSuccess });
+    if (rule === null) make.mutate({ body } as Input<'createRule'>, { onSuccess });
+    else update.mutate({ params: { rule_id: rule.id }, body } as Input<'updateRule'>, { onSuccess });
   };
   return (
     <Form onSubmit={submit}>
@@ -130,7 +134,7 @@ function RuleFields({
         busy={make.isPending || update.isPending}
         disabled={bundle === '' || wrongTags !== null}
       >
-        {of === null ? 'Add rule' : 'Save rule'}
+        {rule === null ? 'Add rule' : 'Save rule'}
       </Button>
     </Form>
   );

@@ -95,37 +95,43 @@ export function Rules(): JSX.Element {
         }
       </QueryResult>
       <RuleForm
-        of={form}
+        rule={form}
         taken={(rulesQuery.data ?? []).map(({ priority }) => priority)}
         onClose={() => setForm(null)}
       />
-      <Remove of={removing} onClose={() => setRemoving(null)} />
+      <Remove rule={removing} onClose={() => setRemoving(null)} />
     </>
   );
 }
 
-function Remove({ of, onClose }: { readonly of: Rule | null; readonly onClose: () => void }): JSX.Element {
+function Remove({
+  rule,
+  onClose,
+}: {
+  readonly rule: Rule | null;
+  readonly onClose: () => void;
+}): JSX.Element {
   const remove = useAction('deleteRule', ['listRules', 'resolveRule', 'listAgents']);
-  const query = { bundle: of?.bundle_name, env: of?.env, limit: maxReached };
-  const agentsQuery = useCall('listAgents', { query } as Input<'listAgents'>, { enabled: of !== null });
+  const query = { bundle: rule?.bundle_name, env: rule?.env, limit: maxReached };
+  const agentsQuery = useCall('listAgents', { query } as Input<'listAgents'>, { enabled: rule !== null });
   const assigned = (agentsQuery.data ?? []).filter(
-    (agent) => agent.assignment_source === 'rule' && of !== null && reaches(of.pattern, {}, agent),
+    (agent) => agent.assignment_source === 'rule' && rule !== null && reaches(rule.pattern, {}, agent),
   ).length;
   const many = `${counted(assigned, 'agent')}${agentsQuery.data?.length === maxReached ? ' or more' : ''}`;
   return (
     <Confirm
       title="Delete rule"
-      open={of !== null}
+      open={rule !== null}
       onClose={onClose}
       by={remove}
       act="Delete rule"
-      onAct={() => of && remove.mutate({ params: { rule_id: of.id } }, { onSuccess: onClose })}
+      onAct={() => rule && remove.mutate({ params: { rule_id: rule.id } }, { onSuccess: onClose })}
     >
       <p>
-        The rule <Data text={of?.pattern ?? ''} max={120} /> assigns{' '}
-        <Data text={of?.bundle_name ?? ''} max={120} />{' '}
-        {agentsQuery.data === undefined ? 'to agents' : `to ${many}`} in {of?.env}. After you delete it, they
-        get the next matching rule, or the deployment of their environment.
+        The rule <Data text={rule?.pattern ?? ''} max={120} /> assigns{' '}
+        <Data text={rule?.bundle_name ?? ''} max={120} />{' '}
+        {agentsQuery.data === undefined ? 'to agents' : `to ${many}`} in {rule?.env}. After you delete it,
+        they get the next matching rule, or the deployment of their environment.
       </p>
     </Confirm>
   );

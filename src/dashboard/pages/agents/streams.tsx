@@ -34,8 +34,8 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
   const keys = useCall('listKeys', { query: { limit: 1000 } });
   const columns = useMemo((): readonly Column<Stream>[] => {
     const keyOf = ({ key_id: key }: Stream): string => {
-      const known = keys.data?.find((one) => one.id === key);
-      return known ? (known.label ?? known.prefix) : (key ?? 'unknown');
+      const apiKey = keys.data?.find((one) => one.id === key);
+      return apiKey ? (apiKey.label ?? apiKey.prefix) : (key ?? 'unknown');
     };
     return [
       timeColumn('since', 'Since', (stream) => stream.connected_at, 1),

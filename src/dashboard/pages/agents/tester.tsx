@@ -50,12 +50,12 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
         <QueryResult query={resolveRuleQuery} rows={1}>
           {(resolved) => (
             <>
-              <Why agent={asked} of={resolved} env={env} />
+              <Why agent={asked} resolution={resolved} env={env} />
               <Considered
                 rules={rules.filter((rule) => !env || rule.env === env)}
                 agent={asked}
                 tags={registrationQuery.data?.tags ?? {}}
-                of={resolved}
+                resolution={resolved}
               />
             </>
           )}
@@ -67,11 +67,11 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
 
 function Why({
   agent,
-  of: { bundle_name: bundle, source, rule_pattern: pattern },
+  resolution: { bundle_name: bundle, source, rule_pattern: pattern },
   env,
 }: {
   readonly agent: string;
-  readonly of: Resolved;
+  readonly resolution: Resolved;
   readonly env: string | undefined;
 }): JSX.Element {
   return (
@@ -103,31 +103,31 @@ function Considered({
   rules,
   agent,
   tags,
-  of,
+  resolution,
 }: {
   readonly rules: readonly Rule[];
   readonly agent: string;
   readonly tags: { readonly [name: string]: string };
-  readonly of: Resolved;
+  readonly resolution: Resolved;
 }): JSX.Element | null {
-  if (of.source === 'explicit') {
+  if (resolution.source === 'explicit') {
     return <p className="muted">Rules do not apply. The direct assignment takes precedence.</p>;
   }
   const ordered = [...rules].sort((a, b) => a.priority - b.priority);
-  const end = ordered.findIndex(({ id }) => id === of.rule_id);
+  const end = ordered.findIndex(({ id }) => id === resolution.rule_id);
   const looked = end < 0 ? ordered : ordered.slice(0, end + 1);
   if (looked.length === 0) return null;
   return (
     <ol className="feed" aria-label="Checked rules">
       {looked.map((rule) => {
-        const decides = rule.id === of.rule_id;
+        const decides = rule.id === resolution.rule_id;
         return (
           <li key={rule.id} className="feed-row">
             <span>
               <span className={decides ? 'tone-allow' : 'muted'}>
                 <Icon name={decides ? 'check' : 'dash'} />
               </span>{' '}
-              {rule.priority}: <Data text={rule.pattern} max={80} /> <Env of={rule.env} />
+              {rule.priority}: <Data text={rule.pattern} max={80} /> <Env name={rule.env} />
             </span>
             <span className="muted">
               {decides ? (

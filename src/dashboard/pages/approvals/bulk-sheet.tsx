@@ -28,7 +28,7 @@ function useWholeCalls(calls: readonly Approval[]): readonly Approval[] {
 }
 
 export interface BulkSheetProps {
-  readonly of: AlikeCalls;
+  readonly group: AlikeCalls;
   /** Why decisions are impossible now; null if they are possible. */
   readonly cannot: string | null;
   readonly onApprove: () => void;
@@ -36,8 +36,8 @@ export interface BulkSheetProps {
 }
 
 export function BulkSheet(props: BulkSheetProps): JSX.Element {
-  const { of, cannot, onApprove, onClose } = props;
-  const calls = useWholeCalls(of.calls);
+  const { group, cannot, onApprove, onClose } = props;
+  const calls = useWholeCalls(group.calls);
   const [isRead, setRead] = useState(false);
   const { same, differing } = compareArguments(calls);
   const sums = sumArguments(calls);
@@ -45,10 +45,10 @@ export function BulkSheet(props: BulkSheetProps): JSX.Element {
   return (
     <>
       <p>
-        <Data text={of.tool} max={160} /> in <Env of={of.env} />
-        {of.contracts.length > 0 && (
+        <Data text={group.tool} max={160} /> in <Env name={group.env} />
+        {group.contracts.length > 0 && (
           <>
-            , asked by <Data text={of.contracts.join(', ')} max={300} />
+            , asked by <Data text={group.contracts.join(', ')} max={300} />
           </>
         )}
       </p>
@@ -74,7 +74,7 @@ export function BulkSheet(props: BulkSheetProps): JSX.Element {
           {Object.keys(same).length > 0 && (
             <section className="form">
               <h3>Identical arguments</h3>
-              <CallArguments of={same} />
+              <CallArguments args={same} />
             </section>
           )}
           <section className="form">
@@ -90,7 +90,7 @@ export function BulkSheet(props: BulkSheetProps): JSX.Element {
                       <Data text={one.message} mono={false} max={300} />
                     </p>
                   )}
-                  {!isSame && <CallArguments of={differing[at]} beside={same} />}
+                  {!isSame && <CallArguments args={differing[at]} beside={same} />}
                 </li>
               ))}
             </ul>

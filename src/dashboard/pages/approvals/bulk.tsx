@@ -89,12 +89,12 @@ export function Bulk({
   };
   const send = async ({ ids, approved, reason: words }: HeldDecision): Promise<void> => {
     setBusy(true);
-    const made = await decideAll(ids, approved, words);
+    const outcomes = await decideAll(ids, approved, words);
     setBusy(false);
-    const all = [...made.values()];
+    const all = [...outcomes.values()];
     const own = all.filter((one) => one.state === 'decided' && one.mine).length;
     const lost = all.filter((one) => one.state === 'decided' && !one.mine).length;
-    const failed = [...made].filter(([, one]) => one.state === 'failed');
+    const failed = [...outcomes].filter(([, one]) => one.state === 'failed');
     const parts = [
       `${counted(own, 'call')} ${approved ? 'approved' : 'denied'}`,
       ...(lost > 0 ? [`${lost} already decided by others`] : []),
@@ -111,7 +111,7 @@ export function Bulk({
     <section ref={bar} className="bulk" aria-label="Bulk decision">
       <strong>{calls.length} selected</strong>
       {held ? (
-        <Held of={held} onTakeBack={() => setHeld(null)} />
+        <Held decision={held} onTakeBack={() => setHeld(null)} />
       ) : (
         <>
           <label>
@@ -169,7 +169,12 @@ export function Bulk({
         onClose={() => setOpen(false)}
       >
         {alike && isOpen && (
-          <BulkSheet of={alike} cannot={cannot} onApprove={() => hold(true)} onClose={() => setOpen(false)} />
+          <BulkSheet
+            group={alike}
+            cannot={cannot}
+            onApprove={() => hold(true)}
+            onClose={() => setOpen(false)}
+          />
         )}
       </Dialog>
       <Dialog title="Discard unsent decision?" open={isBlocked} onClose={stay}>
@@ -200,14 +205,14 @@ export function Bulk({
 
 /** The waiting decisions, a countdown, and the button that takes them back. */
 function Held({
-  of,
+  decision,
   onTakeBack,
 }: {
-  readonly of: HeldDecision;
+  readonly decision: HeldDecision;
   readonly onTakeBack: () => void;
 }): JSX.Element {
   useNow(1_000);
-  const { ids, approved, sendAt } = of;
+  const { ids, approved, sendAt } = decision;
   const button = useRef<HTMLButtonElement>(null);
   // The clicked button is gone.
   useEffect(() => button.current?.focus({ preventScroll: true }), []);

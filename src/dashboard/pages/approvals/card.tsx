@@ -52,7 +52,7 @@ export function ApprovalCard({
   const decision = useStore(decisions)[listed.id];
   const approval = useWhole(listed, !brief);
   const isPhone = usePhone();
-  const known = decision?.state === 'decided' ? decision.approval : approval;
+  const current = decision?.state === 'decided' ? decision.approval : approval;
   return (
     <article className="approval card" aria-label={`Approval of ${visible(approval.tool_name).slice(0, 80)}`}>
       <header className="approval-head">
@@ -62,8 +62,8 @@ export function ApprovalCard({
           </h2>
           <p className="muted">
             <Data text={approval.agent_id} max={120} /> asked <Time at={approval.created_at} /> in{' '}
-            <Env of={approval.env} />
-            <Principal of={approval.principal} />
+            <Env name={approval.env} />
+            <Principal principal={approval.principal} />
             {isOfSample(approval) && (
               <>
                 {' '}
@@ -72,7 +72,7 @@ export function ApprovalCard({
             )}
           </p>
         </div>
-        {known.status === 'pending' ? <Countdown approval={approval} /> : <Verdict of={known.status} />}
+        {current.status === 'pending' ? <Countdown approval={approval} /> : <Verdict word={current.status} />}
       </header>
       <p className="approval-why">
         {typeof approval.message === 'string' ? (
@@ -83,7 +83,7 @@ export function ApprovalCard({
       </p>
       <Asking approval={approval} />
       <ReadToEnd coveredPx={isPhone ? decideBarPx : 0} onRead={() => markRead(approval.id)}>
-        <CallArguments of={approval.tool_args} />
+        <CallArguments args={approval.tool_args} />
       </ReadToEnd>
       <p className="approval-links">
         {brief ? (
@@ -94,7 +94,7 @@ export function ApprovalCard({
           <Related approval={approval} />
         )}
       </p>
-      {known.status === 'pending' ? (
+      {current.status === 'pending' ? (
         <Decide
           approval={approval}
           brief={brief}
@@ -104,7 +104,7 @@ export function ApprovalCard({
         />
       ) : (
         <Outcome
-          approval={known}
+          approval={current}
           lost={decision?.state === 'decided' && !decision.mine}
           mine={decision?.state === 'decided' && decision.mine}
         />
@@ -132,11 +132,11 @@ const text = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null;
 
 /** The principal of the call: name and role first, then the other fields. */
-function Principal({ of }: { readonly of: Approval['principal'] }): JSX.Element | null {
-  if (of === null || '_truncated' in of || Object.keys(of).length === 0) return null;
-  const { user_id: user, role, ...others } = of as { readonly [name: string]: unknown };
+function Principal({ principal }: { readonly principal: Approval['principal'] }): JSX.Element | null {
+  if (principal === null || '_truncated' in principal || Object.keys(principal).length === 0) return null;
+  const { user_id: user, role, ...others } = principal as { readonly [name: string]: unknown };
   const rest = Object.entries(others).filter(([, value]) => value !== null);
-  const said = rest.map(([key, value]) => `${key}: ${plainJson(value)}`).join(', ');
+  const valueTexts = rest.map(([key, value]) => `${key}: ${plainJson(value)}`).join(', ');
   const [name, as] = [text(user), text(role)];
   return (
     <>
@@ -148,10 +148,10 @@ function Principal({ of }: { readonly of: Approval['principal'] }): JSX.Element 
           as <Data text={as} max={80} />
         </>
       )}
-      {said !== '' && (
+      {valueTexts !== '' && (
         <>
           {' '}
-          (<Data text={said} max={160} />)
+          (<Data text={valueTexts} max={160} />)
         </>
       )}
     </>
@@ -235,7 +235,7 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
             <ul>
               {calls.map((event) => (
                 <li key={event.id} className="before-row">
-                  <Verdict of={event.verdict} />
+                  <Verdict word={event.verdict} />
                   <Link to="/events" search={{ id: event.id } as never} className="before-call">
                     <Name text={callText(event)} />
                   </Link>
@@ -254,8 +254,8 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
 function callText({ tool_name: tool, payload }: Reply<'searchEvents'>[number]): string {
   const args = (payload as { readonly tool_args?: unknown } | null)?.tool_args;
   if (typeof args !== 'object' || args === null) return tool;
-  const said = Object.values(args).map((value) =>
+  const valueTexts = Object.values(args).map((value) =>
     typeof value === 'string' ? value : JSON.stringify(value),
   );
-  return `${tool}(${said.join(', ')})`;
+  return `${tool}(${valueTexts.join(', ')})`;
 }

@@ -68,14 +68,14 @@ const columns: readonly Column<Decided>[] = [
 export function History(): JSX.Element {
   const env = useEnv();
   const [{ status = '', search = '' }, change] = useFilters();
-  const wanted = states.find(([key]) => key !== '' && key === status)?.[0] as
+  const selectedStatus = states.find(([key]) => key !== '' && key === status)?.[0] as
     | 'approved'
     | 'denied'
     | 'timeout'
     | undefined;
   const query = {
     limit: pageSize,
-    ...(wanted ? { status: wanted } : {}),
+    ...(selectedStatus ? { status: selectedStatus } : {}),
     ...(env ? { env } : {}),
     ...(search ? { search } : {}),
   };
@@ -110,9 +110,9 @@ export function History(): JSX.Element {
           rows.length === 0 && hasNextPage ? (
             <Skeleton />
           ) : rows.length === 0 ? (
-            <Empty title={search || wanted ? 'No decisions match these filters' : 'No decisions yet'}>
+            <Empty title={search || selectedStatus ? 'No decisions match these filters' : 'No decisions yet'}>
               <p>
-                {search || wanted
+                {search || selectedStatus
                   ? 'Change the search text, or select all outcomes.'
                   : 'Approved and denied calls appear here with the decider, time, channel and reason.'}
               </p>

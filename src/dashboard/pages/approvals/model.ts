@@ -20,9 +20,9 @@ export const deadlineOf = ({ created_at, timeout_seconds }: Approval): number =>
 /** The status from a decision in this tab, else from the list. */
 export const statusOf = (
   { id, status }: Approval,
-  known: { readonly [id: string]: Decision },
+  decisionsById: { readonly [id: string]: Decision },
 ): Approval['status'] => {
-  const decision = known[id];
+  const decision = decisionsById[id];
   return decision?.state === 'decided' ? decision.approval.status : status;
 };
 
@@ -102,13 +102,13 @@ export async function decideAll(
   reason: string,
 ): Promise<ReadonlyMap<string, Decision>> {
   const left = [...ids];
-  const made = new Map<string, Decision>();
+  const outcomes = new Map<string, Decision>();
   const work = async (): Promise<void> => {
     for (let id = left.shift(); id !== undefined; id = left.shift())
-      made.set(id, await decide(id, approved, reason));
+      outcomes.set(id, await decide(id, approved, reason));
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  return made;
+  return outcomes;
 }
 
 /** Text for a decided approval: `Denied by ann@example.com`. */

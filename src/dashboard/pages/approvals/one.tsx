@@ -37,10 +37,10 @@ function Whole({ approval }: { readonly approval: Approval }): JSX.Element {
 
 /** The most urgent other pending approval. */
 function Next({ after }: { readonly after: string }): JSX.Element | null {
-  const known = useStore(decisions);
+  const decisionsById = useStore(decisions);
   const { data = [] } = useCall('listApprovals', waitingInput(undefined));
   const [next] = data
-    .filter((one) => one.id !== after && statusOf(one, known) === 'pending')
+    .filter((one) => one.id !== after && statusOf(one, decisionsById) === 'pending')
     .sort(byDeadline);
   if (!next) return null;
   return (

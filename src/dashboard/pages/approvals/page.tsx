@@ -26,10 +26,10 @@ export default function Approvals(): JSX.Element {
       : { query: { status: 'pending', limit: max, search, ...(env ? { env } : {}) } };
   const pending = useCall('listApprovals', input, { keep: true });
   const isOld = useIsOld(pending, `${env} ${search}`);
-  const says = pending.data && !isOld ? saysOf(pending.data, search !== '') : null;
+  const summary = pending.data && !isOld ? summaryOf(pending.data, search !== '') : null;
   return (
     <div className="page approvals-page">
-      <PageHead title="Approvals" says={says}>
+      <PageHead title="Approvals" summary={summary}>
         <NotifySwitch />
       </PageHead>
       <Views
@@ -40,7 +40,7 @@ export default function Approvals(): JSX.Element {
         ]}
       />
       <search className="filter-bar">
-        <SearchInput key={view} of="approvals" holds="Agent, tool, contract, message, person" />
+        <SearchInput key={view} items="approvals" placeholder="Agent, tool, contract, message, person" />
       </search>
       {view === 'history' ? (
         <History />
@@ -54,7 +54,7 @@ export default function Approvals(): JSX.Element {
 }
 
 /** Counts the sample run's approval separately, because the badge and Home leave it out. */
-function saysOf(list: readonly Approval[], narrowed: boolean): string {
+function summaryOf(list: readonly Approval[], narrowed: boolean): string {
   const waiting = list.filter(({ status }) => status === 'pending');
   const size = waiting.filter((one) => !isOfSample(one)).length;
   const hasSample = size < waiting.length;

@@ -66,12 +66,12 @@ const decidedOf = (decision: Decision | undefined): Approval | null =>
 /** Calls back after a successful decision from this card, but not if another person decided first. */
 function useSentDecision(
   chosen: Approval | undefined,
-  known: { readonly [id: string]: Decision },
+  decisionsById: { readonly [id: string]: Decision },
   onDecided: (id: string) => void,
 ): void {
   const sent = useRef<string | null>(null);
   const id = chosen?.id;
-  const decision = id === undefined ? undefined : known[id];
+  const decision = id === undefined ? undefined : decisionsById[id];
   useEffect(() => {
     const wasSent = sent.current === id;
     sent.current = decision?.state === 'sending' && id !== undefined ? id : null;
@@ -100,7 +100,7 @@ export function Queue({
 }): JSX.Element {
   const [{ id }, change] = useFilters();
   const narrow = useNarrow();
-  const known = useStore(decisions);
+  const decisionsById = useStore(decisions);
   const cannot = useActionBlockReason();
   // The first approval is open without an id in the address. It also stays after a decision.
   const last = useRef<string | undefined>(undefined);
@@ -135,7 +135,7 @@ export function Queue({
     document.querySelector<HTMLElement>('.queue-open[aria-current]')?.focus();
   }, [id]);
   const lastPick = useRef<string | null>(null);
-  const open = rows.filter((row) => statusOf(row, known) === 'pending').map((row) => row.id);
+  const open = rows.filter((row) => statusOf(row, decisionsById) === 'pending').map((row) => row.id);
   const isAll = open.length > 0 && open.every((key) => selected.has(key));
   const press = (approved: boolean): void => {
     if (!chosen || cannot) return;
@@ -143,10 +143,10 @@ export function Queue({
     void decide(chosen.id, approved, reasons[chosen.id] ?? '');
   };
   useDecideKeys(chosen?.status === 'pending' && !isArriving ? chosen : null, press);
-  useSentDecision(chosen, known, (decidedId) => {
+  useSentDecision(chosen, decisionsById, (decidedId) => {
     const place = rows.findIndex((row) => row.id === decidedId);
     const next = [...rows.slice(place + 1), ...rows.slice(0, place)].find(
-      (row) => statusOf(row, known) === 'pending',
+      (row) => statusOf(row, decisionsById) === 'pending',
     );
     if (!next) return;
     setPassed({ id: decidedId, next: next.id });
@@ -199,7 +199,7 @@ export function Queue({
     );
   }
   const live = open.filter((key) => selected.has(key));
-  const before = passed && passed.next === chosen?.id ? decidedOf(known[passed.id]) : null;
+  const before = passed && passed.next === chosen?.id ? decidedOf(decisionsById[passed.id]) : null;
   return (
     <>
       {live.length > 0 && (
@@ -224,7 +224,7 @@ export function Queue({
       <div className="queue">
         <ul className="queue-list" aria-label="Queue">
           {rows.map((row) => {
-            const status = statusOf(row, known);
+            const status = statusOf(row, decisionsById);
             return (
               <li key={row.id} className={`queue-item ${status === 'pending' ? '' : 'queue-done'}`}>
                 <div className="queue-row">
@@ -250,7 +250,7 @@ export function Queue({
                         <Name text={row.agent_id} />
                       </span>
                     </span>
-                    {status === 'pending' ? <Countdown approval={row} /> : <Verdict of={status} />}
+                    {status === 'pending' ? <Countdown approval={row} /> : <Verdict word={status} />}
                   </button>
                 </div>
                 {narrow && before?.id === row.id && <PassedCard approval={before} />}

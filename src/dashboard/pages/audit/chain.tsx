@@ -99,13 +99,17 @@ export function Chain(): JSX.Element {
       ) : (
         failed && <Failed error={failed} />
       )}
-      {verdict && <ChainResult of={verdict} />}
+      {verdict && <ChainResult verdict={verdict} />}
       {(verdict !== null || keys.length > 0) && <PinnedKeys keys={keys} onKeys={keep} />}
     </section>
   );
 }
 
-function ChainResult({ of: { wrong, summary, keyId, by } }: { readonly of: ChainVerdict }): JSX.Element {
+function ChainResult({
+  verdict: { wrong, summary, keyId, by },
+}: {
+  readonly verdict: ChainVerdict;
+}): JSX.Element {
   const tone = wrong !== null ? 'deny' : keyId === null ? 'ask' : 'allow';
   return (
     <div className={`notice notice-${tone}`} role="status" aria-label="Verification result">

@@ -103,7 +103,7 @@ export default function Audit(): JSX.Element {
     <div className="page">
       <PageHead
         title="Audit"
-        says="Each entry is a link in a hash chain. The hub signs the end of the chain every hour."
+        summary="Each entry is a link in a hash chain. The hub signs the end of the chain every hour."
       >
         {!me.is_admin && <p className="muted">Only admins can verify and download the chain.</p>}
       </PageHead>

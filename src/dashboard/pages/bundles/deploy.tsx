@@ -61,7 +61,7 @@ function Steps({
   const chosen = useEnv();
   const [env, setEnv] = useState<Environment>(source.env ?? source.at ?? chosen ?? 'production');
   const [done, setDone] = useState<Deployed | null>(null);
-  if (done) return <RolloutPanel key={done.id} of={done} onBack={setDone} onClose={onClose} />;
+  if (done) return <RolloutPanel key={done.id} deployment={done} onBack={setDone} onClose={onClose} />;
   return (
     <>
       {source.env === undefined && (
@@ -105,11 +105,11 @@ function useDeploy(
   const run = (forcedFor: string | null): void => {
     const query = forcedFor === null ? {} : { query: { force: 'true' } };
     const body = forcedFor === null ? { env } : { env, reason: forcedFor };
-    const known = { name: source.name, env, before, reason: forcedFor };
+    const common = { name: source.name, env, before, reason: forcedFor };
     if (source.kind === 'composition') {
       composition.mutate({ params: { name: source.name }, ...query, body } as Input<'deployComposition'>, {
         onSuccess: (made: Reply<'deployComposition'>) =>
-          onDone({ ...known, ...made, id: made.deployment_id, version: made.bundle_version }),
+          onDone({ ...common, ...made, id: made.deployment_id, version: made.bundle_version }),
       });
     } else {
       bundle.mutate(
@@ -120,7 +120,7 @@ function useDeploy(
         } as Input<'deployBundle'>,
         {
           onSuccess: (made: Reply<'deployBundle'>) =>
-            onDone({ ...known, ...made, version: made.bundle_version, env }),
+            onDone({ ...common, ...made, version: made.bundle_version, env }),
         },
       );
     }
@@ -189,7 +189,7 @@ function Plan(props: {
           <h3>Impact</h3>
           {next.text !== undefined && (
             <QueryResult query={impact} rows={4}>
-              {(impact) => <Impact of={impact} />}
+              {(impact) => <Impact impact={impact} />}
             </QueryResult>
           )}
           {next.problems.map((problem) => (
@@ -214,7 +214,7 @@ function Plan(props: {
       <div className="decide-buttons">
         <UnchangedGuard
           isUnchanged={isSame}
-          says={`${env} already runs this document, as v${runningVersion}.`}
+          state={`${env} already runs this document, as v${runningVersion}.`}
         >
           {(guard) => (
             <Button
@@ -293,11 +293,11 @@ const kinds = [
 const maxContracts = 100;
 
 /** The hub's analysis: changed contracts, and the agents that would get the document. */
-function Impact({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
-  const { agents, comparable, unchanged } = of;
-  const isSame = of.revision_hash === of.current_revision_hash;
+function Impact({ impact }: { readonly impact: Reply<'bundleImpact'> }): JSX.Element {
+  const { agents, comparable, unchanged } = impact;
+  const isSame = impact.revision_hash === impact.current_revision_hash;
   const rows = kinds.flatMap(([kind, tone]) =>
-    of[kind].map((one) => ({
+    impact[kind].map((one) => ({
       id: one.contract_id,
       kind,
       tone,
@@ -311,8 +311,8 @@ function Impact({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
           {rows.length === 0
             ? 'No contract changes.'
             : `${kinds
-                .filter(([kind]) => of[kind].length > 0)
-                .map(([kind]) => `${count(of[kind].length)} ${kind}`)
+                .filter(([kind]) => impact[kind].length > 0)
+                .map(([kind]) => `${count(impact[kind].length)} ${kind}`)
                 .join(', ')}, ${count(unchanged)} unchanged.`}
         </p>
       ) : (
@@ -334,7 +334,7 @@ function Impact({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
       </ul>
       <p className="numbers">
         {agents.connected === 0
-          ? `No connected agents use this bundle in ${of.env}.`
+          ? `No connected agents use this bundle in ${impact.env}.`
           : isSame
             ? `${count(agents.running)} of ${counted(agents.connected, 'connected agent')} already ${agents.running === 1 ? 'runs' : 'run'} it.`
             : `${counted(agents.connected, 'connected agent')} ${agents.connected === 1 ? 'gets' : 'get'} it immediately${agents.running > 0 ? `; ${count(agents.running)} already ${agents.running === 1 ? 'runs' : 'run'} it` : ''}.`}

@@ -66,7 +66,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                 return (
                   <li key={env} className="feed-row">
                     <span>
-                      <Env of={env} />{' '}
+                      <Env name={env} />{' '}
                       {now ? (
                         <>
                           runs v{now.bundle_version}, deployed <Time at={now.created_at} /> by{' '}
@@ -130,7 +130,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
         )}
       </QueryResult>
       <DeployDialog source={source} onClose={() => setSource(null)} />
-      <Undeploy name={name} of={removing} onClose={() => setRemoving(null)} />
+      <Undeploy name={name} deployment={removing} onClose={() => setRemoving(null)} />
     </>
   );
 }
@@ -173,7 +173,7 @@ const versionColumns = (
     sort: (one) => one.version,
     cell: (one) => (
       <>
-        <strong>v{one.version}</strong> <SameVersions of={one} among={versions} />
+        <strong>v{one.version}</strong> <SameVersions version={one} among={versions} />
       </>
     ),
   },
@@ -188,7 +188,7 @@ const versionColumns = (
     label: 'Runs in',
     width: 1.6,
     sort: (one) => one.deployed_envs.join(', '),
-    cell: (one) => one.deployed_envs.map((env) => <Env key={env} of={env} />),
+    cell: (one) => one.deployed_envs.map((env) => <Env key={env} name={env} />),
   },
   timeColumn('made', 'Uploaded', (one) => one.created_at, 1.1),
   {
@@ -249,15 +249,15 @@ function Compare({
 
 function Undeploy({
   name,
-  of,
+  deployment,
   onClose,
 }: {
   readonly name: string;
-  readonly of: Running | null;
+  readonly deployment: Running | null;
   readonly onClose: () => void;
 }): JSX.Element {
-  const env = of?.env ?? null;
-  const remainingAgents = useRemainingAgentsText(of?.id ?? null);
+  const env = deployment?.env ?? null;
+  const remainingAgents = useRemainingAgentsText(deployment?.id ?? null);
   const remove = useAction('undeployBundle', [
     'listBundles',
     'listBundleVersions',
@@ -278,7 +278,7 @@ function Undeploy({
       onAct={() => env && remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
     >
       <p>
-        Undeploying removes <Data text={`${name} v${of?.version}`} max={120} /> from {env}.{' '}
+        Undeploying removes <Data text={`${name} v${deployment?.version}`} max={120} /> from {env}.{' '}
         {`${remainingAgents}; new agents get none.`}
       </p>
     </Confirm>

@@ -46,7 +46,7 @@ const columns: readonly Column<Row>[] = [
       row.deployed_envs.length === 0 ? (
         <span className="muted">not deployed</span>
       ) : (
-        row.deployed_envs.map((env) => <Env key={env} of={env} />)
+        row.deployed_envs.map((env) => <Env key={env} name={env} />)
       ),
   },
   {
@@ -70,7 +70,7 @@ export default function Bundles(): JSX.Element {
     <div className="page">
       <PageHead
         title="Bundles"
-        says={
+        summary={
           bundlesQuery.data &&
           `${counted(rows.length, 'bundle')} ${env ? `deployed to ${env}` : 'in the hub'}.`
         }
@@ -80,7 +80,7 @@ export default function Bundles(): JSX.Element {
         </Button>
       </PageHead>
       <ListWithPanel
-        of={bundlesQuery}
+        query={bundlesQuery}
         name="bundles"
         row="bundle"
         rows={rows}
@@ -116,7 +116,7 @@ function Upload({ open, onClose }: { readonly open: boolean; readonly onClose: (
   return (
     <Dialog title="Upload bundle" shape="wide" open={open} onClose={onClose}>
       {open && <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />}
-      <Problems of={problems} />
+      <Problems problems={problems} />
       {upload.error && <Failed error={upload.error} />}
       <div className="decide-buttons">
         <Button

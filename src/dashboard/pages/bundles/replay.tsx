@@ -55,7 +55,7 @@ export function ReplayPanel({
       </div>
       {replay.error && <Failed error={replay.error} />}
       {/* Said to who listens when it comes. */}
-      <div role="status">{replay.data && <Sums of={replay.data} />}</div>
+      <div role="status">{replay.data && <Sums replay={replay.data} />}</div>
       {replay.data && (
         <ReplayTable calls={replay.data.results.map(callOf)} leftOut={replay.data.results_left_out} />
       )}
@@ -70,9 +70,9 @@ const changes = [
   ['newly_observed', 'tone-observe', 'would now only be observed'],
 ] as const;
 
-function Sums({ of }: { readonly of: Replay }): JSX.Element {
-  const { totals, calls_seen: seen, calls_in_window: all } = of;
-  const skipped = of.skipped_contracts.candidate;
+function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
+  const { totals, calls_seen: seen, calls_in_window: all } = replay;
+  const skipped = replay.skipped_contracts.candidate;
   if (seen === 0) return <p>No agent reported a call in this environment in the last 7 days.</p>;
   return (
     <>
@@ -80,7 +80,7 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
         {seen < all ? `Newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
         <ReplayChanges changes={changes} totals={totals} />.
       </p>
-      <ReplayCaveats uncertain={totals.uncertain} truncated={of.truncated} />
+      <ReplayCaveats uncertain={totals.uncertain} truncated={replay.truncated} />
       {skipped > 0 && (
         <p className="muted">
           {counted(skipped, 'post contract')} left out: the hub does not store the tool results that post

@@ -79,22 +79,22 @@ export function RolloutLine({
 function RolloutNow({ id, version }: { readonly id: string; readonly version: number }): JSX.Element {
   return (
     <QueryResult query={useRollout(id)} rows={2}>
-      {(rollout) => <Numbers of={rollout} version={version} />}
+      {(rollout) => <Numbers rollout={rollout} version={version} />}
     </QueryResult>
   );
 }
 
 export function RolloutPanel({
-  of,
+  deployment,
   onBack,
   onClose,
 }: {
-  readonly of: Deployed;
+  readonly deployment: Deployed;
   /** This deployment rolled the environment back. */
   readonly onBack: (deployed: Deployed) => void;
   readonly onClose: () => void;
 }): JSX.Element {
-  const { id, name, version, env, before, forced, reason, warnings } = of;
+  const { id, name, version, env, before, forced, reason, warnings } = deployment;
   const [unable, findings] = [unableIn(warnings), ofDocument(warnings)];
   const rolloutQuery = useRollout(id);
   const cannot = useActionBlockReason();
@@ -125,11 +125,11 @@ export function RolloutPanel({
       {findings.length > 0 && (
         <details>
           <summary>{counted(findings.length, 'problem')} in the document</summary>
-          <Findings of={findings} max={50} />
+          <Findings findings={findings} max={50} />
         </details>
       )}
       <QueryResult query={rolloutQuery} rows={3}>
-        {(rollout) => <Numbers of={rollout} version={version} />}
+        {(rollout) => <Numbers rollout={rollout} version={version} />}
       </QueryResult>
       {back.error && <Failed error={back.error} />}
       <div className="decide-buttons">
@@ -167,13 +167,13 @@ export function RolloutPanel({
   );
 }
 
-function Numbers({ of, version }: { readonly of: Rollout; readonly version: number }): JSX.Element {
-  const { connected, running, behind, unknown, current, versions, agents } = of;
+function Numbers({ rollout, version }: { readonly rollout: Rollout; readonly version: number }): JSX.Element {
+  const { connected, running, behind, unknown, current, versions, agents } = rollout;
   if (!current) return <p>A newer deployment replaced this version, so agents no longer load it.</p>;
   if (connected === 0)
     return <p className="numbers">No connected agents. Each agent gets this version when it connects.</p>;
   const others = versions.filter((one) => one.version !== version);
-  const named = (one: (typeof versions)[number]): string =>
+  const nameOf = (one: (typeof versions)[number]): string =>
     one.version === null ? 'a document without a recent deployment' : `v${one.version}`;
   return (
     <>
@@ -181,7 +181,7 @@ function Numbers({ of, version }: { readonly of: Rollout; readonly version: numb
         {count(running)} of {counted(connected, 'connected agent')} {running === 1 ? 'runs' : 'run'} v
         {version}.
         {behind > 0 &&
-          ` ${count(behind)} ${behind === 1 ? 'is' : 'are'} behind: ${others.map((one) => `${count(one.agents)} on ${named(one)}`).join(', ')}.`}
+          ` ${count(behind)} ${behind === 1 ? 'is' : 'are'} behind: ${others.map((one) => `${count(one.agents)} on ${nameOf(one)}`).join(', ')}.`}
         {unknown > 0 && ` ${count(unknown)} did not report ${unknown === 1 ? 'its' : 'their'} version.`}
       </p>
       <progress max={connected} value={running} aria-label="Agents on this version" />

@@ -9,19 +9,22 @@ interface HashedVersion {
 const maxNames = 3;
 
 /** The other versions with the same document, newest first. */
-export const sameVersions = <V extends HashedVersion>(of: HashedVersion, among: readonly V[]): readonly V[] =>
-  among.filter((one) => one.revision_hash === of.revision_hash && one.version !== of.version);
+export const sameVersions = <V extends HashedVersion>(
+  version: HashedVersion,
+  among: readonly V[],
+): readonly V[] =>
+  among.filter((one) => one.revision_hash === version.revision_hash && one.version !== version.version);
 
 export function SameVersions({
-  of,
+  version,
   among,
 }: {
-  readonly of: HashedVersion;
+  readonly version: HashedVersion;
   readonly among: readonly HashedVersion[];
 }): JSX.Element | null {
-  const same = sameVersions(of, among);
+  const same = sameVersions(version, among);
   if (same.length === 0) return null;
-  const names = same.slice(0, maxNames).map(({ version }) => `v${version}`);
+  const names = same.slice(0, maxNames).map((one) => `v${one.version}`);
   return (
     <span className="muted" title="Identical document (same hash)">
       same as {names.join(', ')}

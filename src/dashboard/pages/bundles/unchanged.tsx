@@ -3,12 +3,12 @@ import { type JSX, type ReactNode, useState } from 'react';
 
 export function UnchangedGuard({
   isUnchanged,
-  says,
+  state,
   children,
 }: {
   readonly isUnchanged: boolean;
   /** Description of the deployed document. */
-  readonly says: string;
+  readonly state: string;
   /** Returns a function that runs an action: at once, or on the second click if nothing changes. */
   readonly children: (guard: (act: () => void) => void) => ReactNode;
 }): JSX.Element {
@@ -21,7 +21,7 @@ export function UnchangedGuard({
     <>
       {isUnchanged && isWarned && (
         <p className="notice notice-ask unchanged" role="alert">
-          {says} A deployment changes nothing. Press the button again to deploy anyway.
+          {state} A deployment changes nothing. Press the button again to deploy anyway.
         </p>
       )}
       {children(guard)}

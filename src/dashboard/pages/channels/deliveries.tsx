@@ -135,7 +135,7 @@ export function Deliveries({
         }
       </QueryResult>
       <Dialog title="Delivery" open={openDelivery !== undefined} onClose={() => setOpen(null)}>
-        {openDelivery && <Attempts of={openDelivery} />}
+        {openDelivery && <Attempts delivery={openDelivery} />}
       </Dialog>
     </section>
   );
@@ -183,17 +183,17 @@ const columnsOf = (
   },
 ];
 
-function Attempts({ of }: { readonly of: Delivery }): JSX.Element {
+function Attempts({ delivery }: { readonly delivery: Delivery }): JSX.Element {
   return (
     <>
       <p>
-        <Verdict of={of.status} /> {of.event}, created <Time at={of.created_at} />.
+        <Verdict word={delivery.status} /> {delivery.event}, created <Time at={delivery.created_at} />.
       </p>
-      {of.log.length === 0 ? (
+      {delivery.log.length === 0 ? (
         <p className="muted">Not attempted yet.</p>
       ) : (
         <ol aria-label="Attempts">
-          {of.log.map((attempt) => (
+          {delivery.log.map((attempt) => (
             <li key={attempt.at}>
               <Time at={attempt.at} />: {outcomeOf(attempt)}, {attempt.duration_ms} ms
             </li>
@@ -201,12 +201,12 @@ function Attempts({ of }: { readonly of: Delivery }): JSX.Element {
         </ol>
       )}
       <p>
-        {of.next_attempt_at && (
+        {delivery.next_attempt_at && (
           <>
-            Next attempt <Time at={of.next_attempt_at} />.{' '}
+            Next attempt <Time at={delivery.next_attempt_at} />.{' '}
           </>
         )}
-        <Link to="/approvals/$id" params={{ id: of.approval_id } as never}>
+        <Link to="/approvals/$id" params={{ id: delivery.approval_id } as never}>
           {' '}
           View approval{' '}
         </Link>

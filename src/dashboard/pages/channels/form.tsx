@@ -19,25 +19,27 @@ import {
 
 /** @param of the channel to edit. Undefined: a new one */
 export function ChannelForm({
-  of,
+  channel,
   onDone,
 }: {
-  readonly of?: Channel;
+  readonly channel?: Channel;
   readonly onDone: (channel: Channel) => void;
 }): JSX.Element {
   const make = useAction('createChannel', ['listChannels']);
   const update = useAction('updateChannel', ['listChannels']);
-  const [name, setName] = useState(of?.name ?? '');
-  const [type, setType] = useState<ChannelType>(of?.channel_type ?? 'webhook');
-  const before = of ? textOf(of.channel_type, of.config) : {};
+  const [name, setName] = useState(channel?.name ?? '');
+  const [type, setType] = useState<ChannelType>(channel?.channel_type ?? 'webhook');
+  const before = channel ? textOf(channel.channel_type, channel.config) : {};
   const [config, setConfig] = useState<ConfigText>(before);
-  const [filters, setFilters] = useState(filterTextOf(of?.filters ?? null));
-  const error = of ? update.error : make.error;
+  const [filters, setFilters] = useState(filterTextOf(channel?.filters ?? null));
+  const error = channel ? update.error : make.error;
   const refused = /^config\.(\w+)/.exec(error?.message ?? '')?.[1];
   const submit = (): void => {
     const body = { name, config: configOf(type, config, before), filters: filtersOf(filters) };
-    if (of) {
-      update.mutate({ params: { channel_id: of.id }, body } as Input<'updateChannel'>, { onSuccess: onDone });
+    if (channel) {
+      update.mutate({ params: { channel_id: channel.id }, body } as Input<'updateChannel'>, {
+        onSuccess: onDone,
+      });
     } else
       make.mutate({ body: { ...body, channel_type: type } } as Input<'createChannel'>, { onSuccess: onDone });
   };
@@ -51,7 +53,7 @@ export function ChannelForm({
         onValue={setName}
         error={error?.fields.name}
       />
-      {!of && (
+      {!channel && (
         <Select
           label="Type"
           value={type}
@@ -71,7 +73,9 @@ export function ChannelForm({
           inputMode={field.number ? 'numeric' : undefined}
           onValue={(value) => setConfig({ ...config, [field.key]: value })}
           help={
-            of && field.secret ? 'The stored value is hidden. Leave it unchanged to keep it.' : field.help
+            channel && field.secret
+              ? 'The stored value is hidden. Leave it unchanged to keep it.'
+              : field.help
           }
           error={refused === field.key ? error?.message : undefined}
         />
@@ -120,7 +124,7 @@ export function ChannelForm({
       {error && refused === undefined && Object.keys(error.fields).length === 0 && <Failed error={error} />}
       <div>
         <Button kind="primary" submit busy={make.isPending || update.isPending}>
-          {of ? 'Save channel' : 'Add channel'}
+          {channel ? 'Save channel' : 'Add channel'}
         </Button>
       </div>
     </Form>

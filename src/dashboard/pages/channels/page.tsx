@@ -40,7 +40,7 @@ const columns: readonly Column<Channel>[] = [
     text: (channel) => channel.last_test_at ?? '',
     cell: (channel) => (
       <>
-        {channel.last_test_ok !== null && <Verdict of={channel.last_test_ok ? 'delivered' : 'failed'} />}{' '}
+        {channel.last_test_ok !== null && <Verdict word={channel.last_test_ok ? 'delivered' : 'failed'} />}{' '}
         <Time at={channel.last_test_at} className="muted" />
       </>
     ),
@@ -60,7 +60,7 @@ export default function Channels(): JSX.Element {
     <div className="page">
       <PageHead
         title="Channels"
-        says={
+        summary={
           channelsQuery.data &&
           (on === 0
             ? 'No notification channels. Approvals appear in this console only.'
@@ -183,7 +183,7 @@ function One({
           <h3>Edit channel</h3>
           <ChannelForm
             key={formed.updated_at}
-            of={formed}
+            channel={formed}
             onDone={(changed) => {
               setFormed(changed);
               say('Channel saved.', 'allow');

@@ -43,9 +43,9 @@ function Row({
   return (
     <li className="feed-row">
       <span>
-        <Env of={env} />{' '}
+        <Env name={env} />{' '}
         <QueryResult query={bundleImpactQuery} rows={1}>
-          {(impact) => <Words of={impact} />}
+          {(impact) => <Words impact={impact} />}
         </QueryResult>
       </span>
       <Button aria-label={`Compare with ${env}`} onClick={onCompare}>
@@ -55,19 +55,19 @@ function Row({
   );
 }
 
-function Words({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
-  const { current_version: version, agents } = of;
+function Words({ impact }: { readonly impact: Reply<'bundleImpact'> }): JSX.Element {
+  const { current_version: version, agents } = impact;
   if (version === null) return <span className="muted">not deployed</span>;
-  if (of.revision_hash === of.current_revision_hash) return <>identical to v{version}</>;
+  if (impact.revision_hash === impact.current_revision_hash) return <>identical to v{version}</>;
   const parts = kinds
-    .filter((kind) => of[kind].length > 0)
-    .map((kind) => `${count(of[kind].length)} ${kind}`);
-  const loosens = of.loosened.length + of.removed.length > 0;
+    .filter((kind) => impact[kind].length > 0)
+    .map((kind) => `${count(impact[kind].length)} ${kind}`);
+  const loosens = impact.loosened.length + impact.removed.length > 0;
   return (
     <span className="numbers">
       runs v{version}:{' '}
       <span className={loosens ? 'tone-ask' : undefined}>
-        {!of.comparable
+        {!impact.comparable
           ? 'comparison not available'
           : parts.length === 0
             ? 'no contract changes, other lines change'

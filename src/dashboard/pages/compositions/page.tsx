@@ -50,14 +50,14 @@ export default function Compositions(): JSX.Element {
     <div className="page">
       <PageHead
         title="Compositions"
-        says={compositionsQuery.data && `${counted(compositionsQuery.data.length, 'composition')}.`}
+        summary={compositionsQuery.data && `${counted(compositionsQuery.data.length, 'composition')}.`}
       >
         <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New composition
         </Button>
       </PageHead>
       <ListWithPanel
-        of={compositionsQuery}
+        query={compositionsQuery}
         name="compositions"
         row="composition"
         rows={compositionsQuery.data ?? []}

@@ -172,23 +172,23 @@ function Conversation({
   const [busy, setBusy] = useState(false);
   const stop = useRef<AbortController | null>(null);
   const send = async (): Promise<void> => {
-    const asked: readonly Message[] = [...lines, { role: 'user', content: question }];
+    const conversation: readonly Message[] = [...lines, { role: 'user', content: question }];
     const cut = new AbortController();
     stop.current = cut;
     setError(null);
     setBusy(true);
     setQuestion('');
-    setLines([...asked, { role: 'assistant', content: '' }]);
+    setLines([...conversation, { role: 'assistant', content: '' }]);
     let answer = '';
     let tried: readonly Try[] = [];
     let usage: string | undefined;
     try {
-      await ask(asked, yaml, cut.signal, (heard) => {
+      await ask(conversation, yaml, cut.signal, (heard) => {
         if ('text' in heard) answer += heard.text;
         else if ('usage' in heard) usage = heard.usage;
         else tried = [...tried.filter(({ id }) => id !== heard.try.id), heard.try];
         setLines([
-          ...asked,
+          ...conversation,
           { role: 'assistant', content: answer, tries: tried, ...(usage === undefined ? {} : { usage }) },
         ]);
       });

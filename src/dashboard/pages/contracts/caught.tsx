@@ -69,11 +69,11 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
       {/* Said to who listens when it comes. */}
       <div role="status">
         {replay.isPending && !replay.data && <p className="muted">Checking past calls…</p>}
-        {replay.data && <Sums of={replay.data} />}
+        {replay.data && <Sums replay={replay.data} />}
       </div>
       {replay.data && (
         <ReplayTable
-          says="would match"
+          outcome="would match"
           calls={replay.data.results.map(callOf)}
           leftOut={replay.data.results_left_out}
         />
@@ -88,9 +88,9 @@ const effects = [
   ['newly_observed', 'tone-observe', 'only observed'],
 ] as const;
 
-function Sums({ of }: { readonly of: Replay }): JSX.Element {
-  const { totals, calls_seen: seen, calls_in_window: all, window } = of;
-  if (of.skipped_contracts.candidate > 0) {
+function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
+  const { totals, calls_seen: seen, calls_in_window: all, window } = replay;
+  if (replay.skipped_contracts.candidate > 0) {
     return (
       <p>
         This contract checks tool results, which the hub does not store. It cannot be checked against past
@@ -115,7 +115,7 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
             ))}
         .
       </p>
-      <ReplayCaveats uncertain={totals.uncertain} truncated={of.truncated} />
+      <ReplayCaveats uncertain={totals.uncertain} truncated={replay.truncated} />
     </>
   );
 }

@@ -32,7 +32,7 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
         mode === 'edit' || mode === 'copy' ? (
           <>
             <ContractForm
-              of={again === null ? contract : { ...contract, definition: again }}
+              contract={again === null ? contract : { ...contract, definition: again }}
               copy={mode === 'copy'}
               onDone={(made) => {
                 say(

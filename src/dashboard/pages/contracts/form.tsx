@@ -24,7 +24,7 @@ export interface FormContract {
 
 export interface ContractFormProps {
   /** Undefined for a new contract. */
-  readonly of?: FormContract;
+  readonly contract?: FormContract;
   /** Initial content of a new contract. */
   readonly draft?: FormContract;
   /** The contract to copy into a new one. */
@@ -36,9 +36,9 @@ export interface ContractFormProps {
 
 const first = starters[0];
 
-export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormProps): JSX.Element {
-  const begun = of ?? draft;
-  const isNew = of === undefined || copy === true;
+export function ContractForm({ contract, draft, copy, seenIn, onDone }: ContractFormProps): JSX.Element {
+  const begun = contract ?? draft;
+  const isNew = contract === undefined || copy === true;
   const tools = useSeenTools();
   const words = useOwnWords();
   const create = useAction('createContract', ['listContracts']);
@@ -141,7 +141,7 @@ export function ContractForm({ of, draft, copy, seenIn, onDone }: ContractFormPr
         problems={problems}
         tools={tools}
       />
-      <Problems of={problems} />
+      <Problems problems={problems} />
       <Caught id={form.id} type={form.type} text={form.text} broken={broken} seenIn={seenIn} />
       {error && <Failed error={error} />}
       <div className="decide-buttons">
@@ -160,6 +160,8 @@ function useSeenTools(): readonly string[] {
   return data?.facets.tool_name.top.map(({ value }) => value) ?? [];
 }
 
-export const Problems = ({ of }: { readonly of: ReturnType<typeof problemsOfContract> }): JSX.Element => (
-  <Findings of={of} max={20} />
-);
+export const Problems = ({
+  problems,
+}: {
+  readonly problems: ReturnType<typeof problemsOfContract>;
+}): JSX.Element => <Findings findings={problems} max={20} />;

@@ -75,7 +75,7 @@ export function Import({
         </p>
       )}
       {open && <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />}
-      <Problems of={problems} />
+      <Problems problems={problems} />
       {run.error && <Failed error={run.error} />}
       <div className="decide-buttons">
         <Button

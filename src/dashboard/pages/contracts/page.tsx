@@ -87,7 +87,7 @@ export default function Contracts(): JSX.Element {
     <div className="page">
       <PageHead
         title="Contracts"
-        says={
+        summary={
           contractsQuery.data &&
           !isOld &&
           `${contractsQuery.data.length === max ? `${count(max)}+ contracts` : counted(contractsQuery.data.length, 'contract')} ${narrowed ? 'found' : 'in the library'}.`
@@ -101,7 +101,7 @@ export default function Contracts(): JSX.Element {
         </Button>
       </PageHead>
       <div className="filter-bar">
-        <SearchInput of="contracts" />
+        <SearchInput items="contracts" />
         <Select
           compact
           label="Type"
@@ -121,7 +121,7 @@ export default function Contracts(): JSX.Element {
         />
       </div>
       <ListWithPanel
-        of={contractsQuery}
+        query={contractsQuery}
         isOld={isOld}
         name="contracts"
         row="contract"

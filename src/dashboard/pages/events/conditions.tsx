@@ -87,8 +87,8 @@ export function contractLines(yaml: string, id: string): string | null {
   const lines = yaml.split('\n');
   const unquoted = (text: string): string => text.trim().replace(/^(["'])(.*)\1$/, '$2');
   const isNamed = (line: string): boolean => {
-    const named = /^\s*(?:-\s+)?id:\s*(.*?)\s*(?:\s#.*)?$/.exec(line);
-    return named !== null && unquoted(named[1] ?? '') === id;
+    const idMatch = /^\s*(?:-\s+)?id:\s*(.*?)\s*(?:\s#.*)?$/.exec(line);
+    return idMatch !== null && unquoted(idMatch[1] ?? '') === id;
   };
   const indentOf = (line: string): number => line.length - line.trimStart().length;
   for (const [at, line] of lines.entries()) {

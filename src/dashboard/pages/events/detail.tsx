@@ -74,7 +74,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
           <Data text={event.tool_name} max={200} />
         </h3>
         <span>
-          {event.sample && <span className="tag">sample</span>} <Verdict of={event.verdict} />
+          {event.sample && <span className="tag">sample</span>} <Verdict word={event.verdict} />
         </span>
       </div>
       {reason && (
@@ -84,7 +84,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
       )}
       <section>
         <h3>Arguments</h3>
-        <CallArguments of={payload.tool_args} />
+        <CallArguments args={payload.tool_args} />
       </section>
       <dl className="facts">
         <Row name="Agent">
@@ -93,7 +93,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
           </Link>
         </Row>
         <Row name="Environment">
-          <Env of={event.env} />
+          <Env name={event.env} />
         </Row>
         <Row name="Time">
           <PreciseTime at={event.timestamp} />{' '}
@@ -179,7 +179,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
             {event.outcomes.map((one) => (
               <li key={`${one.verdict}${one.timestamp}${one.decision_name}`} className="feed-row">
                 <span>
-                  <Verdict of={one.verdict} />{' '}
+                  <Verdict word={one.verdict} />{' '}
                   {one.duration_ms !== undefined && (
                     <span className="muted numbers">in {milliseconds(one.duration_ms)} </span>
                   )}
@@ -199,7 +199,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         </Link>
         <MakeContract event={event} />
       </div>
-      {run && <Run id={run} of={event.id} />}
+      {run && <Run id={run} eventId={event.id} />}
       <Raw event={event} />
     </div>
   );
@@ -256,7 +256,7 @@ function depthsOf(calls: readonly Call[]): ReadonlyMap<unknown, number> {
 }
 
 /** All calls of a run, oldest first, with the time since its start. Inner calls are below their outer call. */
-function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Element {
+function Run({ id, eventId }: { readonly id: string; readonly eventId: string }): JSX.Element {
   const eventsQuery = usePages('searchEvents', { query: { run_id: id, limit: callsPerPage } });
   const calls = useMemo(
     () => (eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply).reverse(),
@@ -291,9 +291,9 @@ function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Elem
             key={event.id}
             data-depth={depths.get(event.call_id) ?? 0}
             className="timeline-row"
-            aria-current={event.id === of ? 'true' : undefined}
+            aria-current={event.id === eventId ? 'true' : undefined}
           >
-            <Verdict of={event.verdict} />
+            <Verdict word={event.verdict} />
             <Link to="." search={((before: object) => ({ ...before, id: event.id })) as never}>
               <Name text={event.tool_name} />
             </Link>

@@ -66,7 +66,7 @@ export function Facets({
                               change({ [name]: search[name] === value ? undefined : value, id: undefined })
                             }
                           >
-                            {name === 'verdict' ? <Verdict of={value} /> : <Name text={value} />}
+                            {name === 'verdict' ? <Verdict word={value} /> : <Name text={value} />}
                             {name === 'verdict' && isTwice(value, top) && <Name text={value} />}
                             <span className="muted numbers">{count(size)}</span>
                           </button>

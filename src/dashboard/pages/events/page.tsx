@@ -51,7 +51,7 @@ export default function Events(): JSX.Element {
         <>
           <PageHead
             title="Events"
-            says={`Calls appear when the hub stores them, newest first.${since || range ? ' The time range does not apply here.' : ''}`}
+            summary={`Calls appear when the hub stores them, newest first.${since || range ? ' The time range does not apply here.' : ''}`}
           />
           <EventViews />
           <SearchBar />
@@ -173,7 +173,7 @@ function Chips(): JSX.Element {
         .map((name) => (
           <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
             {name in facetLabels ? facetLabels[name as keyof typeof facetLabels] : name.replace('_', ' ')}:{' '}
-            {name === 'verdict' ? <Verdict of={search[name] ?? ''} /> : <Name text={search[name] ?? ''} />}
+            {name === 'verdict' ? <Verdict word={search[name] ?? ''} /> : <Name text={search[name] ?? ''} />}
             <Icon name="x" />
             <span className="heard">remove</span>
           </button>
@@ -189,8 +189,8 @@ function SearchBar(): JSX.Element {
   return (
     <search className="search-bar">
       <SearchInput
-        of="events"
-        holds="Agent, tool, contract, reason, arguments"
+        items="events"
+        placeholder="Agent, tool, contract, reason, arguments"
         field={field}
         className="search-field"
       />
@@ -294,11 +294,11 @@ function useList(filter: Filter, span: Span) {
     );
     void queries.invalidateQueries({ queryKey });
   }, [input, options]);
-  const found = useMemo(
+  const listed = useMemo(
     () => visibleEvents((eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows)),
     [eventsQuery.data],
   );
-  return { eventsQuery, reload, key, ...found };
+  return { eventsQuery, reload, key, ...listed };
 }
 
 const startOf = (range: string): string => new Date(spanOf({ range }, serverNow()).from).toISOString();

@@ -29,10 +29,10 @@ export function tailFits(rest: string): Fits {
   const is = (wanted: string | null | undefined, value: unknown): boolean => !wanted || wanted === value;
   return (event) => {
     const outcomes = outcomesOf(event);
-    const named = [event.decision_name, ...outcomes.map((one) => one.decision_name)];
+    const contractNames = [event.decision_name, ...outcomes.map((one) => one.decision_name)];
     return (
       (!verdict || [event, ...outcomes].some(({ action }) => actionOf(verdict) === action)) &&
-      (!contract || named.includes(contract)) &&
+      (!contract || contractNames.includes(contract)) &&
       is(mode, event.mode) &&
       is(run, event.run_id) &&
       is(call, event.call_id) &&

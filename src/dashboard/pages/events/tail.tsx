@@ -51,7 +51,7 @@ const columns: readonly Column<TailRow>[] = [
     label: 'Verdict',
     width: 1.6,
     sort: (row) => text(row, (event) => event.action),
-    cell: (row) => row.kind === 'event' && <Verdict of={row.event.action} />,
+    cell: (row) => row.kind === 'event' && <Verdict word={row.event.action} />,
   },
   {
     key: 'arguments',
@@ -88,7 +88,7 @@ const columns: readonly Column<TailRow>[] = [
     label: 'Environment',
     width: 1.5,
     sort: (row) => text(row, (event) => event.environment),
-    cell: (row) => row.kind === 'event' && <Env of={row.event.environment} />,
+    cell: (row) => row.kind === 'event' && <Env name={row.event.environment} />,
   },
 ];
 
@@ -127,10 +127,10 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   still.current = paused || id !== undefined;
   const following = useRef<Tail | null>(null);
   const fits = useMemo(() => tailFits(rest), [rest]);
-  const wanted = useRef(fits);
+  const latestFits = useRef(fits);
   useEffect(() => {
-    if (wanted.current === fits) return;
-    wanted.current = fits;
+    if (latestFits.current === fits) return;
+    latestFits.current = fits;
     // Rows that did not match the previous filter are lost. The list restarts with those that match both.
     setHeld(({ rows, waiting }) => ({ rows: narrowed(rows, fits), waiting: narrowed(waiting, fits) }));
     setSince('the filter changed');
@@ -138,7 +138,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   useEffect(() => {
     const tail = new Tail(query, {
       rows: (all) => {
-        const batch = narrowed(all, wanted.current);
+        const batch = narrowed(all, latestFits.current);
         if (batch.length === 0) return;
         setHeld(({ rows, waiting }) =>
           still.current

@@ -12,7 +12,7 @@ import { Failed, QueryPending, StaleNotice } from '../../ui/query-result.tsx';
 interface Change {
   readonly id: string;
   readonly at: string;
-  readonly says: ReactNode;
+  readonly text: ReactNode;
 }
 
 type Entry = HostedReply<'hostedListAudit'>['entries'][number];
@@ -73,7 +73,7 @@ function audited(entries: readonly Entry[], env: Environment | undefined): Chang
       return {
         id: one.id,
         at: one.occurred_at,
-        says: (
+        text: (
           <>
             <Data text={one.actor.display} mono={false} max={60} />{' '}
             {words ?? <Data text={one.summary} mono={false} max={120} />}
@@ -86,7 +86,7 @@ function audited(entries: readonly Entry[], env: Environment | undefined): Chang
             {keyEnv && (
               <>
                 {' '}
-                for <Env of={keyEnv} />
+                for <Env name={keyEnv} />
               </>
             )}
           </>
@@ -105,10 +105,10 @@ export function Changes(): JSX.Element {
     ...(deployments.data ?? []).map((one) => ({
       id: one.id,
       at: one.created_at,
-      says: (
+      text: (
         <>
           <Data text={one.deployed_by} mono={false} max={60} /> deployed{' '}
-          <Data text={`${one.bundle_name} v${one.bundle_version}`} max={80} /> to <Env of={one.env} />
+          <Data text={`${one.bundle_name} v${one.bundle_version}`} max={80} /> to <Env name={one.env} />
         </>
       ),
     })),
@@ -116,7 +116,7 @@ export function Changes(): JSX.Element {
     ...(contracts.data ?? []).map((one) => ({
       id: `${one.contract_id} ${one.version}`,
       at: one.created_at,
-      says: (
+      text: (
         <>
           Contract <Data text={one.contract_id} max={60} /> saved as version {one.version}
         </>
@@ -127,9 +127,9 @@ export function Changes(): JSX.Element {
       .map((one) => ({
         id: one.id,
         at: one.decided_at ?? one.created_at,
-        says: (
+        text: (
           <>
-            <Verdict of={one.status} /> <Data text={one.tool_name} max={60} /> from{' '}
+            <Verdict word={one.status} /> <Data text={one.tool_name} max={60} /> from{' '}
             <Data text={one.agent_id} max={60} />
             {one.decided_by && (
               <>
@@ -141,11 +141,11 @@ export function Changes(): JSX.Element {
         ),
       })),
   ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  const asked = [deployments, contracts, recent, noted];
-  const missing = asked.filter(({ data }) => data === undefined);
+  const sources = [deployments, contracts, recent, noted];
+  const missing = sources.filter(({ data }) => data === undefined);
   const failed = missing.find(({ error }) => error !== null)?.error;
   // A loaded list whose reload failed.
-  const old = asked.find(({ data, failureReason }) => data !== undefined && failureReason !== null);
+  const old = sources.find(({ data, failureReason }) => data !== undefined && failureReason !== null);
   // The audit feed loads last. The other changes appear before it.
   const isWaiting = missing.some((one) => one !== noted) || (missing.length > 0 && all.length === 0);
   return (
@@ -166,9 +166,9 @@ export function Changes(): JSX.Element {
         </Empty>
       ) : (
         <ul className="feed">
-          {all.slice(0, 12).map(({ id, at, says }) => (
+          {all.slice(0, 12).map(({ id, at, text }) => (
             <li key={id} className="feed-row">
-              <span>{says}</span>
+              <span>{text}</span>
               <Time at={at} className="muted" />
             </li>
           ))}

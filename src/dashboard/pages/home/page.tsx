@@ -29,7 +29,7 @@ export default function Home(): JSX.Element {
   const fleet = fleetOf(useStore(fleetByEnv), env);
   return (
     <div className="page">
-      <PageHead title="Home" says={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
+      <PageHead title="Home" summary={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
       <Start />
       <QueryResult query={stats} rows={2}>
         {(data) => <Figures stats={data} fleet={fleet} />}
@@ -156,8 +156,8 @@ function UrgentApprovals(): JSX.Element {
   const env = useEnv();
   const approvalsQuery = useCall('listApprovals', waitingInput(env));
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
-  const known = useStore(decisions);
-  const lost = Object.values(known).flatMap((one) =>
+  const decisionsById = useStore(decisions);
+  const lost = Object.values(decisionsById).flatMap((one) =>
     one.state === 'decided' && !one.mine ? [one.approval] : [],
   );
   return (

@@ -46,13 +46,13 @@ export function Start(): JSX.Element | null {
   const deployments = useCall('listDeployments', { query: { limit: 20 } });
   const [hidden, setHidden] = useState(false);
   const [made, setMade] = useState<Reply<'createKey'> | null>(null);
-  const heard = useHeard();
+  const firstAgent = useHeard();
   const done = [
     (keys.data?.length ?? 0) > 0,
     deployments.data?.some((one) => one.bundle_name !== sample.ruleset) ?? false,
-    heard !== undefined && heard !== null,
+    firstAgent !== undefined && firstAgent !== null,
   ];
-  if (hidden || !keys.data || heard === undefined || !deployments.data) return null;
+  if (hidden || !keys.data || firstAgent === undefined || !deployments.data) return null;
   if (done.every(Boolean) && made === null) return null;
   return (
     <section className="card start" aria-labelledby="start">
@@ -83,14 +83,14 @@ export function Start(): JSX.Element | null {
             <p className="muted">After you create a key, the code for your agent appears here.</p>
           )}
           <p className="muted" aria-live="polite">
-            {heard ? (
+            {firstAgent ? (
               <>
-                Agent <Data text={heard.agent} max={80} />{' '}
-                {heard.since === null ? (
+                Agent <Data text={firstAgent.agent} max={80} />{' '}
+                {firstAgent.since === null ? (
                   'reported a call; its stream is closed'
                 ) : (
                   <>
-                    connected <Time at={heard.since} />
+                    connected <Time at={firstAgent.since} />
                   </>
                 )}
                 .
@@ -129,9 +129,9 @@ function useHeard(): Heard | null | undefined {
     });
   }, [waits]);
   const stream = streams.data?.agents[0];
-  const known = agents.data?.[0];
+  const newestAgent = agents.data?.[0];
   if (stream && !found?.since) setFound({ agent: stream.agent_id, since: stream.connected_at });
-  else if (known && !found) setFound({ agent: known.agent_id, since: null });
+  else if (newestAgent && !found) setFound({ agent: newestAgent.agent_id, since: null });
   return streams.data && agents.data ? found : undefined;
 }
 

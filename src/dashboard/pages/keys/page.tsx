@@ -57,7 +57,7 @@ export default function Keys(): JSX.Element {
       label: 'Environment',
       width: 1.3,
       sort: (key) => key.env ?? '',
-      cell: (key) => <Env of={key.env ?? 'all environments'} />,
+      cell: (key) => <Env name={key.env ?? 'all environments'} />,
     },
     {
       key: 'pattern',
@@ -119,7 +119,7 @@ export default function Keys(): JSX.Element {
   ];
   return (
     <div className="page">
-      <PageHead title="Keys" says={keysQuery.data && `${counted(rows.length, 'active key')}.`}>
+      <PageHead title="Keys" summary={keysQuery.data && `${counted(rows.length, 'active key')}.`}>
         {me.is_admin ? (
           <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
             Create key
@@ -141,7 +141,7 @@ export default function Keys(): JSX.Element {
       </QueryResult>
       <Make open={making} onClose={() => setMaking(false)} />
       <Revoke
-        of={(keysQuery.data ?? []).find(({ id }) => id === revoking?.id) ?? revoking}
+        apiKey={(keysQuery.data ?? []).find(({ id }) => id === revoking?.id) ?? revoking}
         onClose={() => setRevoking(null)}
       />
     </div>
@@ -244,7 +244,7 @@ function Shown({
     <>
       <p>
         Store the key now, because the hub does not show it again. The key is valid for{' '}
-        <Env of={made.env ?? 'all environments'} />
+        <Env name={made.env ?? 'all environments'} />
         {made.agent_pattern && (
           <>
             {' '}
@@ -273,22 +273,28 @@ function open({ streams }: Key): string {
   return `${counted(streams, 'agent stream')} ${streams === 1 ? 'uses' : 'use'} it`;
 }
 
-function Revoke({ of, onClose }: { readonly of: Key | null; readonly onClose: () => void }): JSX.Element {
+function Revoke({
+  apiKey,
+  onClose,
+}: {
+  readonly apiKey: Key | null;
+  readonly onClose: () => void;
+}): JSX.Element {
   const revoke = useAction('revokeKey', ['listKeys']);
-  const name = of?.label ?? of?.prefix ?? '';
+  const name = apiKey?.label ?? apiKey?.prefix ?? '';
   return (
     <Confirm
       title="Revoke key"
-      open={of !== null}
+      open={apiKey !== null}
       onClose={onClose}
       by={revoke}
       act="Revoke key"
-      onAct={() => of && revoke.mutate({ params: { key_id: of.id } }, { onSuccess: onClose })}
+      onAct={() => apiKey && revoke.mutate({ params: { key_id: apiKey.id } }, { onSuccess: onClose })}
     >
       <p>
         Revoking disconnects agents with the key <Data text={name} max={120} /> within a second. They cannot
-        reconnect with it. Last used <Time at={of?.last_used_at ?? null} />
-        {of && `; ${open(of)}`}.
+        reconnect with it. Last used <Time at={apiKey?.last_used_at ?? null} />
+        {apiKey && `; ${open(apiKey)}`}.
       </p>
     </Confirm>
   );

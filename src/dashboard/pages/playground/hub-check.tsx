@@ -45,9 +45,9 @@ export function differences(here: DryRun, there: Answer): readonly string[] {
   if (here.verdict !== there.verdict)
     sentences.push(`Verdict: browser ${verdictWord(here.verdict)}, hub ${verdictWord(there.verdict)}.`);
   if (here.deciding_contract !== there.deciding_contract) {
-    const named = (one: string | null): string => one ?? 'no contract';
+    const contractName = (one: string | null): string => one ?? 'no contract';
     sentences.push(
-      `Deciding contract: browser ${named(here.deciding_contract)}, hub ${named(there.deciding_contract)}.`,
+      `Deciding contract: browser ${contractName(here.deciding_contract)}, hub ${contractName(there.deciding_contract)}.`,
     );
   }
   const keyOf = (one: { readonly id: string; readonly type: string }): string => `${one.type} ${one.id}`;

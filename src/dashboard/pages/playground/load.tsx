@@ -25,7 +25,7 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
   const [{ bundle = '', version = '' }, change] = useFilters();
   const bundles = useCall('listBundles', { query: { limit: 1000 } });
   const latest = bundles.data?.find(({ name }) => name === bundle)?.latest_version;
-  const wanted = version === '' ? (latest === undefined ? '' : String(latest)) : version;
+  const selectedVersion = version === '' ? (latest === undefined ? '' : String(latest)) : version;
   const versions = useCall(
     'listBundleVersions',
     { params: { name: bundle }, query: { limit: 200 } },
@@ -33,10 +33,10 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
   );
   const yaml = useCall(
     'getBundleYaml',
-    { params: { name: bundle, version: wanted } },
-    { enabled: bundle !== '' && wanted !== '' },
+    { params: { name: bundle, version: selectedVersion } },
+    { enabled: bundle !== '' && selectedVersion !== '' },
   );
-  const key = bundle === '' || wanted === '' ? '' : `${bundle} ${wanted}`;
+  const key = bundle === '' || selectedVersion === '' ? '' : `${bundle} ${selectedVersion}`;
   // The latest loaded version: only another one in the address replaces the text, so typed input stays.
   const taken = useRef(from);
   useEffect(() => {
@@ -67,7 +67,7 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
         {bundle !== '' && (versions.data?.length ?? 0) > 0 && (
           <Select
             label="Version"
-            value={wanted}
+            value={selectedVersion}
             options={(versions.data ?? []).map((one) => [
               String(one.version),
               `v${one.version}${one.deployed_envs.length > 0 ? ` (${one.deployed_envs.join(', ')})` : ''}`,

@@ -72,7 +72,7 @@ export default function Playground(): JSX.Element {
   const loadCall = useCallback((next: Call, of: string) => setCall({ call: next, from: of }), [setCall]);
   return (
     <div className="page">
-      <PageHead title="Playground" says="Tests send nothing to agents and do not appear in statistics." />
+      <PageHead title="Playground" summary="Tests send nothing to agents and do not appear in statistics." />
       <div className="playground">
         <section className="form" aria-label="Document">
           <LoadBundle from={from} changed={changed} onText={load} onStarter={() => setDocument(null)} />
@@ -84,7 +84,7 @@ export default function Playground(): JSX.Element {
             }}
             problems={problems}
           />
-          <Problems of={problems} />
+          <Problems problems={problems} />
         </section>
         <div className="form">
           <section className="form" aria-label="Call">
@@ -96,7 +96,7 @@ export default function Playground(): JSX.Element {
               <p className="field-error">{String(result)}</p>
             ) : (
               <>
-                <Result of={result} />
+                <Result dryRun={result} />
                 <HubCheck text={text} read={read.value} here={result} />
               </>
             )}

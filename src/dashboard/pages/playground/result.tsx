@@ -9,24 +9,24 @@ import { Data, Verdict } from '../../ui/parts.tsx';
 
 const words = { allow: 'allow', deny: 'deny', approve: 'approve', warn: 'warned' } as const;
 
-export function Result({ of }: { readonly of: DryRun }): JSX.Element {
+export function Result({ dryRun }: { readonly dryRun: DryRun }): JSX.Element {
   return (
     <>
       <div className="result-head">
         <h2>
-          Result: <Verdict of={words[of.verdict]} />
+          Result: <Verdict word={words[dryRun.verdict]} />
         </h2>
-        {of.deciding_contract && (
+        {dryRun.deciding_contract && (
           <span>
-            decided by <Data text={of.deciding_contract} max={120} />
+            decided by <Data text={dryRun.deciding_contract} max={120} />
           </span>
         )}
       </div>
-      {of.contracts_evaluated.length === 0 ? (
+      {dryRun.contracts_evaluated.length === 0 ? (
         <p className="muted">No contract applies to this tool.</p>
       ) : (
         <ol className="results">
-          {of.contracts_evaluated.map((one) => (
+          {dryRun.contracts_evaluated.map((one) => (
             <li key={`${one.id}${one.type}`}>
               <details open={one.fired}>
                 <summary>
@@ -48,7 +48,7 @@ export function Result({ of }: { readonly of: DryRun }): JSX.Element {
                   </p>
                 )}
                 {one.trace ? (
-                  <Trace of={one.trace} />
+                  <Trace trace={one.trace} />
                 ) : (
                   <p className="muted">
                     {one.type === 'sandbox'
@@ -71,15 +71,18 @@ const outcomes = { yes: 'true', no: 'false', fault: 'unknown', skipped: 'not nee
 const joined = { all: 'all of', any: 'any of', not: 'not' } as const;
 
 /** A condition with the compared value, and its inner conditions below it. */
-function Trace({ of }: { readonly of: ConditionTrace }): JSX.Element {
-  const says = <span className={of.outcome === 'yes' ? 'tone-deny' : 'muted'}>{outcomes[of.outcome]}</span>;
-  if (of.kind === 'leaf') {
+function Trace({ trace }: { readonly trace: ConditionTrace }): JSX.Element {
+  const outcome = (
+    <span className={trace.outcome === 'yes' ? 'tone-deny' : 'muted'}>{outcomes[trace.outcome]}</span>
+  );
+  if (trace.kind === 'leaf') {
     return (
       <div className="trace">
-        <Data text={`${of.selector} ${of.operator} ${plainJson(of.operand)}`} max={200} /> is {says}
-        {'value' in of && (
+        <Data text={`${trace.selector} ${trace.operator} ${plainJson(trace.operand)}`} max={200} /> is{' '}
+        {outcome}
+        {'value' in trace && (
           <>
-            : it was <Data text={plainJson(of.value)} max={200} />
+            : it was <Data text={plainJson(trace.value)} max={200} />
           </>
         )}
       </div>
@@ -87,11 +90,11 @@ function Trace({ of }: { readonly of: ConditionTrace }): JSX.Element {
   }
   return (
     <div className="trace">
-      <span className="tag">{joined[of.kind]}</span> is {says}
+      <span className="tag">{joined[trace.kind]}</span> is {outcome}
       <ul>
-        {of.conditions.map((child) => (
+        {trace.conditions.map((child) => (
           <li key={JSON.stringify(child).slice(0, 400)}>
-            <Trace of={child} />
+            <Trace trace={child} />
           </li>
         ))}
       </ul>

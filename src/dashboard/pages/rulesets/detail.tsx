@@ -113,7 +113,7 @@ const versionColumns = (
         <Button kind="quiet" aria-pressed={one.version === visibleVersion} onClick={() => show(one.version)}>
           Show v{one.version}
         </Button>{' '}
-        <SameVersions of={one} among={versions} />
+        <SameVersions version={one} among={versions} />
       </>
     ),
   },
@@ -122,7 +122,7 @@ const versionColumns = (
     label: 'Runs in',
     width: 1.5,
     sort: (one) => one.deployed_envs.join(', '),
-    cell: (one) => one.deployed_envs.map((env) => <Env key={env} of={env} />),
+    cell: (one) => one.deployed_envs.map((env) => <Env key={env} name={env} />),
   },
   timeColumn('saved', 'Saved', (one) => one.created_at, 1.2),
   {
@@ -161,7 +161,7 @@ function Runs({
         {running.map((env) => (
           <li key={env} className="feed-row">
             <span>
-              <Env of={env} /> runs v{runsIn(versions, env)}
+              <Env name={env} /> runs v{runsIn(versions, env)}
             </span>
             <Button kind="quiet" aria-label={`Undeploy from ${env}`} onClick={() => setFrom(env)}>
               Undeploy
@@ -261,7 +261,7 @@ function Deploy({
           <UnchangedGuard
             key={env}
             isUnchanged={isSame}
-            says={`${env} already runs this document, as v${before}.`}
+            state={`${env} already runs this document, as v${before}.`}
           >
             {(guard) => (
               <Button kind="primary" busy={deploy.isPending} onClick={() => guard(() => go(null))}>

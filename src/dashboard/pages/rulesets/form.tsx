@@ -100,7 +100,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         </p>
       )}
       <Editor label="Ruleset as YAML" value={text} onValue={setText} problems={problems} />
-      <Problems of={problems} />
+      <Problems problems={problems} />
       {name !== undefined && called !== '' && called !== name && (
         <p className="field-error">
           The value of metadata.name is different, so saving creates a separate ruleset.

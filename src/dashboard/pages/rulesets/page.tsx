@@ -48,7 +48,7 @@ const columns: readonly Column<Ruleset>[] = [
       ) : (
         one.deployed.map(({ env, version }) => (
           <span key={env}>
-            <Env of={env} /> v{version}{' '}
+            <Env name={env} /> v{version}{' '}
           </span>
         ))
       ),
@@ -72,7 +72,7 @@ export default function Rulesets(): JSX.Element {
     <div className="page">
       <PageHead
         title="Rulesets"
-        says={
+        summary={
           rulesetsQuery.data &&
           `${counted(rows.length, 'ruleset')}${rulesetsQuery.hasNextPage ? ' and more' : ''}${env ? ` ${rows.length === 1 ? 'runs' : 'run'} in ${env}` : ''}.`
         }

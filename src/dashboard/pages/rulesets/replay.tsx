@@ -57,7 +57,7 @@ export function VersionReplay({
         </Button>
       </div>
       {replay.error && <Failed error={replay.error} />}
-      <div role="status">{replay.data && <Sums of={replay.data} />}</div>
+      <div role="status">{replay.data && <Sums replay={replay.data} />}</div>
       {replay.data && (
         <ReplayTable calls={replay.data.results.map(callOf)} leftOut={replay.data.results_left_out} />
       )}
@@ -65,8 +65,8 @@ export function VersionReplay({
   );
 }
 
-function Sums({ of }: { readonly of: Replay }): JSX.Element {
-  const { totals, calls_seen: seen, calls_in_window: all, skipped_rules: skipped } = of;
+function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
+  const { totals, calls_seen: seen, calls_in_window: all, skipped_rules: skipped } = replay;
   if (seen === 0) return <p>No agent reported a call in this period.</p>;
   return (
     <>
@@ -75,7 +75,7 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
         <ReplayChanges changes={changes} totals={totals} />
         {totals.uncertain > 0 && `; ${count(totals.uncertain)} uncertain`}.
       </p>
-      {of.truncated && (
+      {replay.truncated && (
         <p className="field-error">
           The time limit ended the replay before it checked all calls. Replay again.
         </p>

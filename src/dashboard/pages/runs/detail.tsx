@@ -56,7 +56,7 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
         <Data text={run.session_id} max={200} />
       </h3>
       <p>
-        <Verdict of={run.status} /> <Env of={run.environment} /> by agent{' '}
+        <Verdict word={run.status} /> <Env name={run.environment} /> by agent{' '}
         <Link to="/agents" search={{ id: run.agent_id } as never}>
           <Data text={run.agent_id} max={120} />
         </Link>{' '}
@@ -113,12 +113,12 @@ function Workflow({ agent, session }: RunPlace): JSX.Element {
               <ol className="stages">
                 {state.completed_stages.map((stage) => (
                   <li key={plainJson(stage)} className="stage stage-done">
-                    <Verdict of="completed" /> <Data text={plainJson(stage)} max={120} />
+                    <Verdict word="completed" /> <Data text={plainJson(stage)} max={120} />
                   </li>
                 ))}
                 {state.active_stage !== '' && (
                   <li className="stage">
-                    <Verdict of="active" /> <Data text={state.active_stage} max={120} />
+                    <Verdict word="active" /> <Data text={state.active_stage} max={120} />
                   </li>
                 )}
               </ol>
@@ -183,7 +183,7 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
           <span className="step-time numbers" title={event.timestamp}>
             +{duration(Date.parse(event.timestamp) - start)}
           </span>
-          <Verdict of={event.action} />
+          <Verdict word={event.action} />
           <Name text={event.tool_name} />
           {decidedBy && (
             <span className="muted">
@@ -196,7 +196,7 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
             <Data text={reason} mono={false} max={600} />
           </p>
         )}
-        <CallArguments of={event.tool_args} />
+        <CallArguments args={event.tool_args} />
         <p className="muted">
           <Time at={event.timestamp} />, event {event.seq} in order of arrival.{' '}
           <Link to="/events" search={{ id: event.id } as never}>

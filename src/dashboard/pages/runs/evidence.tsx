@@ -83,7 +83,9 @@ export function Evidence({
           {refused}
         </p>
       )}
-      {bundle && checked && <Verdict of={checked} bundle={bundle} run={params} keys={keys} onPin={keep} />}
+      {bundle && checked && (
+        <CheckResult result={checked} bundle={bundle} run={params} keys={keys} onPin={keep} />
+      )}
       <PinnedKeys keys={keys} onKeys={keep} />
     </section>
   );
@@ -104,39 +106,40 @@ function bundleIn(text: string): Bundle {
   }
 }
 
-function Verdict({
-  of,
+function CheckResult({
+  result,
   bundle,
   run,
   keys,
   onPin,
 }: {
-  readonly of: Checked;
+  readonly result: Checked;
   readonly bundle: Bundle;
   /** The run on the page. */
   readonly run: { readonly agent_id: string; readonly session_id: string };
   readonly keys: readonly string[];
   readonly onPin: (keys: readonly string[]) => void;
 }): JSX.Element {
-  const events = counted(of.payload?.event_count ?? 0, 'event');
+  const events = counted(result.payload?.event_count ?? 0, 'event');
   const offered = typeof bundle?.public_key === 'string' ? bundle.public_key.toLowerCase() : '';
   const isOther =
-    of.payload !== null && (of.payload.agent_id !== run.agent_id || of.payload.session_id !== run.session_id);
+    result.payload !== null &&
+    (result.payload.agent_id !== run.agent_id || result.payload.session_id !== run.session_id);
   const canPin = isKey(offered) && !keys.includes(offered);
-  const tone = of.wrong !== null ? 'deny' : of.keyId === null || isOther ? 'ask' : 'allow';
+  const tone = result.wrong !== null ? 'deny' : result.keyId === null || isOther ? 'ask' : 'allow';
   return (
     <div className={`notice notice-${tone}`} role="status" aria-label="Verification result">
       <Icon name={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'} />
       <div>
-        {of.wrong !== null ? (
+        {result.wrong !== null ? (
           <p>
-            <strong>Verification failed:</strong> <Data text={of.wrong} mono={false} max={400} />.
+            <strong>Verification failed:</strong> <Data text={result.wrong} mono={false} max={400} />.
           </p>
-        ) : of.keyId !== null ? (
+        ) : result.keyId !== null ? (
           <p>
-            <strong>Verified.</strong> {events} intact and signed by your pinned key <Data text={of.keyId} />{' '}
-            (<Data text={of.signedBy ?? ''} max={40} />
-            ), verified with {of.by}.
+            <strong>Verified.</strong> {events} intact and signed by your pinned key{' '}
+            <Data text={result.keyId} /> (<Data text={result.signedBy ?? ''} max={40} />
+            ), verified with {result.by}.
           </p>
         ) : (
           <p>
@@ -147,8 +150,8 @@ function Verdict({
         {isOther && (
           <p>
             <strong>This bundle belongs to another run</strong>: agent{' '}
-            <Data text={of.payload?.agent_id ?? ''} max={120} />, session{' '}
-            <Data text={of.payload?.session_id ?? ''} max={120} />.
+            <Data text={result.payload?.agent_id ?? ''} max={120} />, session{' '}
+            <Data text={result.payload?.session_id ?? ''} max={120} />.
           </p>
         )}
         {canPin && (

@@ -67,7 +67,7 @@ export default function Runs(): JSX.Element {
     <div className="page">
       <PageHead
         title="Runs"
-        says={runsQuery.data && `${counted(total, 'run')}${status || agent ? ' found' : ''}.`}
+        summary={runsQuery.data && `${counted(total, 'run')}${status || agent ? ' found' : ''}.`}
       />
       <Form
         className="filter-bar"

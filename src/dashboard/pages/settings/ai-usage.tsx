@@ -41,7 +41,7 @@ export function AiUsage(): JSX.Element {
               {counted(usage.query_count, 'question')}{' '}
               {usage.total_cost_usd === null ? 'at an unknown cost' : `for ${dollars(usage.total_cost_usd)}`}.
             </p>
-            {usage.daily.length > 0 && <UsageChart of={usage} days={days} />}
+            {usage.daily.length > 0 && <UsageChart usage={usage} days={days} />}
           </>
         )}
       </QueryResult>
@@ -50,14 +50,14 @@ export function AiUsage(): JSX.Element {
 }
 
 /** Days are UTC days, as in the hub. */
-function UsageChart({ of, days }: { readonly of: Usage; readonly days: number }): JSX.Element {
+function UsageChart({ usage, days }: { readonly usage: Usage; readonly days: number }): JSX.Element {
   const slots = useMemo(
     (): readonly Slot[] =>
-      of.daily.map((day) => ({
+      usage.daily.map((day) => ({
         at: Date.parse(day.date),
         values: [day.input_tokens, day.output_tokens, day.queries, day.cost_usd],
       })),
-    [of],
+    [usage],
   );
   const until = (slots.at(-1)?.at ?? 0) + dayMs;
   return (
@@ -67,7 +67,7 @@ function UsageChart({ of, days }: { readonly of: Usage; readonly days: number })
       tracks={tracks}
       slots={slots}
       absent={0}
-      sums={[of.total_input_tokens, of.total_output_tokens, of.query_count, of.total_cost_usd]}
+      sums={[usage.total_input_tokens, usage.total_output_tokens, usage.query_count, usage.total_cost_usd]}
       from={until - days * dayMs}
       until={until}
       slotMs={dayMs}

@@ -42,7 +42,7 @@ export function AiSettings(): JSX.Element {
                 'No assistant is configured. To get help with writing contracts, select a provider below.'
               )}
             </p>
-            <AiFields key={settings.updated_at ?? ''} of={settings} />
+            <AiFields key={settings.updated_at ?? ''} settings={settings} />
             {settings.configured && <AiUsage />}
           </>
         )}
@@ -51,14 +51,14 @@ export function AiSettings(): JSX.Element {
   );
 }
 
-function AiFields({ of }: { readonly of: Ai }): JSX.Element {
+function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
   const save = useAction('putAiSettings', ['aiSettings']);
   const test = useAction('testAiSettings');
   const [form, setForm] = useState({
-    provider: (of.provider || 'hosted_a') as Exclude<Ai['provider'], ''>,
+    provider: (settings.provider || 'hosted_a') as Exclude<Ai['provider'], ''>,
     key: '',
-    model: of.model ?? '',
-    url: of.base_url ?? '',
+    model: settings.model ?? '',
+    url: settings.base_url ?? '',
   });
   const [forgetting, setForgetting] = useState(false);
   const fields = save.error?.fields ?? {};
@@ -100,8 +100,8 @@ function AiFields({ of }: { readonly of: Ai }): JSX.Element {
           autoComplete="off"
           value={form.key}
           onValue={(key) => setForm({ ...form, key })}
-          placeholder={of.api_key_masked ?? ''}
-          help={of.api_key_masked ? 'Leave empty to keep the stored key.' : undefined}
+          placeholder={settings.api_key_masked ?? ''}
+          help={settings.api_key_masked ? 'Leave empty to keep the stored key.' : undefined}
           error={fields.api_key}
         />
         <Field
@@ -135,7 +135,7 @@ function AiFields({ of }: { readonly of: Ai }): JSX.Element {
         <Button kind="primary" submit busy={save.isPending}>
           Save assistant
         </Button>
-        {of.configured && (
+        {settings.configured && (
           <>
             <Button busy={test.isPending} onClick={() => test.mutate({})}>
               Test assistant

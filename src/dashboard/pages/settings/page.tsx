@@ -21,7 +21,7 @@ export default function Settings(): JSX.Element {
     <div className="page">
       <PageHead
         title="Settings"
-        says={me.is_admin ? undefined : 'Only an admin can change users, keys and data.'}
+        summary={me.is_admin ? undefined : 'Only an admin can change users, keys and data.'}
       />
       <div className="columns-two">
         <View />

@@ -73,10 +73,10 @@ export function Metrics(): JSX.Element {
             own metrics.
           </p>
           <dl className="health">
-            {rowsOf(data).map(([name, says, ok]) => (
+            {rowsOf(data).map(([name, value, ok]) => (
               <div key={name} className="health-row">
                 <dt>{name}</dt>
-                <dd className={ok ? '' : 'tone-ask'}>{says}</dd>
+                <dd className={ok ? '' : 'tone-ask'}>{value}</dd>
               </div>
             ))}
           </dl>

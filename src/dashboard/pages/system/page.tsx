@@ -17,8 +17,8 @@ export default function System(): JSX.Element {
   const details = useCall('healthDetails', {}, { refetchMs });
   return (
     <div className="page">
-      <PageHead title="System" says={details.data && <Summary of={details.data} />} />
-      <QueryResult query={details}>{(data) => <Figures of={data} />}</QueryResult>
+      <PageHead title="System" summary={details.data && <Summary details={details.data} />} />
+      <QueryResult query={details}>{(data) => <Figures details={data} />}</QueryResult>
       {me.is_admin ? (
         <>
           <Cluster />
@@ -42,11 +42,11 @@ const storageWords: { readonly [state: string]: string } = {
   damaged: 'the store is damaged; restore a backup',
 };
 
-function Summary({ of }: { readonly of: Details }): JSX.Element {
+function Summary({ details }: { readonly details: Details }): JSX.Element {
   const wrong = [
-    ...(of.database.connected ? [] : ['the store is not responding']),
-    ...(of.cache.connected ? [] : ['the key-value store is not responding']),
-    ...(of.storage.state === 'ok' ? [] : [storageWords[of.storage.state] ?? of.storage.state]),
+    ...(details.database.connected ? [] : ['the store is not responding']),
+    ...(details.cache.connected ? [] : ['the key-value store is not responding']),
+    ...(details.storage.state === 'ok' ? [] : [storageWords[details.storage.state] ?? details.storage.state]),
   ];
   return <>{wrong.length === 0 ? 'The hub is healthy.' : `Action needed: ${wrong.join('; ')}.`}</>;
 }
@@ -54,28 +54,32 @@ function Summary({ of }: { readonly of: Details }): JSX.Element {
 const took = (ms: number | null): string =>
   ms === null ? 'not responding' : `responds in ${ms < 1 ? '< 1' : Math.round(ms)} ms`;
 
-function Figures({ of }: { readonly of: Details }): JSX.Element {
+function Figures({ details }: { readonly details: Details }): JSX.Element {
   const rows: readonly (readonly [string, string, boolean])[] = [
-    ['Store', took(of.database.latency_ms), of.database.connected],
-    ['Key-value store', took(of.cache.latency_ms), of.cache.connected],
+    ['Store', took(details.database.latency_ms), details.database.connected],
+    ['Key-value store', took(details.cache.latency_ms), details.cache.connected],
     [
       'Disk',
-      `${storageWords[of.storage.state] ?? of.storage.state}${of.storage.free_bytes === null ? '' : `, ${bytes(of.storage.free_bytes)} free`}`,
-      of.storage.state === 'ok',
+      `${storageWords[details.storage.state] ?? details.storage.state}${details.storage.free_bytes === null ? '' : `, ${bytes(details.storage.free_bytes)} free`}`,
+      details.storage.state === 'ok',
     ],
-    ['Workers', `${of.workers} running`, true],
-    ['Connected agents', count(of.connected_agents), true],
-    ['Address', of.base_url_https ? 'HTTPS, secure cookies' : 'HTTP, for local use only', of.base_url_https],
-    ['Sign-in', of.auth_provider, true],
-    ['Version', of.version, true],
+    ['Workers', `${details.workers} running`, true],
+    ['Connected agents', count(details.connected_agents), true],
+    [
+      'Address',
+      details.base_url_https ? 'HTTPS, secure cookies' : 'HTTP, for local use only',
+      details.base_url_https,
+    ],
+    ['Sign-in', details.auth_provider, true],
+    ['Version', details.version, true],
   ];
   return (
     <section className="card" aria-label="Health">
       <dl className="health">
-        {rows.map(([name, says, ok]) => (
+        {rows.map(([name, value, ok]) => (
           <div key={name} className="health-row">
             <dt>{name}</dt>
-            <dd className={ok ? '' : 'tone-ask'}>{says}</dd>
+            <dd className={ok ? '' : 'tone-ask'}>{value}</dd>
           </div>
         ))}
       </dl>
@@ -107,7 +111,7 @@ function Cluster(): JSX.Element {
             columns={nodeColumns(data)}
             keyOf={(node) => node.node}
           />
-          <ShardMap of={data} />
+          <ShardMap cluster={data} />
         </section>
       )}
     </QueryResult>
@@ -140,23 +144,27 @@ const nodeColumns = ({ nodes, node: own }: Reply<'healthCluster'>): readonly Col
 ];
 
 /** The owners of shards as a grid. The text above contains the same. */
-function ShardMap({ of }: { readonly of: Reply<'healthCluster'> }): JSX.Element {
+function ShardMap({ cluster }: { readonly cluster: Reply<'healthCluster'> }): JSX.Element {
   const owners = useMemo(() => {
     const map = new Map<number, number>();
-    of.nodes.forEach((node, index) => {
+    cluster.nodes.forEach((node, index) => {
       for (const shard of node.shards) map.set(shard, index);
     });
     return map;
-  }, [of.nodes]);
+  }, [cluster.nodes]);
   return (
-    <div className="shards" role="img" aria-label={`${of.shards.owned} of ${of.shards.total} shards owned`}>
-      {Array.from({ length: of.shards.total }, (_, shard) => shard).map((shard) => {
+    <div
+      className="shards"
+      role="img"
+      aria-label={`${cluster.shards.owned} of ${cluster.shards.total} shards owned`}
+    >
+      {Array.from({ length: cluster.shards.total }, (_, shard) => shard).map((shard) => {
         const owner = owners.get(shard);
         return (
           <span
             key={shard}
             className={owner === undefined ? 'shard shard-free' : `shard shard-${owner % colours}`}
-            title={`shard ${shard}: ${owner === undefined ? 'no owner' : (of.nodes[owner]?.node ?? '')}`}
+            title={`shard ${shard}: ${owner === undefined ? 'no owner' : (cluster.nodes[owner]?.node ?? '')}`}
           />
         );
       })}
