@@ -23,7 +23,10 @@ export interface ToolSettings {
   readonly operators: readonly string[];
 }
 
-/** Everything that a file says; nothing without a file. @throws UsageError with the place of the first thing that is wrong */
+/**
+ * Everything in a file; nothing without a file.
+ * @throws UsageError with the place of the first thing that is wrong
+ */
 export async function readToolSettings(file: string | undefined): Promise<ToolSettings> {
   if (file === undefined) return { toolArguments: {}, commandProfiles: {}, selectors: [], operators: [] };
   const text = await readText(file).catch((error: Error) => {
