@@ -1,4 +1,4 @@
-// What bench/requests.ts uses of autocannon, which comes without types.
+// What bench/scenarios/request-rates.ts uses of autocannon, which comes without types.
 declare module 'autocannon' {
   interface Request {
     readonly headers?: { readonly [name: string]: string };

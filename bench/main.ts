@@ -1,6 +1,6 @@
 // npm run bench: the benchmark suite. Results on stdout, progress on stderr.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { runGuard } from './guard/against-base.ts';
 import { runBands, runCounts } from './guard/counts.ts';
 import { scenarios } from './scenarios/index.ts';
@@ -8,6 +8,7 @@ import { skippedScenario } from './scenarios/scenario.ts';
 import { type Arguments, helpText, parseArguments, UsageFault, unknownName } from './suite/arguments.ts';
 import { ensureBuild, readCommit, readVersions } from './suite/build.ts';
 import { compareResults, exitCodeOfComparisons, formatComparison } from './suite/compare.ts';
+import { replaceTables, tablesOf, tablesPage } from './suite/documents.ts';
 import { CannotRun } from './suite/failure.ts';
 import { exitCodeOf } from './suite/figures.ts';
 import { describeMachine } from './suite/machine.ts';
@@ -16,6 +17,7 @@ import { checkTarget, cleanRun, readAccess, signIn } from './suite/remote.ts';
 import { reportOf } from './suite/report.ts';
 import { parseResults, type Results, resultsSchemaName, type Scenario } from './suite/results.ts';
 import { root } from './suite/root.ts';
+import { costsOf, formatPredictions, maxMeasuredStreams, predictScale } from './suite/scale.ts';
 
 type Report = (text: string, share: number) => void;
 
@@ -23,9 +25,11 @@ const commands: readonly (readonly [string, string])[] = [
   ...Object.entries(scenarios).map(([name, { about }]) => [name, about] as const),
   ['counts', 'counts of statements, bytes and encodings against bench/bands.json'],
   ['compare A B', 'compare two results files; ends with 1 when a figure is clearly more than 10 % worse'],
+  ['docs FILE…', 'write the tables of docs/performance.md from results files'],
+  ['scale [FILE…]', 'predict what --agents N take, from results files or from runs of at most 5,000 streams'],
   ['report FILE…', 'write one HTML file with tables and charts of one or several results files'],
 ];
-const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'report'];
+const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'docs', 'report', 'scale'];
 
 /** Prints progress with the time left, by the share of the run that is done. */
 function progressOf(name: string): Report {
@@ -66,21 +70,43 @@ async function measure(args: Arguments, run: (hub: string) => Promise<Measuremen
   return code;
 }
 
+async function measureScenarios(names: readonly string[], args: Arguments, hub: string): Promise<Scenario[]> {
+  const results: Scenario[] = [];
+  for (const name of names) {
+    const program = scenarios[name];
+    if (!program) continue;
+    const scenario =
+      args.url !== null && program.ownHub !== undefined
+        ? skippedScenario(name, `it does not measure a hub of others: ${program.ownHub}`)
+        : await program.run({ ...args, hub, report: progressOf(name) });
+    results.push(scenario);
+    process.stdout.write(formatScenario(scenario));
+  }
+  return results;
+}
+
 const runScenarios = (names: readonly string[], args: Arguments): Promise<number> =>
   measure(args, async (hub) => {
-    const results: Scenario[] = [];
-    for (const name of names) {
-      const program = scenarios[name];
-      if (!program) continue;
-      const scenario =
-        args.url !== null && program.ownHub !== undefined
-          ? skippedScenario(name, `it does not measure a hub of others: ${program.ownHub}`)
-          : await program.run({ ...args, hub, report: progressOf(name) });
-      results.push(scenario);
-      process.stdout.write(formatScenario(scenario));
-    }
+    const results = await measureScenarios(names, args, hub);
     return { scenarios: results, code: exitCodeOf(results.flatMap(({ figures }) => figures)) };
   });
+
+/** Of results files, or of short runs. */
+async function runScale(files: readonly string[], args: Arguments): Promise<number> {
+  const print = (results: readonly Pick<Results, 'scenarios'>[]): void =>
+    void process.stdout.write(formatPredictions(args.agents, predictScale(args.agents, costsOf(results))));
+  if (files.length > 0) {
+    print(files.map(readResults));
+    return 0;
+  }
+  if (args.url !== null) throw new UsageFault('scale starts hubs of its own: it takes no --url.');
+  return measure(args, async (hub) => {
+    const streams = { ...args, agents: Math.min(args.agents, maxMeasuredStreams) };
+    const results = await measureScenarios(['idle', 'storm', 'fanout'], streams, hub);
+    print([{ scenarios: results }]);
+    return { scenarios: results, code: 0 };
+  });
+}
 
 const runCountsCommand = (args: Arguments): Promise<number> =>
   measure(args, async (hub) => {
@@ -132,6 +158,14 @@ function runReport(files: readonly string[], html: string | null): number {
   return 0;
 }
 
+function runDocs(files: readonly string[]): number {
+  if (files.length === 0) throw new UsageFault('docs takes results files: docs bench/reference/*.json.');
+  const page = join(root, tablesPage);
+  const tables = tablesOf(files.map((file) => ({ name: basename(file), results: readResults(file) })));
+  writeFileSync(page, replaceTables(readFileSync(page, 'utf8'), tables));
+  return 0;
+}
+
 async function run(argv: readonly string[]): Promise<number> {
   const args = parseArguments(argv);
   if (args.help) {
@@ -155,6 +189,8 @@ async function run(argv: readonly string[]): Promise<number> {
   if (args.base !== null) throw new UsageFault('--base goes with --guard.');
   if (command === undefined) return runScenarios(Object.keys(scenarios), args);
   if (command === 'report') return runReport(rest, args.html);
+  if (command === 'scale') return runScale(rest, args);
+  if (command === 'docs') return runDocs(rest);
   if (command === 'compare') return runCompare(rest, args.seed);
   if (!commandNames.includes(command)) {
     throw new UsageFault(unknownName('scenario or command', command, commandNames));

@@ -1,11 +1,18 @@
 // The scenarios of the suite, in the order in which they run.
 import { approval } from './approval.ts';
+import { bus } from './bus.ts';
+import { cluster } from './cluster.ts';
+import { webConsole } from './console.ts';
+import { deliveries } from './deliveries.ts';
 import { evaluate } from './evaluate.ts';
 import { fanout } from './fanout.ts';
 import { hosted } from './hosted.ts';
 import { idle } from './idle.ts';
 import { ingest } from './ingest.ts';
+import { library } from './library.ts';
+import { mixed } from './mixed.ts';
 import { query } from './query.ts';
+import { requests } from './requests.ts';
 import type { ScenarioProgram } from './scenario.ts';
 import { storm } from './storm.ts';
 
@@ -15,7 +22,14 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   fanout,
   idle,
   storm,
+  requests,
   approval,
   query,
   evaluate,
+  deliveries,
+  mixed,
+  library,
+  console: webConsole,
+  bus,
+  cluster,
 };

@@ -1,4 +1,5 @@
-// Scenarios of requests: a short run of each, and what they say when something else than the hub was the limit.
+// Scenarios besides those of streams: a short run of each that needs no further server, and the verdict when the loader
+// was the limit.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +18,7 @@ const options: RunOptions = {
   report: () => undefined,
 };
 
-describe('a scenario of requests', () => {
+describe('a scenario', () => {
   it.each([
     ['query', ['query.newest_p99', 'query.rare_p99', 'query.coverage_p50', 'query.runs_p50']],
     ['hosted', ['hosted.ingest_rate', 'hosted.ingest_time', 'hosted.bundle_memory']],
@@ -25,8 +26,11 @@ describe('a scenario of requests', () => {
       'evaluate',
       ['evaluate.library_time', 'evaluate.playground_p99', 'evaluate.new_text_p99', 'evaluate.replay_time'],
     ],
+    ['deliveries', ['deliveries.one_p99', 'deliveries.beside_silent_p99']],
+    ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.descriptor_growth']],
+    ['library', ['library.guard', 'library.gate', 'library.mcp', 'library.mcp_added']],
   ])(
-    '%s measures its figures on a hub of its own',
+    '%s measures its figures',
     async (name, ids) => {
       const scenario = await scenarios[name]?.run(options);
       const medians = new Map(scenario?.figures.map(({ id, median }) => [id, median]));

@@ -1,7 +1,14 @@
 // What is measured inside the page, by its own clock: when something stands on the screen, how evenly frames come, what
 // the load weighs.
 import type { BrowserContext, Page } from 'playwright-core';
-import { percentile, round } from './numbers.ts';
+
+/** @param share 0 to 1 */
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+const round = (value: number, digits = 1): number => Number(value.toFixed(digits));
 
 /** What Home shows, as expressions of the page. */
 const shows = {
@@ -104,11 +111,14 @@ export interface FilterTimes {
   readonly other: number;
 }
 
-/** @param column from 1 @param other milliseconds of processors that somebody else has used */
+/**
+ * @param facet label of the facet and of its column
+ * @param nth of the facet's values, from 0
+ * @param other milliseconds of processors that somebody else has used
+ */
 export async function filterTimes(
   page: Page,
   facet: string,
-  column: number,
   nth: number,
   other: () => number,
 ): Promise<FilterTimes> {
@@ -131,10 +141,12 @@ export async function filterTimes(
   await values.nth(nth).click();
   const ms = Number(
     await page.evaluate(`new Promise((done) => {
-      const wanted = ${JSON.stringify(value)};
+      const value = ${JSON.stringify(value)};
       const look = () => {
+        const heads = [...document.querySelectorAll('.events-list [role=columnheader]')];
+        const column = heads.findIndex((head) => head.textContent.startsWith(${JSON.stringify(facet)}));
         const rows = [...document.querySelectorAll('.events-list [role=row]')].slice(1);
-        const fits = rows.length > 0 && rows.every((row) => row.children[${column - 1}].textContent === wanted);
+        const fits = rows.length > 0 && rows.every((row) => row.children[column]?.textContent === value);
         if (fits) done(performance.now() - window.pressedAt);
         else requestAnimationFrame(look);
       };

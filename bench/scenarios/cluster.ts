@@ -1,0 +1,249 @@
+// One to three hub processes as one cluster, over real MongoDB and Redis servers: ingest by the number of nodes, a
+// decision across nodes, and what a deployment costs Redis.
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from 'redis';
+import { type BenchServices, startServices } from '../services.ts';
+import { Approver } from '../suite/approver.ts';
+import { BundleDeployer } from '../suite/bundles.ts';
+import { figureOf } from '../suite/figures.ts';
+import { Loader } from '../suite/loader.ts';
+import { type BenchNodes, startNodes } from '../suite/nodes.ts';
+import { callsOf } from '../suite/open-loop.ts';
+import type { Figure } from '../suite/results.ts';
+import { StreamClient } from '../suite/streams.ts';
+import { ClusterBounds, insertManyText, mongoHopText } from './cluster-bounds.ts';
+import {
+  latencyFigure,
+  measureSample,
+  openScenario,
+  runOpenRounds,
+  samplesAreDisturbed,
+} from './open-rounds.ts';
+import type { RunOptions, ScenarioProgram } from './scenario.ts';
+
+const maxNodes = 3;
+const decisionsPerSecond = 5;
+/** A key may request 600 approvals a minute. */
+const approvalsOfKey = 400;
+const connections = 8;
+const frameBytes = 4096;
+/** What a deployment leads to at once counts as its cost. */
+const settleMs = 1000;
+
+interface Clients {
+  readonly loader: Loader;
+  readonly approver: Approver;
+  readonly bounds: ClusterBounds;
+  readonly streams: readonly StreamClient[];
+}
+
+interface Deployment {
+  readonly entries: number;
+  readonly lastMs: number;
+}
+
+/** Events per second into each node in turn. */
+async function measureIngest(nodes: BenchNodes, loader: Loader, options: RunOptions, seed: number) {
+  const key = await nodes.admin.newKey();
+  const loaders = await Promise.all(
+    nodes.hubs.map(({ url: origin }, n) =>
+      n === 0 ? { loader, origin, isOwn: false } : { loader: new Loader(), origin, isOwn: true },
+    ),
+  );
+  try {
+    const results = await Promise.all(
+      loaders.map(({ loader: one, origin }, n) =>
+        one.load({
+          type: 'closed',
+          origin,
+          keys: [key],
+          seed: seed + n * 101,
+          connections: Math.ceil(connections / loaders.length),
+          seconds: options.seconds,
+        }),
+      ),
+    );
+    return results.reduce((sum, { events, elapsedMs }) => sum + (events * 1000) / elapsedMs, 0);
+  } finally {
+    for (const { loader: one, isOwn } of loaders) if (isOwn) one.stop();
+  }
+}
+
+/** Entries that Redis was given so far, counted by Redis itself, in scripts too. */
+async function readEntries(redisUrl: string): Promise<number> {
+  const redis = createClient({ url: redisUrl });
+  await redis.connect();
+  const info = String(await redis.sendCommand(['INFO', 'commandstats']));
+  redis.destroy();
+  return Number(/cmdstat_xadd:calls=(\d+)/.exec(info)?.[1] ?? 0);
+}
+
+class DeployRun {
+  readonly #nodes: BenchNodes;
+  readonly #redisUrl: string;
+  readonly #streams: readonly StreamClient[];
+  readonly #deployer: BundleDeployer;
+
+  constructor(nodes: BenchNodes, redisUrl: string, streams: readonly StreamClient[], key: string) {
+    this.#nodes = nodes;
+    this.#redisUrl = redisUrl;
+    this.#streams = streams;
+    this.#deployer = new BundleDeployer(nodes.admin, key);
+  }
+
+  async open(agents: number): Promise<void> {
+    await this.#deployer.deploy(frameBytes);
+    const share = Math.ceil(agents / this.#streams.length);
+    for (const [n, client] of this.#streams.entries()) {
+      const port = this.#nodes.hubs[n]?.port ?? 0;
+      const request = this.#deployer.streamRequest();
+      await client.open({ port, count: share, request, from: n * share, atOnce: 32 });
+    }
+  }
+
+  async measure(): Promise<Deployment> {
+    const send = await this.#deployer.prepare(frameBytes);
+    await delay(settleMs);
+    const awaits = await Promise.all(this.#streams.map((client) => client.expect(frameBytes)));
+    const before = await readEntries(this.#redisUrl);
+    const began = process.hrtime.bigint();
+    const sent = send();
+    const times = await Promise.all(awaits.map((awaitLast) => awaitLast()));
+    await sent;
+    await delay(settleMs);
+    return {
+      entries: (await readEntries(this.#redisUrl)) - before,
+      lastMs: Math.max(...times.map((at) => Number(at - began) / 1e6)),
+    };
+  }
+}
+
+/** Rounds of ingest with one node, two and three; the bound in turns. */
+async function ingestFigures(
+  services: BenchServices,
+  clients: Clients,
+  options: RunOptions,
+): Promise<Figure[]> {
+  const bound: number[] = [];
+  const figures: Figure[] = [];
+  for (let count = 1; count <= maxNodes; count++) {
+    options.report(`ingest into ${count} of ${maxNodes} nodes`, 0);
+    const nodes = await startNodes(options.hub, services, count);
+    const rates: number[] = [];
+    try {
+      for (let n = 0; n < options.rounds; n++) {
+        rates.push(
+          await measureIngest(nodes, clients.loader, options, options.seed + count * 10_007 + n * 977),
+        );
+        if (count === 1) {
+          bound.push(await clients.bounds.insertMany({ ...services, seconds: options.seconds, connections }));
+        }
+      }
+    } finally {
+      await nodes.stop();
+    }
+    figures.push(
+      figureOf({
+        id: `cluster.ingest_rate_${count}`,
+        what: `durable events into MongoDB through ${count} ${count === 1 ? 'node' : 'nodes'}`,
+        unit: 'events/s',
+        better: 'higher',
+        rounds: rates,
+        bound: { what: insertManyText, rounds: bound },
+      }),
+    );
+  }
+  return figures;
+}
+
+async function runOn(services: BenchServices, nodes: BenchNodes, clients: Clients, options: RunOptions) {
+  const { seconds, agents, report } = options;
+  const [a, b, c] = nodes.hubs;
+  if (!a || !b || !c) throw new Error('unreachable');
+  const env = await nodes.ownedBy(2);
+  const loop = { perSecond: decisionsPerSecond, seconds };
+  const keys: string[] = [];
+  for (let n = 0; n < callsOf(loop) * (options.rounds + 1); n += approvalsOfKey)
+    keys.push(await nodes.admin.newKey(env));
+  const plan = {
+    origins: { request: c.url, decide: a.url, stream: b.url },
+    env,
+    keys,
+    cookie: nodes.admin.cookie(),
+    ...loop,
+  };
+  const deploys = new DeployRun(nodes, services.redisUrl, clients.streams, await nodes.admin.newKey());
+  report(`opening ${agents} streams`, 0);
+  await deploys.open(agents);
+  await clients.approver.decisions({ ...plan, seconds: Math.min(1, seconds) });
+  const deployments: Deployment[] = [];
+  const { mongoUrl, redisUrl } = services;
+  const rounds = await runOpenRounds(options, {
+    async measureHub() {
+      const pids = [clients.approver.pid];
+      const decision = await measureSample(a.pid, pids, () => clients.approver.decisions(plan));
+      deployments.push(await deploys.measure());
+      return { decision };
+    },
+    measureBound: async () => ({ decision: await clients.bounds.hops({ mongoUrl, redisUrl, ...loop }) }),
+  });
+  const isDisturbed = samplesAreDisturbed(rounds);
+  return openScenario(options, rounds, {
+    name: 'cluster',
+    parameters: { nodes: maxNodes, agents, seconds, per_second: decisionsPerSecond },
+    figures: [
+      latencyFigure(rounds, {
+        id: 'cluster.decision_p99',
+        what: 'decision on node A, owned by C → the agent on B',
+        sample: 'decision',
+        bound: { name: 'decision', what: mongoHopText },
+        target: { at_most: 40, of: 'value' },
+      }),
+      figureOf({
+        id: 'cluster.deploy_entries',
+        what: `entries in Redis for a deployment to ${agents} agents on ${maxNodes} nodes`,
+        unit: 'entries',
+        better: 'lower',
+        rounds: deployments.map(({ entries }) => entries),
+        target: { at_most: 10, of: 'value' },
+      }),
+      figureOf({
+        id: 'cluster.deploy_last',
+        what: `deploying call → last of ${agents} agents on ${maxNodes} nodes`,
+        unit: 'ms',
+        better: 'lower',
+        rounds: deployments.map(({ lastMs }) => lastMs),
+        isDisturbed,
+      }),
+    ],
+  });
+}
+
+export const cluster: ScenarioProgram = {
+  about: 'one to three nodes over MongoDB and Redis: ingest, decisions across nodes, entries of a deployment',
+  ownHub: 'it starts nodes of its own',
+  async run(options) {
+    options.report('starting MongoDB and Redis', 0);
+    const services = await startServices();
+    const clients: Clients = {
+      loader: new Loader(),
+      approver: new Approver(),
+      bounds: new ClusterBounds(),
+      streams: Array.from({ length: maxNodes }, () => new StreamClient()),
+    };
+    try {
+      const figures = await ingestFigures(services, clients, options);
+      const nodes = await startNodes(options.hub, services, maxNodes);
+      try {
+        const scenario = await runOn(services, nodes, clients, options);
+        return { ...scenario, figures: [...scenario.figures, ...figures] };
+      } finally {
+        await nodes.stop();
+      }
+    } finally {
+      const { streams, ...others } = clients;
+      for (const client of [...streams, ...Object.values(others)]) client.stop();
+      await services.stop();
+    }
+  },
+};

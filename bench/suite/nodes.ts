@@ -1,0 +1,90 @@
+// Hub processes as one cluster on this machine. They share a database and a part of Redis of their own.
+import { randomUUID } from 'node:crypto';
+import { MongoClient } from 'mongodb';
+import { type Env, environments, shardCount, shardOf } from '../../src/domain/ids.ts';
+import { type Admin, setUp } from '../admin.ts';
+import type { BenchServices } from '../services.ts';
+import { CannotRun } from './failure.ts';
+import { type Hub, startBenchHub } from './hub.ts';
+
+export interface BenchNodes {
+  readonly hubs: readonly Hub[];
+  readonly admin: Admin;
+  /** An environment of the admin's tenant, or of a new one, whose actor lives on this node. */
+  ownedBy(node: number): Promise<Env>;
+  stop(): Promise<void>;
+}
+
+const spreadMs = 60_000;
+const maxTenants = 50;
+
+interface Health {
+  readonly node: string;
+  readonly nodes: readonly { readonly node: string; readonly shards: readonly number[] }[];
+}
+
+/** Resolves when each node owns its even share of the shards. */
+async function awaitSpread(readHealth: (node: number) => Promise<Health>, count: number): Promise<void> {
+  for (const end = performance.now() + spreadMs; ; ) {
+    const shares = (await readHealth(0)).nodes.map(({ shards }) => shards.length);
+    const isComplete = shares.reduce((sum, share) => sum + share, 0) === shardCount;
+    if (shares.length === count && isComplete && Math.max(...shares) <= Math.ceil(shardCount / count)) return;
+    if (performance.now() > end) throw new CannotRun(`The shards are not spread: ${shares.join(', ')}.`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** @throws CannotRun if a node does not start */
+export async function startNodes(
+  folder: string,
+  { mongoUrl, redisUrl }: BenchServices,
+  count: number,
+): Promise<BenchNodes> {
+  const name = `bench_${randomUUID().slice(0, 8)}`;
+  const url = new URL(mongoUrl);
+  url.pathname = `/reeve_${name}`;
+  const settings = {
+    MONGODB_URL: url.href,
+    REDIS_URL: redisUrl,
+    CLUSTER_NAME: name,
+    SECRET_KEY: randomUUID() + randomUUID(),
+    LOG_LEVEL: 'error',
+    RATE_LIMIT_MAX_ATTEMPTS: '10000',
+    APPROVALS_PER_MINUTE: '1000000',
+  };
+  const hubs = await Promise.all(Array.from({ length: count }, () => startBenchHub({ folder, settings })));
+  const stop = async (): Promise<void> => {
+    await Promise.all(hubs.map((hub) => hub.stop()));
+    const client = new MongoClient(settings.MONGODB_URL);
+    await client.db().dropDatabase();
+    await client.close();
+  };
+  try {
+    const admin = await setUp(hubs[0]?.url ?? '');
+    const readHealth = async (node: number): Promise<Health> => {
+      const headers = { Cookie: admin.cookie() };
+      const response = await fetch(`${hubs[node]?.url}/api/v1/health/cluster`, { headers });
+      return (await response.json()) as Health;
+    };
+    await awaitSpread(readHealth, count);
+    return {
+      hubs,
+      admin,
+      stop,
+      async ownedBy(node) {
+        const { node: id, nodes } = await readHealth(node);
+        const shards = new Set(nodes.find((other) => other.node === id)?.shards ?? []);
+        for (let n = 0; n < maxTenants; n++) {
+          const { tenant_id } = await admin.call<{ readonly tenant_id: string }>('GET', '/api/v1/auth/me');
+          const env = environments.find((one) => shards.has(shardOf(`${tenant_id}/${one}`)));
+          if (env !== undefined) return env;
+          await admin.newTenant(`tenant-${n}`);
+        }
+        throw new CannotRun(`No environment of ${maxTenants} tenants lives on the node.`);
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
