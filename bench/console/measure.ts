@@ -10,16 +10,8 @@ import { consoleRequest } from '../suite/console-request.ts';
 import { figureOf, maxOtherCores } from '../suite/figures.ts';
 import { HttpCaller } from '../suite/http-call.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
-import { coresOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
-import {
-  machineBusyMs,
-  minus,
-  processorMsOf,
-  residentBytesOf,
-  startUsage,
-  waitUntilQuiet,
-} from '../suite/machine.ts';
+import { machineBusyMs, minus, processorMsOf, residentBytesOf, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, Scenario, Target } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
@@ -53,7 +45,6 @@ interface Round {
   readonly longestTaskMs: number;
   readonly tailObjectsMib: number;
   readonly socketCores: number | null;
-  readonly otherCores: number | null;
 }
 
 const openView = ({ hub, admin }: Setup) => view(hub.url, { cookie: admin.cookie() });
@@ -140,8 +131,7 @@ async function measureSockets(setup: Setup, page: Page, n: number): Promise<numb
 }
 
 async function measureRound(setup: Setup, n: number): Promise<Round> {
-  const { hub, loader, dashboards } = setup;
-  const endUsage = startUsage(hub.pid, [loader.pid, dashboards.pid]);
+  const { hub } = setup;
   const { report } = setup.options;
   const home = await measureHome(setup);
   report(`Home: ${Math.round(home.usable)} ms`, 0);
@@ -157,7 +147,6 @@ async function measureRound(setup: Setup, n: number): Promise<Round> {
     report(`filters: ${filterMs.map(Math.round).join(', ')} ms`, 0);
     const tail = await measureTail(setup, page, n);
     const socketCores = await measureSockets(setup, page, n);
-    const usage = endUsage();
     return {
       homeMs: home.usable,
       homeWholeMs: home.whole,
@@ -168,7 +157,6 @@ async function measureRound(setup: Setup, n: number): Promise<Round> {
       longestTaskMs: tail.longest,
       tailObjectsMib: tail.objects / 2 ** 20,
       socketCores: socketCores === null ? null : Math.max(0, socketCores),
-      otherCores: coresOf(usage.otherMs, usage),
     };
   } finally {
     await context.close();
@@ -293,7 +281,7 @@ export async function runConsole(options: RunOptions): Promise<Scenario> {
       limited_by: isDisturbed ? 'others' : 'none',
       load: {
         hub_cores: null,
-        client_cores: medianOrNull(rounds.map((round) => round.otherCores)),
+        client_cores: null,
         other_cores: otherCores,
         hub_rss_bytes: residentBytesOf(hub.pid),
       },

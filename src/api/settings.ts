@@ -1,5 +1,5 @@
 // Routes of a tenant's settings: signing key, what tools' arguments hold, retention.
-import { argumentKinds, builtInPrefixes, operatorNames } from 'reeve-agent/rules';
+import { argumentKinds, builtInPrefixes, operatorNames, profilesProblem } from 'reeve-agent/rules';
 import { z } from 'zod';
 import { instant, intQuery, line } from './fields.ts';
 import { routes } from './route.ts';
@@ -31,6 +31,14 @@ export const toolArguments = z
   .meta(declarationsShape)
   .pipe(declarations);
 
+/** Profiles of programs for commands in sandboxes, by program: subcommands, options and operands. */
+const commandProfiles = z
+  .record(z.string().max(200), z.record(z.string(), z.unknown()))
+  .superRefine((value, context) => {
+    const problem = profilesProblem(value);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
+
 /** Names of one kind that agents add to the rule language. */
 const names = (builtIn: Iterable<string>) => {
   const taken = new Set(builtIn);
@@ -48,6 +56,7 @@ export const toolSettings = z.object({
   tool_arguments: toolArguments,
   custom_selectors: z.array(z.string()),
   custom_operators: z.array(z.string()),
+  command_profiles: commandProfiles,
   updated_at: instant.nullable(),
   updated_by: z.string().nullable(),
 });
@@ -92,18 +101,19 @@ export const settingRoutes = routes({
     role: 'admin',
     tag: 'settings',
     summary:
-      'Declare the kinds of tool arguments (path, url, command, content or cwd), and the selector prefixes and operators that ' +
-      'agents register, for the linter, deployments and the playground. Give agents the same toolArguments, selectors and operators ' +
-      'as guard options. Absent fields keep their value, null clears it',
+      'Declare the kinds of tool arguments (path, url, command, content or cwd), profiles of programs, and the selector prefixes ' +
+      'and operators that agents register, for the linter, deployments and the playground. Give agents the same toolArguments, ' +
+      'commandProfiles, selectors and operators as guard options. Absent fields keep their value, null clears it',
     body: z
       .object({
         tool_arguments: toolArguments.nullish(),
         custom_selectors: names(builtInPrefixes).nullish(),
         custom_operators: names(operatorNames).nullish(),
+        command_profiles: commandProfiles.nullish(),
       })
       .refine(
         (body) => Object.keys(body).length > 0,
-        'must contain tool_arguments, custom_selectors or custom_operators',
+        'must contain tool_arguments, custom_selectors, custom_operators or command_profiles',
       ),
     status: 200,
     reply: toolSettings,

@@ -28,6 +28,7 @@ export const wordsOf = (setting: Setting<'tools'> | null): CustomWords => ({
   tools: Object.keys(setting?.value.toolArguments ?? {}),
   selectors: setting?.value.customSelectors ?? [],
   operators: setting?.value.customOperators ?? [],
+  ...(setting?.value.commandProfiles ? { commandProfiles: setting.value.commandProfiles } : {}),
 });
 
 /** The settings as a node read them less than a second ago, for calls that come one after another. */

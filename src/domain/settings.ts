@@ -1,5 +1,5 @@
 // A tenant's settings: small records, each under a name of its own, that the last write replaces.
-import type { ToolArguments } from 'reeve-agent/rules';
+import type { CommandProfiles, ToolArguments } from 'reeve-agent/rules';
 import type { AiConfig } from './ai.ts';
 
 export interface ToolWords {
@@ -9,6 +9,8 @@ export interface ToolWords {
   readonly customSelectors?: readonly string[];
   /** Operators that agents register. Absent in what an older version of the hub wrote. */
   readonly customOperators?: readonly string[];
+  /** Profiles of programs for commands in sandboxes. Absent: none. */
+  readonly commandProfiles?: CommandProfiles;
 }
 
 /** Every setting and its value. */

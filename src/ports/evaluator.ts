@@ -1,5 +1,5 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
-import type { Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
+import type { CommandProfiles, Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
 import type { DeclaredContract } from '../domain/coverage.ts';
 import type { AssembledContract } from '../domain/deployment.ts';
 import type { Finding } from '../domain/finding.ts';
@@ -12,6 +12,8 @@ export interface CustomWords {
   /** Prefixes of selectors. */
   readonly selectors: readonly string[];
   readonly operators: readonly string[];
+  /** Profiles of programs for commands in sandboxes. Default: the built-in ones. */
+  readonly commandProfiles?: CommandProfiles;
 }
 
 /** A text and the call that it is asked about. */

@@ -169,7 +169,7 @@ it('leaves to a job what a request has no time for, and says so', async () => {
 });
 
 it('keeps what the arguments of tools hold, and judges by it in the playground', async () => {
-  const words = { custom_selectors: [], custom_operators: [] };
+  const words = { custom_selectors: [], custom_operators: [], command_profiles: {} };
   const nothing = { tool_arguments: {}, ...words, updated_at: null, updated_by: null };
   expect((await t.call('toolSettings', {}, user)).body).toEqual(nothing);
   const toolArguments = { 'run_*': { input: 'command', 'options.at': 'cwd' }, search: { where: 'path' } };
@@ -201,6 +201,45 @@ contracts:
   const other = await t.tenant();
   expect((await t.call('toolSettings', {}, other)).body).toEqual(nothing);
   expect(await tryOut({ input: 'cat ../x' }, undefined, other)).toBe('allow');
+});
+
+it('keeps profiles of programs, and judges by them in the playground and the linter', async () => {
+  const yaml = `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: profiled }
+defaults: { mode: enforce }
+contracts:
+  - { id: box, type: sandbox, tools: ["*"], allows: { commands: [ship, bash] }, message: out }
+`;
+  const tryOut = async (command: string) =>
+    (
+      await t.call(
+        'evaluateBundle',
+        { body: { yaml_content: yaml, tool_name: 'a', tool_args: { command } } },
+        user,
+      )
+    ).body.verdict;
+  const codes = async () =>
+    (await t.call('uploadBundle', { body: { yaml_content: yaml } }, user)).body.warnings.map(
+      ({ code }: { code: string }) => code,
+    );
+  const command_profiles = { ship: { options: { flag: '--dry-run' }, operands: ['path'] } };
+  expect(await tryOut('ship --now a')).toBe('allow');
+  expect(await codes()).toEqual(expect.arrayContaining(['program_without_profile', 'unisolated_program']));
+  expect((await t.call('putToolSettings', { body: { command_profiles } }, user)).body).toMatchObject({
+    tool_arguments: {},
+    command_profiles,
+  });
+  await t.call('putToolSettings', { body: { custom_selectors: ['geo'] } }, user);
+  expect((await t.call('toolSettings', {}, user)).body).toMatchObject({ command_profiles });
+  t.clock.advance(2_000);
+  expect(await tryOut('ship --dry-run a')).toBe('allow');
+  expect(await tryOut('ship --now a')).toBe('deny');
+  expect(await codes()).not.toContain('program_without_profile');
+  const wrong = { command_profiles: { ship: { operands: ['file'] } } };
+  await expect(t.call('putToolSettings', { body: wrong }, user)).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
 });
 
 it("takes what agents register for known, in the linter, in deploys and in the playground; of this tenant's", async () => {

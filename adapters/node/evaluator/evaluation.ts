@@ -87,11 +87,20 @@ function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
   const { looksSecret } = redaction;
   const read = readBundle(yaml, { ...accepted, ...words, maxDocuments: maxEvaluateDocuments });
   return {
-    bundle: compileForDryRuns(read, { ...accepted, toolArguments, operators, looksSecret }),
+    bundle: compileForDryRuns(read, {
+      ...accepted,
+      toolArguments,
+      ...profilesIn(words),
+      operators,
+      looksSecret,
+    }),
     findings: read.ok ? lintBundle(read, words) : [],
     trace: createTracer({ operators, redaction }),
   };
 }
+
+/** The tenant's profiles of programs, as an option of the compiler. */
+export const profilesIn = ({ commandProfiles }: CustomWords) => (commandProfiles ? { commandProfiles } : {});
 
 /** The agents' own operators are code that the hub has not got: each is a fault, which makes its contract fire. */
 export const faultsOf = ({ operators }: CustomWords) =>

@@ -14,7 +14,7 @@ import {
 import type { ReplayDocuments, ReplayOutline } from '../../../src/ports/replayer.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';
-import { faultsOf } from './evaluation.ts';
+import { faultsOf, profilesIn } from './evaluation.ts';
 
 export interface ReplayTask {
   readonly tenantId: string;
@@ -93,6 +93,7 @@ function compiled(task: ReplayTask, yaml: string, which: 'document' | 'base'): C
       ...accepted,
       maxContracts: maxStoredRules,
       toolArguments,
+      ...profilesIn(words),
       operators: faultsOf(words),
       looksSecret: createRedaction({ keyPrefixes: [keyPrefix] }).looksSecret,
     });

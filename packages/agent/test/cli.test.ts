@@ -77,6 +77,23 @@ cases:
     }
   });
 
+  it('has profiles of programs, of which the first wrong field is named', async () => {
+    const ships = '  - {id: box, type: sandbox, tool: "*", allows: {commands: [ship]}, message: out}\n';
+    await write('ship.yaml', bundle(ships));
+    await write(
+      'ship.cases.yaml',
+      'contracts: ship.yaml\ncases:\n  - {call: {tool: t, args: {command: ship --now}}, expect: {verdict: deny}}\n',
+    );
+    await write('profiles.yaml', 'command_profiles: { ship: { options: { flag: --dry-run } } }\n');
+    await write('wrong.yaml', 'command_profiles: { ship: { operands: [file] } }\n');
+    expect(await run(['test', 'ship.cases.yaml'])).toMatchObject({ code: 1 });
+    expect(await run(['test', '--tools', 'profiles.yaml', 'ship.cases.yaml'])).toMatchObject({ code: 0 });
+    expect(await run(['test', '--tools', 'wrong.yaml', 'ship.cases.yaml'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('ship.operands'),
+    });
+  });
+
   it('knows the tools that it names, in check', async () => {
     await write('few.yaml', bundle(limits));
     await write('search.yaml', 'search: {}\n');

@@ -653,6 +653,24 @@ describe('what contracts see', () => {
     await rm(folder, { recursive: true });
   });
 
+  it("judge commands by profiles of one's own, in which no interpreter gets code in its line", async () => {
+    const box = `  - {id: box, type: sandbox, tool: "*", allows: {commands: [ship, python3, git]}, message: outside}`;
+    const guardOf = (commandProfiles: GuardOptions['commandProfiles']) =>
+      Guard.fromYaml(bundle(box), { openTelemetry: null, ...(commandProfiles ? { commandProfiles } : {}) });
+    const verdict = (guard: Guard, command: string) => guard.evaluate('shell', { command }).verdict;
+    expect(verdict(guardOf(undefined), 'ship --now a')).toBe('allow');
+    const own = guardOf({
+      ship: { options: { flag: '--dry-run' }, operands: ['path'] },
+      python3: { options: { word: '-c -m' }, operands: ['path'] },
+    });
+    expect(verdict(own, 'ship --dry-run a')).toBe('allow');
+    expect(verdict(own, 'ship --now a')).toBe('deny');
+    expect(verdict(own, 'python3 -m pytest')).toBe('allow');
+    expect(verdict(own, 'python3 -c pass')).toBe('deny');
+    expect(verdict(own, 'git status')).toBe('allow');
+    expect(() => guardOf({ ship: { operands: ['file'] } } as never)).toThrow(TypeError);
+  });
+
   it('must be a document without problems, all of which are named', () => {
     const broken = bundle(noEnv.replace('deny', 'perhaps') + few('max_tool_calls: 0'));
     const make = () => Guard.fromYaml(broken);

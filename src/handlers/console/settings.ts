@@ -38,6 +38,7 @@ export const settings: Handlers<typeof settingRoutes> = {
           toolArguments: body.tool_arguments === null ? {} : body.tool_arguments,
           customSelectors: body.custom_selectors === null ? [] : body.custom_selectors,
           customOperators: body.custom_operators === null ? [] : body.custom_operators,
+          commandProfiles: body.command_profiles === null ? {} : body.command_profiles,
         }),
       ),
     ),
@@ -70,6 +71,7 @@ const render = (setting: Setting<'tools'> | null) => ({
   tool_arguments: setting?.value.toolArguments ?? {},
   custom_selectors: [...wordsOf(setting).selectors],
   custom_operators: [...wordsOf(setting).operators],
+  command_profiles: wordsOf(setting).commandProfiles ?? {},
   updated_at: setting ? iso(setting.updatedAt) : null,
   updated_by: setting?.updatedBy ?? null,
 });

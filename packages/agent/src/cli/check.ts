@@ -3,6 +3,7 @@ import { readBundle } from '../rules/bundle/document.ts';
 import { lintBundle, lintCodes } from '../rules/bundle/lint.ts';
 import { compileBundle } from '../rules/evaluate/compile.ts';
 import type { ToolArguments } from '../rules/sandbox/names.ts';
+import type { CommandProfiles } from '../rules/sandbox/profiles/profile.ts';
 import {
   type Annotation,
   type Command,
@@ -58,17 +59,18 @@ export const checkCommand: Command = {
       compatibility: { type: 'boolean' },
     });
     const format = formatOf(values.format, values.json);
-    const { toolArguments, selectors, operators } = await readToolSettings(values.tools);
+    const { toolArguments, commandProfiles, selectors, operators } = await readToolSettings(values.tools);
     const language = {
       operators: [...namesOf(values.operators), ...operators],
       selectors: [...namesOf(values.selectors), ...selectors],
       toolArguments,
+      commandProfiles,
     };
     const accepted = acceptedOf(values.accept);
     const files = [];
     for (const file of positionals) {
       const findings = (await findingsOf(file, language)).filter(
-        // What the linter itself notices is about released clients.
+        // Most notices are about released clients.
         ({ severity }) => values.compatibility || severity !== 'notice',
       );
       files.push({ file, findings: findings.map((finding) => asAccepted(finding, accepted)) });
@@ -110,6 +112,7 @@ interface Language {
   readonly operators: readonly string[];
   readonly selectors: readonly string[];
   readonly toolArguments: ToolArguments;
+  readonly commandProfiles: CommandProfiles;
 }
 
 async function findingsOf(file: string, { toolArguments, ...language }: Language): Promise<Finding[]> {
@@ -145,6 +148,7 @@ async function findingsOf(file: string, { toolArguments, ...language }: Language
   }
   const compiled = compileBundle(read.documents, {
     toolArguments,
+    commandProfiles: language.commandProfiles,
     operators: Object.fromEntries(language.operators.map((name) => [name, () => false])),
   });
   if (!compiled.ok)

@@ -49,7 +49,7 @@ export interface ConnectionPlan {
   /** Paths of contracts; empty: the hub's. */
   readonly contracts: readonly string[];
   readonly state: string;
-  readonly guard: Pick<GuardOptions, 'toolArguments' | 'principal' | 'environment'>;
+  readonly guard: Pick<GuardOptions, 'toolArguments' | 'commandProfiles' | 'principal' | 'environment'>;
   /** Names hub, key, environment, agent and bundle without telling the key. */
   readonly scope: string;
 }
@@ -83,14 +83,16 @@ export async function planConnection(values: Values): Promise<ConnectionPlan> {
   };
   // It reads YAML, which a gate does not load otherwise.
   const { tools } = values;
-  const toolArguments = tools === undefined ? null : await (await import('./tools.ts')).readTools(tools);
+  const settings = tools === undefined ? null : await (await import('./tools.ts')).readToolSettings(tools);
   return {
     hub,
     bundleName: bundle ?? null,
     contracts,
     state: values.state ?? join(homedir(), '.reeve'),
     guard: {
-      ...(toolArguments ? { toolArguments } : {}),
+      ...(settings
+        ? { toolArguments: settings.toolArguments, commandProfiles: settings.commandProfiles }
+        : {}),
       ...(Object.keys(principal).length > 0 ? { principal } : {}),
       ...(env === undefined || hub ? {} : { environment: env }),
     },

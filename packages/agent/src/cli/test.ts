@@ -3,11 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { readBundle } from '../rules/bundle/document.ts';
 import type { RuleDocument } from '../rules/bundle/rule.ts';
 import { type CompiledBundle, compileBundle } from '../rules/evaluate/compile.ts';
-import type { ToolArguments } from '../rules/sandbox/names.ts';
 import { type CaseFile, type CaseResult, readCases, runCase } from '../rules/testing/cases.ts';
 import { type Coverage, coverageOf } from '../rules/testing/coverage.ts';
 import { type Annotation, type Command, formatOf, githubLine, parseCommand, readText } from './command.ts';
-import { readTools, toolsHelp } from './tools.ts';
+import { readToolSettings, type ToolSettings, toolsHelp } from './tools.ts';
 
 const help = `Usage: reeve-agent test [options] FILE...
 
@@ -47,11 +46,11 @@ export const testCommand: Command = {
       tools: { type: 'string' },
     });
     const format = formatOf(values.format, values.json);
-    const toolArguments = await readTools(values.tools);
+    const settings = await readToolSettings(values.tools);
     const reports: FileReport[] = [];
     for (const file of positionals) {
       try {
-        reports.push(await runFile(file, toolArguments));
+        reports.push(await runFile(file, settings));
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         process.stderr.write(`${file}: ${message}\n`);
@@ -73,9 +72,9 @@ export const testCommand: Command = {
   },
 };
 
-async function runFile(file: string, toolArguments: ToolArguments): Promise<FileReport> {
+async function runFile(file: string, settings: ToolSettings): Promise<FileReport> {
   const read = readCases(await readText(file));
-  const bundle = await bundleOf(file, read, toolArguments);
+  const bundle = await bundleOf(file, read, settings);
   return {
     file,
     results: read.cases.map((one) => runCase(bundle, one)),
@@ -87,7 +86,7 @@ async function runFile(file: string, toolArguments: ToolArguments): Promise<File
 async function bundleOf(
   file: string,
   { contracts }: CaseFile,
-  toolArguments: ToolArguments,
+  { toolArguments, commandProfiles }: ToolSettings,
 ): Promise<CompiledBundle> {
   const folder = file === '-' ? process.cwd() : dirname(resolve(file));
   const documents: RuleDocument[] = [];
@@ -99,7 +98,7 @@ async function bundleOf(
     if (!read.ok) throw new Error(`${path}: ${read.problems.map(({ message }) => message).join('\n')}`);
     documents.push(...read.documents);
   }
-  const compiled = compileBundle(documents, { toolArguments });
+  const compiled = compileBundle(documents, { toolArguments, commandProfiles });
   if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'));
   return compiled.bundle;
 }

@@ -1,31 +1,34 @@
 // `--tools FILE`, in YAML or JSON: what the arguments of tools hold, the same mapping as the guard's option
-// `toolArguments`, and the selectors and operators that agents register. The settings of a hub
+// `toolArguments`, the selectors and operators that agents register, and profiles of programs. The settings of a hub
 // (`GET /api/v1/settings/tools`) are such a file, too.
 import { isMapping } from '../rules/bundle/reader.ts';
 import { RuleError } from '../rules/error.ts';
 import { argumentKinds, type ToolArguments } from '../rules/sandbox/names.ts';
+import { profilesProblem } from '../rules/sandbox/profiles/check.ts';
+import type { CommandProfiles } from '../rules/sandbox/profiles/profile.ts';
 import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath } from '../rules/yaml.ts';
 import { readText, UsageError } from './command.ts';
 
 /** The option in a command's help. */
 export const toolsHelp = `  --tools FILE       kinds of tool arguments, for sandboxes: {tool: {argument: ${argumentKinds.join('|')}}},
-                     and names that your agents register: custom_selectors: [geo], custom_operators: [in_network]`;
+                     names that your agents register: custom_selectors: [geo], custom_operators: [in_network];
+                     and profiles of programs: command_profiles: {deploy: {operands: [path]}}`;
 
 export interface ToolSettings {
   readonly toolArguments: ToolArguments;
+  readonly commandProfiles: CommandProfiles;
   /** Prefixes of selectors that agents register. */
   readonly selectors: readonly string[];
   /** Operators that agents register. */
   readonly operators: readonly string[];
 }
 
-/** Declarations of a file; none without a file. @throws UsageError with the place of the first thing that is wrong */
-export const readTools = async (file: string | undefined): Promise<ToolArguments> =>
-  (await readToolSettings(file)).toolArguments;
-
-/** Everything that a file says; nothing without a file. @throws UsageError as `readTools` */
+/**
+ * Everything in a file; nothing without a file.
+ * @throws UsageError with the place of the first thing that is wrong
+ */
 export async function readToolSettings(file: string | undefined): Promise<ToolSettings> {
-  if (file === undefined) return { toolArguments: {}, selectors: [], operators: [] };
+  if (file === undefined) return { toolArguments: {}, commandProfiles: {}, selectors: [], operators: [] };
   const text = await readText(file).catch((error: Error) => {
     throw new UsageError(`--tools: ${file} ${error.message}`);
   });
@@ -44,7 +47,9 @@ export async function readToolSettings(file: string | undefined): Promise<ToolSe
   };
   const settings = document?.value;
   if (!isMapping(settings)) throw wrong([], 'a mapping of tools');
-  const { custom_selectors: selectors, custom_operators: operators, ...tools } = settings;
+  const { custom_selectors: selectors, custom_operators: operators, command_profiles, ...tools } = settings;
+  const problem = command_profiles === undefined ? null : profilesProblem(command_profiles);
+  if (problem !== null) throw wrong(['command_profiles'], `sound profiles: ${problem}`);
   const list = (key: string, value: Json | undefined): readonly string[] => {
     if (value === undefined) return [];
     if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value;
@@ -57,6 +62,7 @@ export async function readToolSettings(file: string | undefined): Promise<ToolSe
       ...argumentsIn(isSettings ? bare : tools, [], wrong),
       ...(isSettings ? argumentsIn(inSettings, ['tool_arguments'], wrong) : {}),
     },
+    commandProfiles: (command_profiles ?? {}) as unknown as CommandProfiles,
     selectors: list('custom_selectors', selectors),
     operators: list('custom_operators', operators),
   };

@@ -24,6 +24,7 @@ import {
   texts,
 } from '../options.ts';
 import type { RedactionPolicy } from '../rules/redact.ts';
+import { profilesProblem } from '../rules/sandbox/profiles/check.ts';
 import type { RunOptions } from './call.ts';
 import type { CodeContract } from './contract.ts';
 import type { Language } from './engine.ts';
@@ -89,6 +90,7 @@ const languageChecks: Checks<Language> = {
   selectors: functionsByName,
   variables: anObject,
   toolArguments: anObject,
+  commandProfiles: (value) => (profilesProblem(value) === null ? null : 'sound profiles by program'),
   cwd: aText,
   limits: sessionLimits,
 };

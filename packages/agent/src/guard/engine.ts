@@ -8,6 +8,7 @@ import type { EngineOptions } from '../rules/evaluate/compile.ts';
 import type { CustomOperator } from '../rules/evaluate/operator.ts';
 import type { CustomSelector } from '../rules/evaluate/selector.ts';
 import type { ToolArguments } from '../rules/sandbox/names.ts';
+import type { CommandProfiles } from '../rules/sandbox/profiles/profile.ts';
 import { agentFiles } from './files.ts';
 
 /** All documents together hold at most this many contracts. */
@@ -33,6 +34,11 @@ export interface Language extends Dialect {
    * Kinds of tools' arguments, for sandboxes: `{search: {where: 'path'}}`. Default: derived from names and values.
    */
   readonly toolArguments?: ToolArguments;
+  /**
+   * Profiles of programs for commands in sandboxes, beside the built-in ones or in their place:
+   * `{deploy: {options: {flag: '--dry-run'}, operands: ['path']}}`.
+   */
+  readonly commandProfiles?: CommandProfiles;
   /** The folder from which sandboxes take relative paths. Default: this process's. */
   readonly cwd?: string;
   /**
@@ -51,6 +57,7 @@ export function engineOptions(language: Language): EngineOptions {
     bundleKinds,
     rulesetKinds,
     toolArguments,
+    commandProfiles,
     cwd,
     limits,
   } = language;
@@ -61,6 +68,7 @@ export function engineOptions(language: Language): EngineOptions {
     files: agentFiles(cwd),
     windows: platform === 'win32',
     ...(toolArguments ? { toolArguments } : {}),
+    ...(commandProfiles ? { commandProfiles } : {}),
     ...(limits ? { limits } : {}),
     ...(operators ? { operators } : {}),
     ...(selectors ? { selectors } : {}),

@@ -26,7 +26,8 @@ export function findingsOf(
   documents: readonly RuleDocument[],
   language: Language,
 ): readonly ContractFinding[] {
-  const { operators, selectors, toolArguments, apiVersions, bundleKinds, rulesetKinds } = language;
+  const { operators, selectors, toolArguments, commandProfiles, apiVersions, bundleKinds, rulesetKinds } =
+    language;
   const options = {
     maxContracts,
     operators: Object.keys(operators ?? {}),
@@ -38,6 +39,7 @@ export function findingsOf(
         ...rules.flatMap((rule) => ('tools' in rule ? rule.tools : [])),
       ]),
     ],
+    ...(commandProfiles ? { commandProfiles } : {}),
     ...(apiVersions ? { apiVersions } : {}),
     ...(bundleKinds ? { bundleKinds } : {}),
     ...(rulesetKinds ? { rulesetKinds } : {}),

@@ -60,6 +60,8 @@ export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } fr
 export { patternProblem } from './regex/regex.ts';
 export { maxPatternLength } from './regex/syntax.ts';
 export { type ArgumentKind, argumentKinds, type ToolArguments } from './sandbox/names.ts';
+export { profilesProblem } from './sandbox/profiles/check.ts';
+export type { CommandProfile, CommandProfiles } from './sandbox/profiles/profile.ts';
 export {
   type Case,
   type CaseFile,

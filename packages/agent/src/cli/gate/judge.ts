@@ -47,12 +47,20 @@ const mayElicit = ({ contracts = [] }: ApprovalRequest): boolean =>
 /** @throws Error when the call cannot be judged */
 export async function judge(input: HookInput, judging: Judging): Promise<Verdict> {
   const { plan, state, contracts, told } = judging;
-  const { toolArguments, principal = null, environment = plan.hub?.env ?? 'production' } = plan.guard;
+  const {
+    toolArguments,
+    commandProfiles = {},
+    principal = null,
+    environment = plan.hub?.env ?? 'production',
+  } = plan.guard;
   const [project] = judging.projects;
   // The assistant's folder moves with what the model runs: it says where words start, never where a sandbox is.
   const cwd = resolve(project, input.cwd ?? '');
   const { tool, known } = input;
-  const options = engineOptions({ toolArguments: declarationsOf(input, toolArguments) });
+  const options = engineOptions({
+    toolArguments: declarationsOf(input, toolArguments),
+    commandProfiles,
+  });
   const compiled = compileBundle(contracts.documents, {
     ...options,
     files: { ...agentFiles(project, judging.projects), judgesFolder: input.cwd !== null },

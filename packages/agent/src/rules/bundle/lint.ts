@@ -1,7 +1,10 @@
 // What is valid and still not what its author meant: contracts that can never match, and words that other agents read
 // otherwise. Finds; refuses nothing.
+
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
+import { hasProfile, interpreters } from '../sandbox/profiles/index.ts';
+import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
 import { deadParts } from './dead.ts';
 import { nearestWord } from './distance.ts';
@@ -48,6 +51,8 @@ export const lintCodes = [
   'declared-writing-tool',
   'refusal-after-ask',
   'sandbox-arguments',
+  'program_without_profile',
+  'unisolated_program',
   'several-conditions',
   'refused-and-asked',
   'message-placeholder',
@@ -60,6 +65,8 @@ export interface LintOptions extends LanguageOptions {
   readonly selectors?: Iterable<string>;
   /** Tools that the agents have, besides those that the document names. */
   readonly tools?: Iterable<string>;
+  /** Profiles of programs beside the built-in ones. */
+  readonly commandProfiles?: CommandProfiles;
 }
 
 /** Findings kept for one text. */
@@ -100,6 +107,7 @@ const globCharacters = /[*?[]/;
 class Linter {
   readonly #document: YamlDocument;
   readonly #words: Vocabulary;
+  readonly #commandProfiles: CommandProfiles;
   readonly #selectors: ReadonlySet<string>;
   readonly #tools: readonly string[];
   readonly #declared: ReadonlyMap<string, string>;
@@ -114,6 +122,7 @@ class Linter {
     this.#words = value.rules === undefined ? contractWords : rulesetWords;
     this.#selectors = new Set(options.selectors ?? []);
     this.#tools = [...(options.tools ?? [])];
+    this.#commandProfiles = options.commandProfiles ?? {};
     this.#mode = isMapping(value.defaults) ? value.defaults.mode : undefined;
     const tools = isMapping(value.tools) ? value.tools : {};
     this.#declared = new Map(
@@ -145,6 +154,7 @@ class Linter {
     ])
       this.#add(entry, severity, code, path, message);
     this.#sandboxes();
+    for (const entry of this.#entries) if (entry.type === 'sandbox') this.#programs(entry);
     return this.#findings;
   }
 
@@ -351,6 +361,31 @@ class Linter {
     if (undeclared.length === 0) return;
     const message = `Released clients only warn here, because ${undeclared.join(', ')} is not declared under tools. Declare it as pure or read.`;
     this.#add(entry, 'warning', 'undeclared-tool', at, message);
+  }
+
+  /** Programs that a sandbox lists, and of which it says less than of others. */
+  #programs(entry: Entry): void {
+    const { allows } = entry.value;
+    const commands = isMapping(allows) && Array.isArray(allows.commands) ? allows.commands.map(String) : [];
+    const path = [...entry.at, 'allows', 'commands'];
+    const unknown = commands.filter((name) => !hasProfile(name, this.#commandProfiles));
+    const open = commands.filter((name) => interpreters.has(name));
+    if (unknown.length > 0)
+      this.#add(
+        entry,
+        'notice',
+        'program_without_profile',
+        path,
+        `No profile describes ${unknown.join(', ')}. Each word is judged as a path, or as a URL if it looks like one.`,
+      );
+    if (open.length > 0)
+      this.#add(
+        entry,
+        'notice',
+        'unisolated_program',
+        path,
+        `A call of ${open.join(', ')} can run any program and reach any file. Only isolation contains it.`,
+      );
   }
 
   /** Once in a document: it holds for each of them alike. */

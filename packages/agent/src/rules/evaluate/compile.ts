@@ -6,6 +6,7 @@ import { RuleError } from '../error.ts';
 import { looksSecret } from '../redact/tokens.ts';
 import type { ToolArguments } from '../sandbox/names.ts';
 import type { Files } from '../sandbox/path.ts';
+import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
 import { sandboxCompiler } from '../sandbox/sandbox.ts';
 import type { View } from './call.ts';
 import { compileCondition, type Extensions, outputPatterns, type Predicate } from './condition.ts';
@@ -29,6 +30,8 @@ export interface EngineOptions extends Omit<LanguageOptions, 'operators'> {
   readonly files?: Files;
   /** What the arguments of tools hold, for sandboxes; default: their names and looks tell. */
   readonly toolArguments?: ToolArguments;
+  /** Profiles of programs for commands in sandboxes, beside the built-in ones or in their place. */
+  readonly commandProfiles?: CommandProfiles;
   /** Limits of a session beside those of the documents; default: none. */
   readonly limits?: SessionLimits;
   /** Commands are run by a shell whose quotes are not those of POSIX. Default false. */
@@ -94,8 +97,8 @@ export function compileBundle(
   const [first, ...others] = documents;
   if (!first) return { ok: false, problems: [problemOf(null, 'expected at least one document')] };
   const { document, report } = composeDocuments([first, ...others]);
-  const { files = null, toolArguments = {}, windows = false } = options;
-  const sandboxOf = sandboxCompiler({ files, toolArguments, windows });
+  const { files = null, toolArguments = {}, commandProfiles = {}, windows = false } = options;
+  const sandboxOf = sandboxCompiler({ files, toolArguments, commandProfiles, windows });
   const compiled: CompiledRule[] = [];
   const problems: BundleProblem[] = [];
   for (const rule of document.rules) {

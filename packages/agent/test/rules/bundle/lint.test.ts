@@ -364,6 +364,18 @@ describe('what released clients read otherwise', () => {
     expect(found(bundle(box('a') + box('b')))).toEqual([sandboxed]);
   });
 
+  it('is a program that a sandbox lists without a profile, or that runs others', () => {
+    const box = (commands: string) =>
+      bundle(`  - {id: a, type: sandbox, tool: x, allows: {commands: [${commands}]}, message: m}\n`);
+    expect(found(box('ls, git'))).toEqual([sandboxed]);
+    expect(found(box('ls, ship'))).toEqual([sandboxed, ['notice', 'program_without_profile', null]]);
+    expect(found(box('bash'))).toEqual([sandboxed, ['notice', 'unisolated_program', null]]);
+    const commandProfiles = { ship: { operands: ['path'] } } as const;
+    expect(lintBundle(box('ls, ship'), { commandProfiles }).map(({ code }) => code)).toEqual([
+      'sandbox-arguments',
+    ]);
+  });
+
   it('is whatever may refuse after something that asks', () => {
     const ask = pre('{args.n: {gt: 1}}', 'id: ask, tool: pay', 'approve');
     const never = pre('{args.n: {gt: 9}}', 'id: never, tool: "p*"');

@@ -33,18 +33,28 @@ export const inlineCode: ReadonlyMap<string, RegExp> = new Map([
     'osascript',
   ].map((name) => [name, /^(?:-\w*[ceEpr]|--?eval|--print|--run|eval$)/] as const),
 ]);
-/** Programs that run code of their own words or files, or any other program: a list with one of them allows all. */
+/** Programs that run code, or any other program: a list with one of them allows everything. */
 export const interpreters: ReadonlySet<string> = new Set([
   ...inlineCode.keys(),
-  'env',
-  'xargs',
-  'sudo',
-  'awk',
-  'gawk',
-  'mawk',
-  'sed',
-  'find',
-  'make',
-  'npx',
-  'npm',
+  ...[
+    'env',
+    'xargs',
+    'sudo',
+    'doas',
+    'awk',
+    'gawk',
+    'mawk',
+    'sed',
+    'make',
+    'npx',
+    'npm',
+    'pnpm',
+    'yarn',
+    'vim',
+    'less',
+  ],
 ]);
+
+/** Whether words of a program are judged by a profile, also where the program lies in a folder. */
+export const hasProfile = (program: string, own: CommandProfiles = {}): boolean =>
+  [own, profiles].some((one) => Object.hasOwn(one, program.slice(program.lastIndexOf('/') + 1)));

@@ -20,7 +20,7 @@ export const wordKinds = [
 export type WordKind = (typeof wordKinds)[number];
 
 /** The words of one program, or of one of its subcommands. */
-export interface CommandProfile {
+export type CommandProfile = {
   /**
    * Names of options by the kind of their value, with blanks between: `{flag: "-v --verbose", path: "-o"}`. `-#`
    * stands for a dash and digits, `*` for every other option. Absent: a word that begins with a dash is an operand.
@@ -37,7 +37,7 @@ export interface CommandProfile {
   /** Values of an option, with blanks between. One that ends with `=` or `.` is a prefix. */
   readonly values?: { readonly [option: string]: string };
   readonly subcommands?: { readonly [name: string]: CommandProfile };
-}
+};
 
 /** Profiles by the name of the program. */
 export type CommandProfiles = { readonly [program: string]: CommandProfile };

@@ -1,0 +1,49 @@
+// Checks profiles that a tenant or the author of an agent wrote.
+import { wordKinds } from './profile.ts';
+
+/** Profiles in one setting, and subcommands within each other. */
+const maxProfiles = 1_000;
+const maxDepth = 4;
+const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= 10_000;
+const isKind = (value: unknown): boolean => wordKinds.some((kind) => kind === value);
+const areTexts = (value: unknown): boolean => isMapping(value) && Object.values(value).every(isText);
+const fields: { readonly [name: string]: (value: unknown) => boolean } = {
+  options: (value) => areTexts(value) && Object.keys(value as object).every(isKind),
+  operands: (value) => Array.isArray(value) && value.length <= 100 && value.every(isKind),
+  stops: (value) => typeof value === 'boolean',
+  instead: isText,
+  attached: isText,
+  values: areTexts,
+};
+
+/** The first thing that is wrong in profiles by program, with its place; null if they are sound. */
+export function profilesProblem(value: unknown): string | null {
+  if (!isMapping(value)) return 'must be a mapping from programs to profiles';
+  let count = 0;
+  const problemIn = (profile: unknown, at: string, depth: number): string | null => {
+    if (!isMapping(profile)) return `${at} must be a profile`;
+    if (++count > maxProfiles) return `must not contain more than ${maxProfiles} profiles and subcommands`;
+    if (depth > maxDepth) return `${at} is nested too deep`;
+    for (const [name, content] of Object.entries(profile)) {
+      if (name === 'subcommands' && isMapping(content)) continue;
+      if (!Object.hasOwn(fields, name)) return `${at}.${name} is no field of a profile`;
+      if (!fields[name]?.(content))
+        return `${at}.${name} has a wrong value; kinds are ${wordKinds.join(', ')}`;
+    }
+    return problemsIn(isMapping(profile.subcommands) ? profile.subcommands : {}, at, depth + 1);
+  };
+  const problemsIn = (
+    mapping: Readonly<Record<string, unknown>>,
+    at: string,
+    depth: number,
+  ): string | null => {
+    for (const [name, profile] of Object.entries(mapping)) {
+      const problem = problemIn(profile, at === '' ? name : `${at}.${name}`, depth);
+      if (problem !== null) return problem;
+    }
+    return null;
+  };
+  return problemsIn(value, '', 0);
+}
