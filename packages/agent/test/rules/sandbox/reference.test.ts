@@ -3,6 +3,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runsOf } from '../../../../../test/runs.ts';
 import { leaves } from './sandboxes.ts';
 
 const seed = { seed: 20_261 };
@@ -58,7 +59,7 @@ it('judges paths as node:path resolves them, as written and decoded', () => {
         expect(leaves(box, { path: text }, { cwd })).toBe(outside(text) || outside(decoded(text)));
       },
     ),
-    { numRuns: 2_000, ...seed },
+    { numRuns: runsOf(2_000, 600), ...seed },
   );
 });
 
@@ -90,14 +91,30 @@ const url = fc
   )
   .map((parts) => ({
     text: parts.join(''),
-    plain: parts[1] === '//' && !/[%'<]/.test(parts[2]) && !parts[5].includes('\\'),
+    plain: parts[1] === '//' && !/[%'<]/.test(parts[2]) && isCanonical(parts.join('')),
   }));
+
+/** Mostly canonical: few of the others are. */
+const tidyUrl = fc
+  .tuple(
+    fc.constantFrom('https', 'http', 'wss', 'ftp'),
+    host,
+    fc.constantFrom('', ':8443'),
+    fc.constantFrom('/', '/x', '/x?u=https://z.com', '/?x', '/x#@allowed.com', '/x,y'),
+  )
+  .map(([scheme, name, port, rest]) => `${scheme}://${name}${port}${rest}`)
+  .map((text) => ({ text, plain: isCanonical(text) }));
+
+/** Other spellings of a URL leave, whatever their host. */
+function isCanonical(text: string): boolean {
+  return URL.canParse(text) && [text, `${text}/`].includes(new URL(text).href);
+}
 
 it('refuses every host that URL finds and the sandbox does not allow, and no plain URL that it allows', () => {
   let refused = 0;
   let passed = 0;
   fc.assert(
-    fc.property(url, fc.constantFrom('url', 'link_uri', 'x'), ({ text, plain }, name) => {
+    fc.property(fc.oneof(url, tidyUrl), fc.constantFrom('url', 'link_uri', 'x'), ({ text, plain }, name) => {
       const found = URL.canParse(text) ? new URL(text).hostname.replace(/\.$/, '') : '';
       const allowed = found === 'allowed.com' || found.endsWith('.allowed.com');
       const left = leaves('allows: {domains: [allowed.com, "*.allowed.com"]}', { [name]: text });
@@ -106,7 +123,7 @@ it('refuses every host that URL finds and the sandbox does not allow, and no pla
       if (left) refused++;
       else passed++;
     }),
-    { numRuns: 3_000, ...seed },
+    { numRuns: runsOf(3_000, 1_000), ...seed },
   );
-  expect(Math.min(refused, passed)).toBeGreaterThan(300);
+  expect(Math.min(refused, passed)).toBeGreaterThan(100);
 });
