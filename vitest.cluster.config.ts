@@ -3,10 +3,10 @@ import { alias } from './vitest.alias.ts';
 
 const shared = {
   globalSetup: ['test/services/setup.ts'],
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   // Of a busy machine; the default is one second.
   expect: { poll: { timeout: 20_000 } },
-  hookTimeout: 60_000,
+  hookTimeout: 120_000,
   // Files of a group share a process: no test mocks a module or leaves anything behind.
   isolate: false,
 };

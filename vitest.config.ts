@@ -10,10 +10,10 @@ export default defineConfig({
     reporters: ['default', './test/slowest.ts'],
     include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     exclude: ['test/cluster/**', 'test/dashboard/**', '**/node_modules/**'],
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     // Of a busy machine; the default is one second.
     expect: { poll: { timeout: 15_000 } },
-    hookTimeout: 30_000,
+    hookTimeout: 60_000,
     // Files share a process: no test mocks a module or leaves anything behind, and loading everything anew per file
     // costs more than the tests.
     isolate: false,
