@@ -1,6 +1,5 @@
 // The calls of a run by their last decision. Events are counted one by one and in any order, so each event adds to one
 // figure, and the outcomes follow from the figures. Pure.
-import { actionOf } from './decision-event.ts';
 import type { EventInput } from './event.ts';
 
 /** The first decision on a call, or a later event that can change it. */
@@ -44,11 +43,10 @@ const laterSteps: { readonly [S in CallStep]?: CallStep } = {
 const firstSteps: ReadonlySet<CallStep> = new Set(['allowed', 'denied', 'asked', 'wouldDeny']);
 
 /**
- * The step that an event reports; null if it reports none. A verdict from one contract in observe mode comes beside the
+ * The step that an event with this action reports; null if it reports none. A verdict from one contract in observe mode comes beside the
  * decision, without the session's counts. If the guard itself observes, the verdict is the decision and has the counts.
  */
-export function callStepOf({ verdict, mode, payload }: EventInput): CallStep | null {
-  const action = actionOf(verdict);
+export function callStepOf(action: string, { mode, payload }: EventInput): CallStep | null {
   const isBeside = action === 'call_would_block' && !(Number(payload?.session_attempt_count) > 0);
   const reported = Object.hasOwn(stepsOfActions, action) && !isBeside ? stepsOfActions[action] : undefined;
   if (reported === undefined) return null;

@@ -78,7 +78,7 @@ export const compareMoments = (a: Moment, b: Moment): number =>
   a.at - b.at || a.index - b.index || a.seq - b.seq;
 
 /** The order of a call's events that arrive within one millisecond, as they often do. */
-const steps = [
+const actionOrder = [
   'call_asked',
   'call_would_block',
   'call_allowed',
@@ -92,10 +92,13 @@ const steps = [
 
 const compareTexts = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
-/** Below 0 when `a` comes before `b`. At one place: by the steps of a call, then by texts, so that no order decides. */
+/**
+ * Below 0 when `a` comes before `b`. At one place: by `actionOrder`, then by texts, so that the order of joins does not
+ * decide.
+ */
 const compareEvents = (a: RunEvent, b: RunEvent): number =>
   compareMoments(a, b) ||
-  steps.indexOf(a.action) - steps.indexOf(b.action) ||
+  actionOrder.indexOf(a.action) - actionOrder.indexOf(b.action) ||
   compareTexts(a.action, b.action) ||
   compareTexts(a.decisionName ?? '', b.decisionName ?? '');
 
@@ -149,7 +152,7 @@ class FactsOfRun {
     this.#lastAt = Math.max(this.#lastAt, Math.min(moment.at, this.#maxAt));
     this.#appliedSeq = Math.max(this.#appliedSeq, moment.seq);
     this.#counts[found] = (this.#counts[found] ?? 0) + 1;
-    const step = callStepOf(event);
+    const step = callStepOf(action, event);
     if (step !== null) addStep(this.#steps, step);
     if (step !== null && isFirstStep(step)) this.#calls++;
     this.#last = newerPlaced(this.#last, placed);
