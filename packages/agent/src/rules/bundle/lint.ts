@@ -1,9 +1,8 @@
 // What is valid and still not what its author meant: contracts that can never match, and words that other agents read
 // otherwise. Finds; refuses nothing.
-
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
-import { hasProfile, interpreters } from '../sandbox/profiles/index.ts';
+import { interpreters, nameOf, profileOf } from '../sandbox/profiles/index.ts';
 import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
 import { deadParts } from './dead.ts';
@@ -368,7 +367,7 @@ class Linter {
     const { allows } = entry.value;
     const commands = isMapping(allows) && Array.isArray(allows.commands) ? allows.commands.map(String) : [];
     const path = [...entry.at, 'allows', 'commands'];
-    const unknown = commands.filter((name) => !hasProfile(name, this.#commandProfiles));
+    const unknown = commands.filter((name) => profileOf(nameOf(name), this.#commandProfiles) === undefined);
     const open = commands.filter((name) => interpreters.has(name));
     if (unknown.length > 0)
       this.#add(

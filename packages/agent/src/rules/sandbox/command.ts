@@ -2,7 +2,8 @@
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import { type Boundaries, isHarmless } from './boundaries.ts';
-import { arePlain, hidesCommand, nameOf } from './hidden.ts';
+import { arePlain, hidesCommand } from './hidden.ts';
+import { nameOf } from './profiles/index.ts';
 import { type CommandProfile, withoutProfile } from './profiles/profile.ts';
 import { type ReadWord, readWords } from './reader.ts';
 import { literalWord, readCommand, type ShellWord } from './shell.ts';

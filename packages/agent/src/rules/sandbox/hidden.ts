@@ -1,6 +1,5 @@
 // Commands that a program finds in its words: behind the name of another program, in a variable, in an address. No
 // profile permits them.
-
 import {
   carriers,
   curlPattern,
@@ -12,7 +11,7 @@ import {
   subscript,
   variable,
 } from './profiles/commands.ts';
-import { inlineCode, profiles } from './profiles/index.ts';
+import { inlineCode, nameOf, profiles } from './profiles/index.ts';
 import type { CommandProfile } from './profiles/profile.ts';
 import type { ReadWord } from './reader.ts';
 
@@ -57,6 +56,3 @@ export function hidesCommand(
 
 /** Whether a shell reads words as the same words, again and again. */
 export const arePlain = (words: readonly string[]): boolean => words.every((word) => plain.test(word));
-
-/** The name of a program, in whatever folder it lies. */
-export const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');

@@ -11,7 +11,7 @@ import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
 import type { Files } from './path.ts';
-import { profiles } from './profiles/index.ts';
+import { profileOf } from './profiles/index.ts';
 import type { CommandProfiles } from './profiles/profile.ts';
 import { hostsInText, hostsOfUrl, isFileUrl, workOfHosts } from './url.ts';
 
@@ -51,8 +51,6 @@ function compileSandbox(
   const boundariesOf = () => (rule.within ? new Boundaries(rule.within, rule.notWithin, files) : null);
   // Links change; text alone does not.
   const fixed = files === null ? boundariesOf() : null;
-  const profileOf = (program: string) =>
-    [commandProfiles, profiles].find((one) => Object.hasOwn(one, program))?.[program];
   const everyTool = rule.tools.every((tool) => tool === '*');
   return (view): OperatorResult => {
     const { budget, call } = view;
@@ -73,7 +71,7 @@ function compileSandbox(
       refusesHost: refusesHost && ((host) => refusesHost(host, budget)),
       cwds,
       windows,
-      profileOf,
+      profileOf: (name) => profileOf(name, commandProfiles),
     };
     if (naming.commands.some((command) => commandLeaves(rules, command, budget))) return yes;
     const unknown = naming.commands.length + naming.paths.length + naming.urls.length === 0;

@@ -1,5 +1,4 @@
 // Programs that build, test and install, and interpreters. The code that these run is the project's own.
-
 import { flags, named, simple } from './letters.ts';
 import type { CommandProfile, WordKind } from './profile.ts';
 

@@ -1,10 +1,9 @@
-// Profiles of well-known programs, built in.
-
+// Profiles of well-known programs, built in, and the search among them.
 import { build } from './build.ts';
 import { files } from './files.ts';
 import { git } from './git.ts';
 import { network } from './network.ts';
-import type { CommandProfiles } from './profile.ts';
+import type { CommandProfile, CommandProfiles } from './profile.ts';
 import { texts } from './texts.ts';
 import { wrappers } from './wrappers.ts';
 
@@ -55,6 +54,9 @@ export const interpreters: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Whether words of a program are judged by a profile, also where the program lies in a folder. */
-export const hasProfile = (program: string, own: CommandProfiles = {}): boolean =>
-  [own, profiles].some((one) => Object.hasOwn(one, program.slice(program.lastIndexOf('/') + 1)));
+/** The name of a program, in whatever folder it lies. */
+export const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
+
+/** The profile of a program by its name. Own profiles go first. */
+export const profileOf = (name: string, own: CommandProfiles): CommandProfile | undefined =>
+  [own, profiles].find((one) => Object.hasOwn(one, name))?.[name];
