@@ -15,19 +15,13 @@ interface Order extends OpenLoop {
   readonly writes: number;
 }
 
-export class WriteAndHop {
-  readonly #process = new ClientProcess(import.meta.url, 'bound');
-
-  get pid(): number {
-    return this.#process.pid;
+export class WriteAndHop extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'bound');
   }
 
   measure(order: Order): Promise<OpenLoopResult> {
-    return this.#process.request(order) as Promise<OpenLoopResult>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request(order);
   }
 }
 

@@ -29,19 +29,13 @@ export interface BusRound {
   readonly bareFramesRead: number;
 }
 
-export class BusRates {
-  readonly #process = new ClientProcess(import.meta.url, 'bus');
-
-  get pid(): number {
-    return this.#process.pid;
+export class BusRates extends ClientProcess<BusOrder> {
+  constructor() {
+    super(import.meta.url, 'bus');
   }
 
   measure(order: BusOrder): Promise<BusRound> {
-    return this.#process.request(order) as Promise<BusRound>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request(order);
   }
 }
 

@@ -19,20 +19,18 @@ type Order =
   | ({ readonly type: 'hops' } & Addresses & OpenLoop)
   | ({ readonly type: 'insert'; readonly seconds: number; readonly connections: number } & Addresses);
 
-export class ClusterBounds {
-  readonly #process = new ClientProcess(import.meta.url, 'bound');
+export class ClusterBounds extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'bound');
+  }
 
   hops(order: Addresses & OpenLoop): Promise<OpenLoopResult> {
-    return this.#process.request({ type: 'hops', ...order } satisfies Order) as Promise<OpenLoopResult>;
+    return this.request({ type: 'hops', ...order });
   }
 
   /** Events per second. */
   insertMany(order: Addresses & { readonly seconds: number; readonly connections: number }): Promise<number> {
-    return this.#process.request({ type: 'insert', ...order } satisfies Order) as Promise<number>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request({ type: 'insert', ...order });
   }
 }
 

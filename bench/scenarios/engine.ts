@@ -17,19 +17,18 @@ export interface EngineResult {
   readonly durations: string;
 }
 
-export class Engine {
-  readonly #process = new ClientProcess(import.meta.url, 'engine');
+interface Order {
+  readonly subject: EngineSubject;
+  readonly calls: number;
+}
 
-  get pid(): number {
-    return this.#process.pid;
+export class Engine extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'engine');
   }
 
-  measure(order: { readonly subject: EngineSubject; readonly calls: number }): Promise<EngineResult> {
-    return this.#process.request(order) as Promise<EngineResult>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+  measure(order: Order): Promise<EngineResult> {
+    return this.request(order);
   }
 }
 
@@ -138,10 +137,7 @@ function makeSubjects(): { readonly [name in EngineSubject]: (call: Call) => unk
 
 let subjects: ReturnType<typeof makeSubjects> | null = null;
 
-async function run(order: {
-  readonly subject: EngineSubject;
-  readonly calls: number;
-}): Promise<EngineResult> {
+async function run(order: Order): Promise<EngineResult> {
   subjects ??= makeSubjects();
   const evaluate = subjects[order.subject];
   const durations = newHistogram();

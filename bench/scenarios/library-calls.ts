@@ -29,19 +29,13 @@ export interface WayResult {
 /** Calls that one value of `guard` covers: a single one is too short for a clock. */
 export const guardedAtOnce = 100;
 
-export class LibraryCalls {
-  readonly #process = new ClientProcess(import.meta.url, 'library');
-
-  get pid(): number {
-    return this.#process.pid;
+export class LibraryCalls extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'library');
   }
 
   measure(order: Order): Promise<WayResult> {
-    return this.#process.request(order) as Promise<WayResult>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request(order);
   }
 }
 

@@ -12,19 +12,17 @@ type Order =
   | { readonly type: 'fill'; readonly folder: string; readonly rows: number }
   | ({ readonly type: 'read' } & OpenLoop);
 
-export class NewestRows {
-  readonly #process = new ClientProcess(import.meta.url, 'bound');
+export class NewestRows extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'bound');
+  }
 
   async fill(folder: string, rows: number): Promise<void> {
-    await this.#process.request({ type: 'fill', folder, rows } satisfies Order);
+    await this.request({ type: 'fill', folder, rows });
   }
 
   read(loop: OpenLoop): Promise<OpenLoopResult> {
-    return this.#process.request({ type: 'read', ...loop } satisfies Order) as Promise<OpenLoopResult>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request({ type: 'read', ...loop });
   }
 }
 

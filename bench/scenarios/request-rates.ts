@@ -24,25 +24,19 @@ type Order =
   | ({ readonly type: 'rate' } & RateOrder);
 
 /** Either the bare server or the load. */
-export class RateProcess {
-  readonly #process = new ClientProcess(import.meta.url, 'requester');
-
-  get pid(): number {
-    return this.#process.pid;
+export class RateProcess extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'requester');
   }
 
   /** @returns the port of a server that gives these answers */
   serve(answers: readonly BareAnswer[]): Promise<number> {
-    return this.#process.request({ type: 'serve', answers } satisfies Order) as Promise<number>;
+    return this.request({ type: 'serve', answers });
   }
 
   /** Requests a second. @throws CannotRun if one is refused or fails */
   rate(order: RateOrder): Promise<number> {
-    return this.#process.request({ type: 'rate', ...order } satisfies Order) as Promise<number>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request({ type: 'rate', ...order });
   }
 }
 

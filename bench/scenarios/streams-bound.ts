@@ -12,24 +12,18 @@ type Order =
   | { readonly type: 'start'; readonly frameBytes: number }
   | { readonly type: 'broadcast'; readonly frameBytes: number };
 
-export class BareServer {
-  readonly #process = new ClientProcess(import.meta.url, 'bare server');
-
-  get pid(): number {
-    return this.#process.pid;
+export class BareServer extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'bare server');
   }
 
   /** @returns the port */
   async start(frameBytes = 0): Promise<number> {
-    return Number(await this.#process.request({ type: 'start', frameBytes } satisfies Order));
+    return Number(await this.request({ type: 'start', frameBytes }));
   }
 
   async broadcast(frameBytes: number): Promise<void> {
-    await this.#process.request({ type: 'broadcast', frameBytes } satisfies Order);
-  }
-
-  stop(): void {
-    this.#process.stop();
+    await this.request({ type: 'broadcast', frameBytes });
   }
 }
 

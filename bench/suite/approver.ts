@@ -25,25 +25,19 @@ type Order =
   | ({ readonly type: 'whole' } & ApprovalPlan & OpenLoop)
   | ({ readonly type: 'decisions' } & ApprovalPlan & OpenLoop);
 
-export class Approver {
-  readonly #process = new ClientProcess(import.meta.url, 'approver');
-
-  get pid(): number {
-    return this.#process.pid;
+export class Approver extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'approver');
   }
 
   /** Each call requests an approval, decides it at once, and ends at the agent. */
   whole(plan: ApprovalPlan & OpenLoop): Promise<OpenLoopResult> {
-    return this.#process.request({ type: 'whole', ...plan } satisfies Order) as Promise<OpenLoopResult>;
+    return this.request({ type: 'whole', ...plan });
   }
 
   /** Each call decides an approval that was requested before, and ends at the agent. */
   decisions(plan: ApprovalPlan & OpenLoop): Promise<OpenLoopResult> {
-    return this.#process.request({ type: 'decisions', ...plan } satisfies Order) as Promise<OpenLoopResult>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request({ type: 'decisions', ...plan });
   }
 }
 

@@ -41,13 +41,14 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-export class ClientProcess {
+/** The base of clients: each has its own module, which calls `serveOrders`. */
+export abstract class ClientProcess<Order> {
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, Pending>();
   readonly #name: string;
   #nextId = 1;
 
-  /** @param moduleUrl of a module that calls `serveOrders` @param name for messages, such as "loader" */
+  /** @param moduleUrl of the client's module @param name for messages, such as "loader" */
   constructor(moduleUrl: string, name: string) {
     this.#name = name;
     const { file, execArgv } = programOf(moduleUrl);
@@ -70,8 +71,8 @@ export class ClientProcess {
   }
 
   /** @throws CannotRun if the order fails, or the process ends before its answer */
-  request(order: unknown): Promise<unknown> {
-    return new Promise((resolve, reject) => {
+  protected request<Result>(order: Order): Promise<Result> {
+    return new Promise<unknown>((resolve, reject) => {
       const id = this.#nextId++;
       this.#pending.set(id, { resolve, reject });
       this.#child.send({ id, order } satisfies Question, (error) => {
@@ -79,7 +80,7 @@ export class ClientProcess {
         this.#pending.delete(id);
         reject(new CannotRun(`A ${this.#name} cannot be reached: ${error.message}`));
       });
-    });
+    }) as Promise<Result>;
   }
 
   /** Ends the process; a repeat does nothing. */

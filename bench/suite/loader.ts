@@ -60,24 +60,18 @@ export interface LoadResult {
   readonly lagMs: number;
 }
 
-export class Loader {
-  readonly #process = new ClientProcess(import.meta.url, 'loader');
-
-  get pid(): number {
-    return this.#process.pid;
+export class Loader extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'loader');
   }
 
   load(order: ClosedOrder | OpenOrder): Promise<LoadResult> {
-    return this.#process.request(order) as Promise<LoadResult>;
+    return this.request(order);
   }
 
   /** Events per second. */
   measureBound(order: Omit<BoundOrder, 'type'>): Promise<number> {
-    return this.#process.request({ type: 'bound', ...order }) as Promise<number>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request({ type: 'bound', ...order });
   }
 }
 

@@ -20,29 +20,23 @@ type Order =
   | { readonly type: 'silence'; readonly isSilent: boolean }
   | ({ readonly type: 'deliver' } & DeliveryPlan);
 
-export class Receivers {
-  readonly #process = new ClientProcess(import.meta.url, 'receiver');
-
-  get pid(): number {
-    return this.#process.pid;
+export class Receivers extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'receiver');
   }
 
   /** @returns the ports */
   listen(receivers: number): Promise<readonly number[]> {
-    return this.#process.request({ type: 'listen', receivers } satisfies Order) as Promise<readonly number[]>;
+    return this.request({ type: 'listen', receivers });
   }
 
   async silenceLast(isSilent: boolean): Promise<void> {
-    await this.#process.request({ type: 'silence', isSilent } satisfies Order);
+    await this.request({ type: 'silence', isSilent });
   }
 
   /** Each call requests an approval, and ends when all receivers have its notification. */
   deliver(plan: DeliveryPlan): Promise<OpenLoopResult> {
-    return this.#process.request({ type: 'deliver', ...plan } satisfies Order) as Promise<OpenLoopResult>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request({ type: 'deliver', ...plan });
   }
 }
 

@@ -38,28 +38,22 @@ export interface RequestRate {
   readonly elapsedMs: number;
 }
 
-export class Requester {
-  readonly #process = new ClientProcess(import.meta.url, 'requester');
-
-  get pid(): number {
-    return this.#process.pid;
+export class Requester extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'requester');
   }
 
   /** @throws CannotRun if an answer is not 2xx */
   open(requests: OpenRequests): Promise<OpenRequestsResult> {
-    return this.#process.request({
+    return this.request({
       type: 'open',
       ...requests,
-    } satisfies Order) as Promise<OpenRequestsResult>;
+    });
   }
 
   /** @throws CannotRun if an answer is not 2xx */
   closed(requests: ClosedRequests): Promise<RequestRate> {
-    return this.#process.request({ type: 'closed', ...requests } satisfies Order) as Promise<RequestRate>;
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return this.request({ type: 'closed', ...requests });
   }
 }
 

@@ -33,52 +33,42 @@ type Order =
   | { readonly type: 'stall'; readonly count: number };
 
 /** Times are of the machine's monotonic clock, nanoseconds, which all processes share. */
-export class StreamClient {
-  readonly #process = new ClientProcess(import.meta.url, 'stream client');
-
-  get pid(): number {
-    return this.#process.pid;
+export class StreamClient extends ClientProcess<Order> {
+  constructor() {
+    super(import.meta.url, 'stream client');
   }
 
   open(streams: OpenStreams): Promise<OpenedStreams> {
-    return this.#process.request({ type: 'open', ...streams } satisfies Order) as Promise<OpenedStreams>;
+    return this.request({ type: 'open', ...streams });
   }
 
   /** Counts from now on. @returns a call for the time when the last stream has read `bytes` */
   async expect(bytes: number): Promise<() => Promise<bigint>> {
-    await this.#request({ type: 'expect', bytes });
-    return async () => BigInt(String(await this.#request({ type: 'await' })));
+    await this.request({ type: 'expect', bytes });
+    return async () => BigInt(String(await this.request({ type: 'await' })));
   }
 
   /** Delivery of each stream since a time, microseconds: HdrHistogram V2, base64. */
   async latencies(since: bigint): Promise<string> {
-    return String(await this.#request({ type: 'latencies', since: String(since) }));
+    return String(await this.request({ type: 'latencies', since: String(since) }));
   }
 
   /** Bytes that all streams have read since the last `expect`. */
   async tally(): Promise<number> {
-    return Number(await this.#request({ type: 'tally' }));
+    return Number(await this.request({ type: 'tally' }));
   }
 
   /** Stops reading from as many streams, which no delivery waits for until `resume`. */
   async stall(count: number): Promise<void> {
-    await this.#request({ type: 'stall', count });
+    await this.request({ type: 'stall', count });
   }
 
   async resume(): Promise<void> {
-    await this.#request({ type: 'resume' });
+    await this.request({ type: 'resume' });
   }
 
   async close(): Promise<void> {
-    await this.#request({ type: 'close' });
-  }
-
-  stop(): void {
-    this.#process.stop();
-  }
-
-  #request(order: Order): Promise<unknown> {
-    return this.#process.request(order);
+    await this.request({ type: 'close' });
   }
 }
 
