@@ -1,0 +1,100 @@
+// Which file may import which: the law of layers. A noun has a room, src/<noun>, whose files are named by layer.
+// A layer that outgrows one file is a folder with the layer's name.
+
+/** Folders below src that are no noun's room. */
+const commonFolders = ['shared', 'admission', 'http', 'hub', 'dashboard'];
+
+/**
+ * layer → layers that it may import from, beside src/shared. "own" is the same noun's room; "type" takes no value. The
+ * console and the hosted API of one noun share `wire`.
+ */
+const law: { readonly [layer: string]: readonly string[] } = {
+  record: ['record'],
+  rules: ['record', 'rules'],
+  port: ['record', 'rules', 'port'],
+  note: ['record', 'rules', 'port'],
+  'use-cases': [
+    'record',
+    'rules',
+    'port',
+    'note',
+    'own use-cases',
+    'type use-cases',
+    'actors/protocol',
+    'admission',
+  ],
+  jobs: ['record', 'rules', 'port', 'note', 'own use-cases', 'admission'],
+  wire: ['record', 'rules', 'own use-cases', 'own wire', 'http', 'admission'],
+  console: ['record', 'rules', 'own use-cases', 'own wire', 'own console', 'http', 'admission'],
+  hosted: ['record', 'rules', 'own use-cases', 'own wire', 'own hosted', 'http', 'admission'],
+  shared: ['type record', 'type rules', 'type port', 'type use-cases', 'type actors/protocol'],
+  admission: ['own admission', 'type http', 'type record'],
+  http: ['admission', 'record', 'rules', 'http', 'type port', 'type use-cases', 'type actors/protocol'],
+  // Runs in browsers: rules that need no server, types of the API, and the generated client.
+  dashboard: [
+    'record',
+    'rules',
+    'dashboard',
+    'agent package',
+    'agent rules',
+    'type console',
+    'type hosted',
+    'type http',
+  ],
+  'actors/runtime': ['actors/runtime', 'port', 'record', 'rules'],
+  'actors/protocol': ['actors/runtime', 'port', 'record', 'rules'],
+  actors: ['actors', 'actors/protocol', 'actors/runtime', 'record', 'rules', 'port'],
+  adapters: ['own adapters', 'record', 'rules', 'port'],
+  'adapters/uws': ['own adapters', 'record', 'rules', 'port', 'http'],
+  'adapters/node-http': ['own adapters', 'record', 'rules', 'port', 'http'],
+  'agent rules': ['agent rules'],
+  'agent package': ['agent package', 'agent rules'],
+  // Uses the hub and the agent library as anybody else would.
+  demo: ['demo', 'hub'],
+};
+
+/** Imports that the law refuses and that still exist. An entry that is no longer needed fails the test. */
+export const exceptions: readonly string[] = [];
+
+/** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */
+const isOldFolder = (file: string): boolean =>
+  /^src\/(?:domain|app|api|handlers|ports|jobs|bootstrap|commands|concurrency)\/|^src\/config\.ts$/.test(
+    file,
+  );
+
+interface Place {
+  readonly layer: string;
+  /** The noun, or the adapter's folder. */
+  readonly room: string;
+}
+
+function placeOf(file: string): Place {
+  const [top = '', second = '', third = ''] = file.split('/');
+  if (top === 'actors' && second.startsWith('protocol')) return { layer: 'actors/protocol', room: top };
+  if (top === 'actors' && second === 'runtime') return { layer: 'actors/runtime', room: top };
+  if (top === 'adapters')
+    return { layer: `adapters/${second}` in law ? `adapters/${second}` : top, room: second };
+  if (top === 'packages')
+    return {
+      layer: /^packages\/agent\/src\/rules\b/.test(file) ? 'agent rules' : 'agent package',
+      room: top,
+    };
+  if (top !== 'src') return { layer: top, room: top };
+  if (commonFolders.includes(second)) return { layer: second, room: second };
+  return { layer: third.replace(/\.ts$/, ''), room: second };
+}
+
+/** Only src/hub and src/main.ts may import from everywhere. */
+const seesAll = (file: string): boolean => /^src\/(?:hub\/|main\.ts|client\.ts|version\.ts)/.test(file);
+
+/** @param isType whether the import takes types alone */
+export function mayImport(from: string, to: string, isType: boolean): boolean {
+  if (seesAll(from) || isOldFolder(from) || isOldFolder(to)) return true;
+  const source = placeOf(from);
+  const target = placeOf(to);
+  if (target.layer === 'shared' && from.startsWith('packages/') === false) return true;
+  const granted = law[source.layer] ?? [];
+  if (granted.includes(target.layer)) return true;
+  if (source.room === target.room && granted.includes(`own ${target.layer.replace(/\/.*/, '')}`)) return true;
+  return isType && granted.includes(`type ${target.layer}`);
+}
