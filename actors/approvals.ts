@@ -1,8 +1,9 @@
 // The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order
 // and time. Keeps promises P7 and P20.
+
+import { type Approval, alreadyEnded, type Decision } from '../src/approval/record.ts';
 import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
-import { type Approval, alreadyEnded, type Decision } from '../src/domain/approval.ts';
 import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/domain/audit.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { Env } from '../src/domain/ids.ts';

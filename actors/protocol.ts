@@ -1,4 +1,6 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
+
+import type { Approval, Decision } from '../src/approval/record.ts';
 import type {
   AssignmentRule,
   DriftStatus,
@@ -6,7 +8,6 @@ import type {
   StreamTransport,
   Tags,
 } from '../src/domain/agent.ts';
-import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
 import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import type { Deployment } from '../src/domain/deployment.ts';

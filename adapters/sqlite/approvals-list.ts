@@ -1,8 +1,9 @@
 // The list of approvals in SQLite: walked newest first, some rows at a time, so that a search which finds little can be
 // ended.
-import { type Approval, asSeen } from '../../src/domain/approval.ts';
+
+import type { ApprovalFilter, ApprovalPageRequest } from '../../src/approval/port.ts';
+import { type Approval, asSeen } from '../../src/approval/record.ts';
 import { findsIn, foldedText } from '../../src/domain/search-text.ts';
-import type { ApprovalFilter, ApprovalPageRequest } from '../../src/ports/approvals.ts';
 import type { Page } from '../../src/ports/page.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';

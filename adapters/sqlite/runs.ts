@@ -1,6 +1,6 @@
 // Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are
 // looked up, not kept. Keeps promise P29.
-import { asSeen } from '../../src/domain/approval.ts';
+import { asSeen } from '../../src/approval/record.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { RunFacts, RunStanding, RunStatus } from '../../src/domain/run.ts';
 import type { Run, RunFilter, RunPageRequest, RunPlace, RunStore } from '../../src/ports/runs.ts';

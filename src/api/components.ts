@@ -1,9 +1,9 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it
 // occurs. What is used by one route alone needs no name here.
 import type { z } from 'zod';
+import { approval, askingContract } from '../approval/console/routes.ts';
 import { coverageCounts, driftStatus, fleetAgent, registration } from './agents.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
-import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment, runningVersion } from './bundles.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';

@@ -1,6 +1,6 @@
 // Fields that several declarations share: bounded texts, environments, times, names.
 import { z } from 'zod';
-import { approvalStatuses } from '../domain/approval.ts';
+import { approvalStatuses } from '../approval/record.ts';
 import {
   bundleNamePattern,
   contractIdPattern,

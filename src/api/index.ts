@@ -1,8 +1,9 @@
 // Every table of routes in one: the router, the OpenAPI document and the typed client read it. Operation names are
 // unique.
+
+import { approvalRoutes } from '../approval/console/routes.ts';
 import { agentRoutes } from './agents.ts';
 import { aiRoutes } from './ai.ts';
-import { approvalRoutes } from './approvals.ts';
 import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
 import { callbackRoutes } from './callbacks.ts';

@@ -1,7 +1,10 @@
 // Decisions made in a chat: whose channel a callback is of, who may decide there, and what became of the approval.
 // Keeps promise P56.
+
+import { type Approval, asSeen } from '../approval/record.ts';
+import { approvalLink } from '../approval/rules/link.ts';
+import type { Approvals } from '../approval/use-cases.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
-import { type Approval, asSeen } from '../domain/approval.ts';
 import {
   type ChannelConfig,
   type ChannelKind,
@@ -14,8 +17,6 @@ import { dayMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import type { Notice } from '../domain/notice.ts';
 import type { Principal } from '../domain/principal.ts';
-import { approvalLink } from './approval-link.ts';
-import type { Approvals } from './approvals.ts';
 import type { Channels, OpenChannel } from './channels.ts';
 import type { AppPorts } from './ports.ts';
 

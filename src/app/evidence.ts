@@ -1,7 +1,8 @@
 // Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
 // key.
+
+import { type Approval, asSeen } from '../approval/record.ts';
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
-import { type Approval, asSeen } from '../domain/approval.ts';
 import { maxBundleBytes, maxBundleEvents } from '../domain/decision-bundle.ts';
 import { policyVersionOf, runIdOf } from '../domain/decision-event.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';

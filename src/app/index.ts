@@ -1,8 +1,9 @@
 // All use cases, made once with their ports.
+
+import { type Approvals, createApprovals } from '../approval/use-cases.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
-import { type Approvals, createApprovals } from './approvals.ts';
 import { createAssembler } from './assembly.ts';
 import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';

@@ -1,8 +1,10 @@
 // Notifications about approvals: matching channels, attempts and their log. The store contains the state of deliveries,
 // and jobs only trigger checks. Every step can be repeated, because a process may die between any two. Keeps promise
 // P57.
+
+import { type Approval, isDue } from '../approval/record.ts';
+import { approvalLink } from '../approval/rules/link.ts';
 import { Lanes } from '../concurrency/lanes.ts';
-import { type Approval, isDue } from '../domain/approval.ts';
 import { type Channel, isInteractive, notifiedCallOf, wants } from '../domain/channel.ts';
 import {
   afterAttempt,
@@ -21,7 +23,6 @@ import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../do
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { approvalLink } from './approval-link.ts';
 import { noted } from './audit.ts';
 import type { Channels } from './channels.ts';
 import type { AppPorts } from './ports.ts';

@@ -1,8 +1,9 @@
 // The sample run of a workspace: made once, whoever asks and however often. Everything of it has an id that follows
 // from the workspace, and its approval, whose first insert wins, says when it was made: so that two that make it at
 // once write the same.
+
+import type { Approval } from '../approval/record.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import type { Approval } from '../domain/approval.ts';
 import { contentId } from '../domain/decision-event.ts';
 import type { EventInput } from '../domain/event.ts';
 import type { Env } from '../domain/ids.ts';

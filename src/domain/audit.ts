@@ -1,7 +1,7 @@
 // The audit chain: what people, keys, agents and the hub did, one entry after the other for each tenant, each link
 // bound to the one before by a digest. Here: what an entry says, the texts that are hashed and signed, and which
 // answers of a store mean that nothing was changed. Pure.
-import type { Approval, Decision } from './approval.ts';
+import type { Approval, Decision } from '../approval/record.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { renderMicros } from './instant.ts';
 import type { JsonObject } from './library.ts';

@@ -1,7 +1,7 @@
 // Notification channels: where people are told of approvals. The record, what each kind needs, and which approvals it
 // wants. Sends nothing.
 import { globMatch } from 'reeve-agent/rules';
-import type { Approval } from './approval.ts';
+import type { Approval } from '../approval/record.ts';
 import type { Env } from './ids.ts';
 
 /** The configuration of each kind. Texts are not empty. */

@@ -1,5 +1,5 @@
 // The background jobs of notifications: their queues, ids and payloads. Runs none (jobs/notifications.ts).
-import type { Approval, ApprovalStatus } from './approval.ts';
+import type { Approval, ApprovalStatus } from '../approval/record.ts';
 import type { Channel } from './channel.ts';
 import type { Delivery } from './delivery.ts';
 import type { Job } from './job.ts';

@@ -1,7 +1,7 @@
 // Store port of runs: what the events of a session of an agent say together. Nobody writes one: EventStore.ingest does,
 // and the changes of an approval that names a session, which make a run where there is none and move its activity,
 // never back.
-import type { Approval } from '../domain/approval.ts';
+import type { Approval } from '../approval/record.ts';
 import type { Env } from '../domain/ids.ts';
 import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from '../domain/run.ts';
 import type { Page, PageRequest } from './page.ts';

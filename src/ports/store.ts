@@ -1,9 +1,10 @@
 // The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
 // Adapters keep promise P19.
+
+import type { ApprovalStore } from '../approval/port.ts';
 import type { Storage } from '../domain/storage.ts';
 import type { AgentStore, RuleStore } from './agents.ts';
 import type { AiUsageStore } from './ai-usage.ts';
-import type { ApprovalStore } from './approvals.ts';
 import type { AuditStore, Noting } from './audit.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
 import type { ChannelStore, DeliveryStore } from './channels.ts';

@@ -7,7 +7,7 @@ import { createActors } from '../../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
-import type { Approval } from '../../src/domain/approval.ts';
+import type { Approval } from '../../src/approval/record.ts';
 import { RuleSets } from '../../src/domain/assignment.ts';
 import { agentsOf, type Control, dashboardsOf } from '../../src/domain/frame.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';

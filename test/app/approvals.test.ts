@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createApprovals } from '../../src/app/approvals.ts';
-import type { Approval } from '../../src/domain/approval.ts';
+import type { Approval } from '../../src/approval/record.ts';
+import { createApprovals } from '../../src/approval/use-cases.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Principal } from '../../src/domain/principal.ts';
 

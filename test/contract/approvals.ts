@@ -1,6 +1,6 @@
-// What every store promises of approvals (ports/approvals).
+// What every store promises of approvals (approval/port).
 import { describe, expect, it } from 'vitest';
-import type { Approval, Decision } from '../../src/domain/approval.ts';
+import type { Approval, Decision } from '../../src/approval/record.ts';
 import {
   anApproval,
   firstPage,

@@ -1,7 +1,7 @@
 // The schemas of the hosted API that have a name of their own (src/api/components.ts).
 import type { z } from 'zod';
+import { hostedApproval } from '../../approval/hosted/routes.ts';
 import { attemptFailure } from '../channels.ts';
-import { hostedApproval } from './approvals.ts';
 import { auditActorType, auditEntry, auditSubjectType } from './audit.ts';
 import {
   hostedChannel,

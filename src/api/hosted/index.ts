@@ -1,6 +1,7 @@
 // Every table of routes of the hosted API in one.
+
+import { hostedApprovalRoutes } from '../../approval/hosted/routes.ts';
 import { routes } from '../route.ts';
-import { hostedApprovalRoutes } from './approvals.ts';
 import { hostedAuditRoutes } from './audit.ts';
 import { hostedChannelRoutes } from './channels.ts';
 import { hostedEventRoutes } from './events.ts';

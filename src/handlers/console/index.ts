@@ -1,10 +1,10 @@
 // Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in
 // streams.ts.
 import type { api } from '../../api/index.ts';
+import { approvals } from '../../approval/console/handlers.ts';
 import type { Handlers } from '../common/hub.ts';
 import { agents } from './agents.ts';
 import { ai } from './ai.ts';
-import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { bundles } from './bundles.ts';
 import { callbacks } from './callbacks.ts';

@@ -2,7 +2,6 @@
 // socket.
 import type { ZodType } from 'zod';
 import { agentRoutes } from '../../api/agents.ts';
-import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
 import { eventRoutes } from '../../api/events.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../api/fields.ts';
@@ -15,6 +14,8 @@ import { actingAgent } from '../../app/acting-agent.ts';
 import type { AgentStreams } from '../../app/agent-streams.ts';
 import type { Fetcher } from '../../app/fetched-rulesets.ts';
 import { createRouteLimits, type LimitedRoute } from '../../app/route-limits.ts';
+import { requestApproval } from '../../approval/console/handlers.ts';
+import { approvalRoutes } from '../../approval/console/routes.ts';
 import type { Tags } from '../../domain/agent.ts';
 import { callerNames } from '../../domain/caller-name.ts';
 import { HubError, refused } from '../../domain/error.ts';
@@ -24,7 +25,6 @@ import { decisionsOf, isElsewhere } from '../common/decisions.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
 import { reportVersion } from './agents.ts';
-import { requestApproval } from './approvals.ts';
 import { keyPrincipalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;

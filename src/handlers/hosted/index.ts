@@ -1,8 +1,8 @@
 // Every handler of the hosted API by operation name; a route of src/api/hosted/index.ts that lacks one does not
 // compile.
 import type { hostedApi } from '../../api/hosted/index.ts';
+import { hostedApprovals } from '../../approval/hosted/handlers.ts';
 import type { Handlers } from '../common/hub.ts';
-import { hostedApprovals } from './approvals.ts';
 import { hostedAudit } from './audit.ts';
 import { hostedChannels } from './channels.ts';
 import { hostedEvents } from './events.ts';

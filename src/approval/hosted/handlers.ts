@@ -1,19 +1,20 @@
 // Approvals in the hosted API's words, over the same actors, deadlines and records as the console's.
-import type { hostedApprovalRoutes } from '../../api/hosted/approvals.ts';
+
 import { truncated } from '../../api/listed.ts';
 import type { ReplyBody } from '../../api/route.ts';
-import type { Approval, ApprovalStatus } from '../../domain/approval.ts';
 import { auditActor } from '../../domain/audit.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';
-import { agentMissing, placeOf, principalShown, readPlace } from '../common/approval.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers } from '../common/hub.ts';
-import { usualEnv } from './environment.ts';
-import { pageFieldsOf, pageOf } from './pages.ts';
-import { keyPrincipalOf, principalOf } from './principal.ts';
-import { micros, microsOrNull } from './time.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { usualEnv } from '../../handlers/hosted/environment.ts';
+import { pageFieldsOf, pageOf } from '../../handlers/hosted/pages.ts';
+import { keyPrincipalOf, principalOf } from '../../handlers/hosted/principal.ts';
+import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import type { Approval, ApprovalStatus } from '../record.ts';
+import { agentMissing, placeOf, principalShown, readPlace } from '../wire.ts';
+import type { hostedApprovalRoutes } from './routes.ts';
 
 type Rendered = ReplyBody<(typeof hostedApprovalRoutes)['hostedGetApproval']>;
 

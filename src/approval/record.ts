@@ -1,7 +1,7 @@
 // Approvals: the record and its state machine. Pure: time is an argument. Keeps promises P19 and P20.
-import { HubError } from './error.ts';
-import type { Env } from './ids.ts';
-import type { JsonObject } from './library.ts';
+import { HubError } from '../domain/error.ts';
+import type { Env } from '../domain/ids.ts';
+import type { JsonObject } from '../domain/library.ts';
 
 export const approvalStatuses = ['pending', 'approved', 'denied', 'timeout'] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];

@@ -1,15 +1,15 @@
 // Approvals in the console API's words.
 import type { z } from 'zod';
-import type { approvalRoutes } from '../../api/approvals.ts';
 import { type Caller, List } from '../../api/call.ts';
 import { truncated } from '../../api/listed.ts';
-import type { Approval } from '../../domain/approval.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { askingAgents, placeOf, principalShown, readPlace } from '../common/approval.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
-import { iso, isoOrNull } from '../common/render.ts';
-import { keyPrincipalOf, principalOf } from './principal.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { iso, isoOrNull } from '../../handlers/common/render.ts';
+import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import type { Approval } from '../record.ts';
+import { askingAgents, placeOf, principalShown, readPlace } from '../wire.ts';
+import type { approvalRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 export type ApprovalBody = z.output<typeof approvalRoutes.createApproval.body>;

@@ -1,8 +1,8 @@
 // What both APIs read alike of a request for an approval.
-import { truncated } from '../../api/listed.ts';
-import { validationFailed } from '../../api/validation.ts';
-import type { Approval } from '../../domain/approval.ts';
-import type { JsonObject } from '../../domain/library.ts';
+import { truncated } from '../api/listed.ts';
+import { validationFailed } from '../api/validation.ts';
+import type { JsonObject } from '../domain/library.ts';
+import type { Approval } from './record.ts';
 
 /** Bytes of JSON. */
 const maxPrincipal = 16 * 1024;

@@ -1,7 +1,8 @@
 // Store port of approvals. Adapters keep promise P19.
-import type { Approval, ApprovalStatus, Decision } from '../domain/approval.ts';
+
 import type { Env } from '../domain/ids.ts';
-import type { Page, PageRequest } from './page.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import type { Approval, ApprovalStatus, Decision } from './record.ts';
 
 /** An approval that something is to be done about. */
 export interface ApprovalPlace {

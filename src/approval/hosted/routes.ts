@@ -1,11 +1,11 @@
 // Routes of approvals in the hosted API's words.
 import { z } from 'zod';
-import { largeArgs } from '../../domain/approval.ts';
+import { anyObject, env, instant, line, text, timeoutWord } from '../../api/fields.ts';
+import { cursorQuery, hostedPaging, identifier, nextFields, pageFields } from '../../api/hosted/fields.ts';
+import { listed } from '../../api/listed.ts';
+import { routes } from '../../api/route.ts';
 import { limits } from '../../domain/limit.ts';
-import { anyObject, env, instant, line, text, timeoutWord } from '../fields.ts';
-import { listed } from '../listed.ts';
-import { routes } from '../route.ts';
-import { cursorQuery, hostedPaging, identifier, nextFields, pageFields } from './fields.ts';
+import { largeArgs } from '../record.ts';
 
 export const hostedStatuses = ['pending', 'approved', 'rejected', 'timed_out'] as const;
 

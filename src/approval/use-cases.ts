@@ -1,6 +1,15 @@
 // Approvals: asked for, read, decided. The environment's actor orders and times them; the store decides who was first.
 import { environmentKey } from '../../actors/protocol.ts';
+import { requireRole } from '../app/access.ts';
+import { requireAgent } from '../app/acting-agent.ts';
+import { requireAgentId } from '../app/agent-ids.ts';
+import type { LastSeen } from '../app/last-seen.ts';
+import type { AppPorts } from '../app/ports.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
+import { auditActor, timeoutNote } from '../domain/audit.ts';
+import { HubError, notFound } from '../domain/error.ts';
+import { actorName, type KeyPrincipal, type Principal } from '../domain/principal.ts';
+import type { ApprovalFilter, ApprovalPageRequest } from './port.ts';
 import {
   type Approval,
   alreadyEnded,
@@ -10,16 +19,7 @@ import {
   largeArgs,
   maxInlineArgs,
   type TimeoutEffect,
-} from '../domain/approval.ts';
-import { auditActor, timeoutNote } from '../domain/audit.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import { actorName, type KeyPrincipal, type Principal } from '../domain/principal.ts';
-import type { ApprovalFilter, ApprovalPageRequest } from '../ports/approvals.ts';
-import { requireRole } from './access.ts';
-import { requireAgent } from './acting-agent.ts';
-import { requireAgentId } from './agent-ids.ts';
-import type { LastSeen } from './last-seen.ts';
-import type { AppPorts } from './ports.ts';
+} from './record.ts';
 
 /** A request for an approval. */
 export interface NewApproval

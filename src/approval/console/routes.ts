@@ -1,6 +1,5 @@
 // Routes of approvals.
 import { z } from 'zod';
-import { limits } from '../domain/limit.ts';
 import {
   anyObject,
   approvalStatus,
@@ -12,9 +11,10 @@ import {
   text,
   timeoutWord,
   uuid,
-} from './fields.ts';
-import { listed } from './listed.ts';
-import { routes } from './route.ts';
+} from '../../api/fields.ts';
+import { listed } from '../../api/listed.ts';
+import { routes } from '../../api/route.ts';
+import { limits } from '../../domain/limit.ts';
 
 /** A contract that asks a person, with what it says. */
 export const askingContract = z.object({ name: z.string(), message: z.string() });
