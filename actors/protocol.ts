@@ -1,18 +1,18 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
 
-import type { Approval, Decision } from '../src/approval/record.ts';
 import type {
   AssignmentRule,
   DriftStatus,
   FleetNumbers,
   StreamTransport,
   Tags,
-} from '../src/domain/agent.ts';
-import type { Resolution } from '../src/domain/assignment.ts';
+} from '../src/agent/record.ts';
+import type { Resolution } from '../src/agent/rules/assignment.ts';
+import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
+import type { Approval, Decision } from '../src/approval/record.ts';
 import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
-import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
 import type { DocumentKind } from '../src/domain/library.ts';
 import type { AgentApi, SeenOn } from '../src/domain/vocabulary.ts';

@@ -1,5 +1,5 @@
 // Registrations, reported versions and counts of agents that were left out, as documents of MongoDB.
-import type { Registration, Reported } from '../../src/domain/agent.ts';
+import type { Registration, Reported } from '../../src/agent/record.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { AgentApi } from '../../src/domain/vocabulary.ts';
 import type { Fenced, Row } from './form.ts';

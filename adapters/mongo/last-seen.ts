@@ -2,8 +2,8 @@
 // such writes at once, and writing them one by one would cost a commit each. What is asked for while the last bulk
 // write is under way goes into the next.
 import type { Collection } from 'mongodb';
+import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
-import { maxReportedBundles, type Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { SeenOn } from '../../src/domain/vocabulary.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';

@@ -1,8 +1,9 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it
 // occurs. What is used by one route alone needs no name here.
 import type { z } from 'zod';
+import { coverageCounts, driftStatus, fleetAgent, registration } from '../agent/console/routes.ts';
+import { rule, savedRule } from '../agent/console/rule-routes.ts';
 import { approval, askingContract } from '../approval/console/routes.ts';
-import { coverageCounts, driftStatus, fleetAgent, registration } from './agents.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment, runningVersion } from './bundles.ts';
@@ -44,7 +45,6 @@ import {
   replayWindow,
   skippedRules,
 } from './replay.ts';
-import { rule, savedRule } from './rules.ts';
 import { sampleRunRemoved, sampleRunReply } from './sample-run.ts';
 import * as sessions from './sessions.ts';
 import { toolArguments, toolSettings } from './settings.ts';

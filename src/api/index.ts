@@ -1,8 +1,9 @@
 // Every table of routes in one: the router, the OpenAPI document and the typed client read it. Operation names are
 // unique.
 
+import { agentRoutes } from '../agent/console/routes.ts';
+import { ruleRoutes } from '../agent/console/rule-routes.ts';
 import { approvalRoutes } from '../approval/console/routes.ts';
-import { agentRoutes } from './agents.ts';
 import { aiRoutes } from './ai.ts';
 import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
@@ -21,7 +22,6 @@ import { operatorTokenRoutes } from './operator-tokens.ts';
 import { overviewRoutes } from './overview.ts';
 import { replayRoutes } from './replay.ts';
 import { routes } from './route.ts';
-import { ruleRoutes } from './rules.ts';
 import { sampleRunRoutes } from './sample-run.ts';
 import { sessionRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';

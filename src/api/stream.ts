@@ -1,6 +1,6 @@
 // The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and
 // bundles).
-import type { StreamTransport } from '../domain/agent.ts';
+import type { StreamTransport } from '../agent/record.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
 import type { Position } from '../domain/position.ts';

@@ -1,7 +1,11 @@
 // Coverage: which tools agents used, and which of them a contract governs. Counted from stored events, judged by what
 // is deployed now.
+
+import type { DriftStatus, RegistrationSummary } from '../agent/record.ts';
+import { durationsByTool, measuredCalls, type ToolDurations } from '../agent/rules/tool-durations.ts';
+import { CompiledRulings, JudgeSteps, weightOf } from '../agent/use-cases/compiled-rulings.ts';
+import type { Rulings } from '../agent/use-cases/rulings.ts';
 import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
-import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
 import {
   coveragePercent,
   type Governing,
@@ -18,12 +22,9 @@ import { notFound } from '../domain/error.ts';
 import type { AgentManifest } from '../domain/event.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
-import { durationsByTool, measuredCalls, type ToolDurations } from '../domain/tool-durations.ts';
 import type { AgentTools, ToolUse } from '../ports/usage.ts';
 import { requireRole } from './access.ts';
-import { CompiledRulings, JudgeSteps, weightOf } from './compiled-rulings.ts';
 import type { AppPorts } from './ports.ts';
-import type { Rulings } from './rulings.ts';
 
 /** Registrations, and manifests, read at once. */
 const atOnce = 2000;

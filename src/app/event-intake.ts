@@ -1,6 +1,8 @@
 // Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business
 // (handlers/common/ingest.ts).
 import { environmentKey } from '../../actors/protocol.ts';
+import type { FirstSeenAgent } from '../agent/port.ts';
+import type { LastSeen } from '../agent/use-cases/last-seen.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
 import { callIdOf, sessionOf } from '../domain/decision-event.ts';
@@ -11,10 +13,8 @@ import { type CountLimit, fewEvents, limits } from '../domain/limit.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { maxPayload } from '../domain/payload-fit.ts';
 import type { KeyPrincipal } from '../domain/principal.ts';
-import type { FirstSeenAgent } from '../ports/agents.ts';
 import type { IngestResult } from '../ports/events.ts';
 import { agentOf, outsideScope } from './acting-agent.ts';
-import type { LastSeen } from './last-seen.ts';
 import type { AppPorts } from './ports.ts';
 
 /** Events that can be stored. */

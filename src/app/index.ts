@@ -1,11 +1,18 @@
 // All use cases, made once with their ports.
 
+import { type AssignmentRules, createAssignmentRules } from '../agent/use-cases/assignment-rules.ts';
+import { createFetchedRulesets, type FetchedRulesets } from '../agent/use-cases/fetched-rulesets.ts';
+import { createFleet, type Fleet } from '../agent/use-cases/fleet.ts';
+import { createHistories, type Histories } from '../agent/use-cases/history.ts';
+import { createLastSeen } from '../agent/use-cases/last-seen.ts';
+import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
+import { createRulings } from '../agent/use-cases/rulings.ts';
+import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
 import { type Approvals, createApprovals } from '../approval/use-cases.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
-import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
@@ -22,15 +29,11 @@ import { createEventRemoval, type EventRemoval } from './event-removal.ts';
 import { createEventSearches, type EventSearches } from './event-search.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
-import { createFetchedRulesets, type FetchedRulesets } from './fetched-rulesets.ts';
-import { createFleet, type Fleet } from './fleet.ts';
-import { createHistories, type Histories } from './history.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 import { createImpacts, type Impacts } from './impact.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { createKeys, type Keys } from './keys.ts';
-import { createLastSeen } from './last-seen.ts';
 import { createLogins, type Logins } from './logins.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
@@ -38,20 +41,16 @@ import { createPeople, type People } from './people.ts';
 import { createPlayground, type Playground } from './playground.ts';
 import type { AppPorts } from './ports.ts';
 import { createRateLimits, type RateLimits } from './rate-limit.ts';
-import { createRegistrations, type Registrations } from './registrations.ts';
 import { createReleases } from './releases.ts';
 import { createReplays, type Replays } from './replays.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
-import { createRulings } from './rulings.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createSampleRuns, type SampleRuns } from './sample-runs.ts';
 import { createSessionValues, type SessionValues } from './session-values.ts';
 import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createRecentToolSettings, createToolSettings, type ToolSettings } from './tool-settings.ts';
-
-import { createVocabularies, type Vocabularies } from './vocabularies.ts';
 
 /** The use cases, a name per noun. */
 export interface App {

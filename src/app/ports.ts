@@ -1,7 +1,8 @@
 // Everything a use case may be made with. Each names the few that it needs.
 import type { HubActors } from '../../actors/protocol.ts';
+import type { RuleSets } from '../agent/rules/assignment.ts';
+import type { Registrar } from '../agent/use-cases/registrar.ts';
 import type { AiPrices } from '../domain/ai.ts';
-import type { RuleSets } from '../domain/assignment.ts';
 import type { OidcSettings } from '../domain/oidc.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
@@ -21,7 +22,6 @@ import type { Outbound } from '../ports/outbound.ts';
 import type { Replayer } from '../ports/replayer.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
-import type { Registrar } from './registrar.ts';
 
 /** The settings that use cases need (src/config.ts reads them). */
 export interface Settings {

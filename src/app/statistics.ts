@@ -1,4 +1,6 @@
 // Statistics of what contracts decided, from the store's summaries.
+
+import type { Rulings } from '../agent/use-cases/rulings.ts';
 import { dayMs, hourMs, minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
@@ -6,7 +8,6 @@ import type { Principal } from '../domain/principal.ts';
 import type { ContractUse } from '../ports/usage.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
-import type { Rulings } from './rulings.ts';
 import type { SampleRuns } from './sample-runs.ts';
 
 const floorMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;

@@ -1,9 +1,9 @@
 // Approvals: asked for, read, decided. The environment's actor orders and times them; the store decides who was first.
 import { environmentKey } from '../../actors/protocol.ts';
+import type { LastSeen } from '../agent/use-cases/last-seen.ts';
 import { requireRole } from '../app/access.ts';
 import { requireAgent } from '../app/acting-agent.ts';
 import { requireAgentId } from '../app/agent-ids.ts';
-import type { LastSeen } from '../app/last-seen.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
 import { auditActor, timeoutNote } from '../domain/audit.ts';

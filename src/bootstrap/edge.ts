@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { readDownloads } from '../../adapters/node/downloads.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
+import { createAgentStreams } from '../agent/use-cases/streams.ts';
 import { apiFamilies } from '../api/families.ts';
-import { createAgentStreams } from '../app/agent-streams.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { isHosted } from '../domain/frame.ts';
 import { limitSubjectOf, limits } from '../domain/limit.ts';

@@ -2,9 +2,9 @@
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors } from '../../actors/protocol.ts';
 import type { Tell } from '../../actors/runtime/define.ts';
-import { Registrar } from '../app/registrar.ts';
+import type { RuleSets } from '../agent/rules/assignment.ts';
+import { Registrar } from '../agent/use-cases/registrar.ts';
 import type { Config } from '../config.ts';
-import type { RuleSets } from '../domain/assignment.ts';
 import type { Audience, Control } from '../domain/frame.ts';
 import type { NodeHealth } from '../handlers/common/hub.ts';
 import type { ApiFrames } from '../http/live/announcer.ts';

@@ -1,9 +1,9 @@
 // Events for connected clients, in the words of the domain. src/http/live selects the events of each API, their
 // receivers and their words. Pure.
 
+import type { FleetNumbers } from '../agent/record.ts';
+import type { Resolution } from '../agent/rules/assignment.ts';
 import type { Approval } from '../approval/record.ts';
-import type { FleetNumbers } from './agent.ts';
-import type { Resolution } from './assignment.ts';
 import type { BundleVersion, Deployment } from './deployment.ts';
 import type { Env } from './ids.ts';
 import type { KeySuccession } from './tenant.ts';

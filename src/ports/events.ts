@@ -1,10 +1,11 @@
 // Store port of audit events. Adapters keep promise P27 until the events are purged.
+
+import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
 import type { VerdictFilter } from '../domain/decision-event.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import type { Facet } from '../domain/facet.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Reporter } from '../domain/run-report.ts';
-import type { FirstSeenAgent, SeenAgent } from './agents.ts';
 import type { ContractNames } from './usage.ts';
 
 /** Events that came together. */

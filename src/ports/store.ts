@@ -1,9 +1,9 @@
 // The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
 // Adapters keep promise P19.
 
+import type { AgentStore, RuleStore } from '../agent/port.ts';
 import type { ApprovalStore } from '../approval/port.ts';
 import type { Storage } from '../domain/storage.ts';
-import type { AgentStore, RuleStore } from './agents.ts';
 import type { AiUsageStore } from './ai-usage.ts';
 import type { AuditStore, Noting } from './audit.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';

@@ -1,6 +1,6 @@
 // Rulings of many patterns: compiled once, in turns of the event loop, and judged in turns.
 import { expect, it } from 'vitest';
-import { CompiledRulings, JudgeSteps, weightOf } from '../../src/app/compiled-rulings.ts';
+import { CompiledRulings, JudgeSteps, weightOf } from '../../src/agent/use-cases/compiled-rulings.ts';
 import { governing, mayOverlap, rulingOfManifest } from '../../src/domain/coverage.ts';
 import type { ManifestContract } from '../../src/domain/event.ts';
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
-import { Registrar, type RegistrarParts } from '../../src/app/registrar.ts';
+import { Registrar, type RegistrarParts } from '../../src/agent/use-cases/registrar.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { uuid } from '../contract/fixtures.ts';
 import { memoryLog } from '../log.ts';

@@ -1,8 +1,8 @@
-// What every store promises of agent registrations, reported versions and assignment rules (ports/agents).
+// What every store promises of agent registrations, reported versions and assignment rules (agent/port).
 import { describe, expect, it } from 'vitest';
-import { maxReportedBundles } from '../../src/domain/agent.ts';
+import type { AgentStore } from '../../src/agent/port.ts';
+import { maxReportedBundles } from '../../src/agent/record.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
-import type { AgentStore } from '../../src/ports/agents.ts';
 import { aRule, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 const manifest = (agentId: string, policyVersion = 'v1'): AgentManifest => ({

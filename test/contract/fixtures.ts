@@ -1,8 +1,8 @@
 // Records for the contract suites: complete, valid and unlike each other. No store and no assertion here.
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
+import type { AssignmentRule } from '../../src/agent/record.ts';
 import type { Approval } from '../../src/approval/record.ts';
-import type { AssignmentRule } from '../../src/domain/agent.ts';
 import type { AuditNote } from '../../src/domain/audit.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { EventInput } from '../../src/domain/event.ts';

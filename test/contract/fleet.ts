@@ -1,8 +1,8 @@
-// What every store promises of the sorted list of registrations (ports/agents: find), and of what agents speak
+// What every store promises of the sorted list of registrations (agent/port: find), and of what agents speak
 // (vocabularies, lastOn).
 import { describe, expect, it } from 'vitest';
+import type { AgentQuery } from '../../src/agent/port.ts';
 import type { SeenOn } from '../../src/domain/vocabulary.ts';
-import type { AgentQuery } from '../../src/ports/agents.ts';
 import { hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
 export function fleetContract(name: string, open: Open): void {

@@ -1,9 +1,9 @@
 // What every store promises of calls that the agent library governs: a run with each call once, and how each ended.
 import { describe, expect, it } from 'vitest';
 import { Guard, type GuardOptions, localApproval, toWire } from '../../packages/agent/src/index.ts';
+import { durationsByTool, measuredCalls } from '../../src/agent/rules/tool-durations.ts';
 import { repairEitherForm } from '../../src/domain/decision-event.ts';
 import type { EventInput } from '../../src/domain/event.ts';
-import { durationsByTool, measuredCalls } from '../../src/domain/tool-durations.ts';
 import { aBatch, everything, readAll } from './events.ts';
 import { anEvent, type Open, sha256, sharedStore, t0, uuid } from './fixtures.ts';
 

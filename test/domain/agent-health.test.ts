@@ -1,6 +1,6 @@
 // The health of an agent: which of its reasons comes first.
 import { describe, expect, it } from 'vitest';
-import { agentHealth, type HealthStatus, type RecentRun } from '../../src/domain/agent-health.ts';
+import { agentHealth, type HealthStatus, type RecentRun } from '../../src/agent/rules/health.ts';
 
 const now = Date.UTC(2026, 5, 1);
 const minute = 60_000;

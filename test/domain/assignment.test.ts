@@ -1,8 +1,8 @@
 // What assignment rules give an agent, and how often that is worked out.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AssignmentRule } from '../../src/domain/agent.ts';
-import { type Assignee, RuleSets } from '../../src/domain/assignment.ts';
+import type { AssignmentRule } from '../../src/agent/record.ts';
+import { type Assignee, RuleSets } from '../../src/agent/rules/assignment.ts';
 import { environments } from '../../src/domain/ids.ts';
 import { aRule } from '../contract/fixtures.ts';
 

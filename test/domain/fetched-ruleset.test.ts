@@ -5,7 +5,7 @@ import {
   fetchedMs,
   fetchedName,
   mergedFetches,
-} from '../../src/domain/fetched-ruleset.ts';
+} from '../../src/agent/rules/fetched-ruleset.ts';
 
 const after = (...fetches: readonly (readonly [name: string, at: number])[]): FetchedRuleset | null =>
   fetches.reduce<FetchedRuleset | null>(

@@ -1,6 +1,6 @@
 // An agent's stream that is announced again, when what it says reaches its actors and when not.
 import { expect, it } from 'vitest';
-import { AgentStream, type StreamNode } from '../../src/app/agent-stream.ts';
+import { AgentStream, type StreamNode } from '../../src/agent/use-cases/stream.ts';
 import { agentsOf } from '../../src/domain/frame.ts';
 import { ManualClock } from '../clock.ts';
 

@@ -3,10 +3,10 @@
 // large body that leaves no turn for others.
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Caller } from '../../src/api/call.ts';
 import { apiFamilies } from '../../src/api/families.ts';
 import { defaultBody, type RouteDeclaration } from '../../src/api/route.ts';
-import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { handlers } from '../../src/handlers/console/index.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { eventStreams } from '../../src/handlers/hosted/event-stream.ts';

@@ -2,7 +2,7 @@
 // entry in a roster, no actor awake, no timer. Real stream handlers, actors and store; connections without sockets.
 import { expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
-import { createAgentStreams } from '../../src/app/agent-streams.ts';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { oneApi } from '../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';

@@ -1,6 +1,6 @@
 // Coverage of agents and of the fleet, histories, and statistics of contracts.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/app/agent-streams.ts';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import type { Evaluator } from '../../src/ports/evaluator.ts';

@@ -1,8 +1,8 @@
 // Cursors of all lists that have them: a list takes its own alone.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
-import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { makeHub, type Operation, type TestHub, type UserCaller } from '../harness.ts';
 

@@ -1,6 +1,6 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/app/agent-streams.ts';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';

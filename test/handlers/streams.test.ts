@@ -1,8 +1,8 @@
 // Streams: admission, what a stream gets at once, what agents send on it, and its end.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
-import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { callerNames } from '../../src/domain/caller-name.ts';
 import { environments } from '../../src/domain/ids.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';

@@ -1,7 +1,7 @@
 // Agents of two vocabularies in one fleet: whoever is given a document that it cannot load is named where somebody
 // deploys or assigns it, and in its status.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/app/agent-streams.ts';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { settled } from '../clock.ts';
 import { makeEvaluator, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';

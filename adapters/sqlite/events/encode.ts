@@ -1,12 +1,12 @@
 // Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's
 // thread.
 import { hash } from 'node:crypto';
+import type { FirstSeenAgent } from '../../../src/agent/port.ts';
 import type { AuditNote } from '../../../src/domain/audit.ts';
 import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src/domain/event.ts';
 import type { Env } from '../../../src/domain/ids.ts';
 import { factsBySession, type RunFacts } from '../../../src/domain/run.ts';
 import { type Reporter, reportFacts, runNote } from '../../../src/domain/run-report.ts';
-import type { FirstSeenAgent } from '../../../src/ports/agents.ts';
 import type { EventBatch } from '../../../src/ports/events.ts';
 import { type BodyForm, segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
 

@@ -1,7 +1,8 @@
 // Stores encoded batches; what is stored already gets the outcomes that a repeat adds. Runs on the writer; every call
 // is one step, inside the caller's transaction.
+
+import type { SeenAgent } from '../../../src/agent/port.ts';
 import { minuteMs } from '../../../src/domain/duration.ts';
-import type { SeenAgent } from '../../../src/ports/agents.ts';
 import type { IngestResult } from '../../../src/ports/events.ts';
 import { agentSeen } from '../agent-seen.ts';
 import type { Database } from '../database.ts';

@@ -1,8 +1,8 @@
 // Routes of runs, agents and workflow state.
 import { z } from 'zod';
-import { healthStatuses } from '../../domain/agent-health.ts';
+import { agentApi, driftStatus } from '../../agent/console/routes.ts';
+import { healthStatuses } from '../../agent/rules/health.ts';
 import { runStatuses } from '../../domain/run.ts';
-import { agentApi, driftStatus } from '../agents.ts';
 import { instant, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';

@@ -1,5 +1,7 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
 // stored. One bad event never costs the others. What becomes of them is app/event-intake.ts.
+
+import { readManifest } from '../../agent/wire.ts';
 import { agentOf } from '../../app/acting-agent.ts';
 import type { IngestBatch } from '../../app/event-intake.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
@@ -15,7 +17,6 @@ import type { CountLimit } from '../../domain/limit.ts';
 import type { KeyPrincipal } from '../../domain/principal.ts';
 import { isAsSent, type ParsedBatch, parseBatch } from '../../domain/sent-events.ts';
 import type { Hub } from './hub.ts';
-import { readManifest } from './manifest.ts';
 
 /** Bytes of a batch over HTTP: after trouble clients post their whole buffer at once. */
 export const maxBatchBytes = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 // What both APIs show alike: times as ISO 8601 UTC, and what was found in a document.
-import type { UnableAgents } from '../../app/vocabularies.ts';
+import type { UnableAgents } from '../../agent/use-cases/vocabularies.ts';
 import type { Finding } from '../../domain/finding.ts';
 
 /** Epoch milliseconds as ISO 8601 UTC with milliseconds. */

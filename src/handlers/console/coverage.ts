@@ -1,11 +1,12 @@
 // Coverage and history of agents in the console API's words.
+
+import type { ToolDurations } from '../../agent/rules/tool-durations.ts';
+import type { HistoryEntry } from '../../agent/use-cases/history.ts';
 import type { coverageRoutes } from '../../api/coverage.ts';
 import type { CoverageCounts, CoveredTool, FleetAgentCoverage } from '../../app/coverage.ts';
-import type { HistoryEntry } from '../../app/history.ts';
 import { dayMs, hourMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import { parseInstant, renderInstant } from '../../domain/instant.ts';
-import type { ToolDurations } from '../../domain/tool-durations.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso } from '../common/render.ts';

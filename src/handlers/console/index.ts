@@ -1,9 +1,11 @@
 // Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in
 // streams.ts.
+
+import { agents } from '../../agent/console/handlers.ts';
+import { rules } from '../../agent/console/rule-handlers.ts';
 import type { api } from '../../api/index.ts';
 import { approvals } from '../../approval/console/handlers.ts';
 import type { Handlers } from '../common/hub.ts';
-import { agents } from './agents.ts';
 import { ai } from './ai.ts';
 import { auth } from './auth.ts';
 import { bundles } from './bundles.ts';
@@ -21,7 +23,6 @@ import { operator } from './operator.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { overview } from './overview.ts';
 import { replay } from './replay.ts';
-import { rules } from './rules.ts';
 import { sampleRun } from './sample-run.ts';
 import { sessions } from './sessions.ts';
 import { settings } from './settings.ts';

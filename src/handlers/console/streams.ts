@@ -1,7 +1,11 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no
 // socket.
 import type { ZodType } from 'zod';
-import { agentRoutes } from '../../api/agents.ts';
+import { reportVersion } from '../../agent/console/handlers.ts';
+import { agentRoutes } from '../../agent/console/routes.ts';
+import type { Tags } from '../../agent/record.ts';
+import type { Fetcher } from '../../agent/use-cases/fetched-rulesets.ts';
+import type { AgentStreams } from '../../agent/use-cases/streams.ts';
 import type { Caller } from '../../api/call.ts';
 import { eventRoutes } from '../../api/events.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../api/fields.ts';
@@ -11,12 +15,9 @@ import type { AdmittedStream, AgentMessage, StreamHandlers, StreamQuery } from '
 import { includeField } from '../../api/streams.ts';
 import { checked, sentences, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
-import type { AgentStreams } from '../../app/agent-streams.ts';
-import type { Fetcher } from '../../app/fetched-rulesets.ts';
 import { createRouteLimits, type LimitedRoute } from '../../app/route-limits.ts';
 import { requestApproval } from '../../approval/console/handlers.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
-import type { Tags } from '../../domain/agent.ts';
 import { callerNames } from '../../domain/caller-name.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
@@ -24,7 +25,6 @@ import { type Env, environments, isEnv } from '../../domain/ids.ts';
 import { decisionsOf, isElsewhere } from '../common/decisions.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
-import { reportVersion } from './agents.ts';
 import { keyPrincipalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;

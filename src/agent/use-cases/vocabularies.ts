@@ -1,12 +1,12 @@
 // Agents that are given documents which they cannot load: those last seen on the API of the other vocabulary. They keep
 // the document that they have, so whoever deploys or assigns is told.
-import { environmentKey } from '../../actors/protocol.ts';
-import type { Registration } from '../domain/agent.ts';
-import type { Deployment } from '../domain/deployment.ts';
-import type { Env } from '../domain/ids.ts';
-import type { DocumentKind } from '../domain/library.ts';
-import { canLoad, otherApi } from '../domain/vocabulary.ts';
-import type { AppPorts } from './ports.ts';
+import { environmentKey } from '../../../actors/protocol.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import type { Deployment } from '../../domain/deployment.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { DocumentKind } from '../../domain/library.ts';
+import { canLoad, otherApi } from '../../domain/vocabulary.ts';
+import type { Registration } from '../record.ts';
 
 /** Agents that cannot load a document which they are given. */
 export interface UnableAgents {

@@ -1,14 +1,15 @@
 // Assignment rules: which agents get which bundle unless they are assigned one by name. Changes go through the tenant's
 // actor, in order.
-import type { AssignmentRule, Tags } from '../domain/agent.ts';
-import { type Resolution, unassigned } from '../domain/assignment.ts';
-import { auditActor } from '../domain/audit.ts';
-import { HubError } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
-import type { Principal } from '../domain/principal.ts';
-import { requireRole } from './access.ts';
-import { noteOf } from './audit.ts';
-import type { AppPorts } from './ports.ts';
+
+import { requireRole } from '../../app/access.ts';
+import { noteOf } from '../../app/audit.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { auditActor } from '../../domain/audit.ts';
+import { HubError } from '../../domain/error.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { AssignmentRule, Tags } from '../record.ts';
+import { type Resolution, unassigned } from '../rules/assignment.ts';
 
 export interface NewRule {
   readonly priority: number;

@@ -1,12 +1,13 @@
 // Assignment rules in the console API's words.
-import type { ruleRoutes } from '../../api/rules.ts';
-import type { AssignmentRule } from '../../domain/agent.ts';
+
 import { isEnv } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
-import { iso, unableText } from '../common/render.ts';
-import { listOf } from './pages.ts';
-import { principalOf } from './principal.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { iso, unableText } from '../../handlers/common/render.ts';
+import { listOf } from '../../handlers/console/pages.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { AssignmentRule } from '../record.ts';
+import type { ruleRoutes } from './rule-routes.ts';
 
 export const rules: Handlers<typeof ruleRoutes> = {
   async listRules({ app }, { query }, caller) {

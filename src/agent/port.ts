@@ -1,4 +1,9 @@
 // Store ports of agent registrations, reported versions and assignment rules.
+
+import type { AgentManifest } from '../domain/event.ts';
+import type { Env } from '../domain/ids.ts';
+import type { AgentApi, AgentVocabulary, SeenOn } from '../domain/vocabulary.ts';
+import type { Page } from '../ports/page.ts';
 import type {
   AgentOrder,
   AssignmentRule,
@@ -6,11 +11,7 @@ import type {
   RegistrationSummary,
   Reported,
   Tags,
-} from '../domain/agent.ts';
-import type { AgentManifest } from '../domain/event.ts';
-import type { Env } from '../domain/ids.ts';
-import type { AgentApi, AgentVocabulary, SeenOn } from '../domain/vocabulary.ts';
-import type { Page } from './page.ts';
+} from './record.ts';
 
 /** Absent: stays as it is. */
 export interface RegistrationPatch {

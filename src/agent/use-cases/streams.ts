@@ -1,13 +1,13 @@
 // The agents' streams of a node, and what a dashboard's stream begins with.
-import { environmentKey } from '../../actors/protocol.ts';
-import { SharedTexts } from '../concurrency/shared-texts.ts';
-import type { Announcement } from '../domain/announcement.ts';
-import { environments, isAgentId } from '../domain/ids.ts';
-import { requireAgentId } from './agent-ids.ts';
-import { AgentStream, type Asked, type StreamPorts } from './agent-stream.ts';
-import type { AppPorts } from './ports.ts';
-import { SentCopies } from './sent-copies.ts';
-import { Updates } from './updates.ts';
+import { environmentKey } from '../../../actors/protocol.ts';
+import { requireAgentId } from '../../app/agent-ids.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { SentCopies } from '../../app/sent-copies.ts';
+import { Updates } from '../../app/updates.ts';
+import { SharedTexts } from '../../concurrency/shared-texts.ts';
+import type { Announcement } from '../../domain/announcement.ts';
+import { environments, isAgentId } from '../../domain/ids.ts';
+import { AgentStream, type Asked, type StreamPorts } from './stream.ts';
 
 export interface AgentStreams {
   /** Tells the agent's actor of the stream. @throws HubError bad_request (the agent's id), and what the actor throws */

@@ -1,8 +1,8 @@
 // Which bundle an agent should run: rules of a tenant as one compiled set, whose answers are remembered. Pure but for
 // its memory.
 import { compileGlob } from 'reeve-agent/rules';
-import type { AssignmentRule, Tags } from './agent.ts';
-import type { Env } from './ids.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { AssignmentRule, Tags } from '../record.ts';
 
 export interface Resolution {
   readonly bundleName: string | null;

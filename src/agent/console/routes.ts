@@ -1,9 +1,19 @@
 // Routes of agents: who is connected, what they run, how they are registered.
 import { z } from 'zod';
-import { agentApis } from '../domain/vocabulary.ts';
-import { assignmentSource, bundleName, env, instant, intQuery, line, tagMap, text, uuid } from './fields.ts';
-import { listed } from './listed.ts';
-import { routes } from './route.ts';
+import {
+  assignmentSource,
+  bundleName,
+  env,
+  instant,
+  intQuery,
+  line,
+  tagMap,
+  text,
+  uuid,
+} from '../../api/fields.ts';
+import { listed } from '../../api/listed.ts';
+import { routes } from '../../api/route.ts';
+import { agentApis } from '../../domain/vocabulary.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
 const assignment = z.union([bundleName, z.literal('')]).nullable();

@@ -1,8 +1,8 @@
 // The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are
 // read once.
-import { environmentKey } from '../../actors/protocol.ts';
-import { BoundedMap } from '../concurrency/bounded-map.ts';
-import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
+import { environmentKey } from '../../../actors/protocol.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import {
   type DeclaredContract,
   joined,
@@ -10,13 +10,13 @@ import {
   mayOverlap,
   type Ruling,
   rulingOf,
-} from '../domain/coverage.ts';
-import type { Deployment } from '../domain/deployment.ts';
-import { HubError } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
-import type { ContractNames } from '../ports/usage.ts';
+} from '../../domain/coverage.ts';
+import type { Deployment } from '../../domain/deployment.ts';
+import { HubError } from '../../domain/error.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { ContractNames } from '../../ports/usage.ts';
+import type { DriftStatus, RegistrationSummary } from '../record.ts';
 import { CompiledRulings } from './compiled-rulings.ts';
-import type { AppPorts } from './ports.ts';
 
 /** Documents whose contracts are remembered, over all tenants. */
 const maxDocuments = 500;

@@ -1,9 +1,9 @@
 // Routes of assignment rules: which bundle agents get by their id and tags.
 import { z } from 'zod';
-import { assignmentWarnings } from './agents.ts';
-import { assignmentSource, bundleName, env, instant, line, paging, tagMap, uuid } from './fields.ts';
-import { bytesOf, listed, maxListedField } from './listed.ts';
-import { routes } from './route.ts';
+import { assignmentSource, bundleName, env, instant, line, paging, tagMap, uuid } from '../../api/fields.ts';
+import { bytesOf, listed, maxListedField } from '../../api/listed.ts';
+import { routes } from '../../api/route.ts';
+import { assignmentWarnings } from './routes.ts';
 
 const priority = z.number().int().min(0).max(2_147_483_647);
 /** A glob over agent ids. The handler refuses other than printable ASCII, and path separators, with 400. */

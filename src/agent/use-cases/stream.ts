@@ -1,19 +1,19 @@
 // An agent's stream as the edge sees it: announced to its actors at the start, when they ask again, and at the end.
 // Owns no socket.
-import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
-import type { SharedTexts } from '../concurrency/shared-texts.ts';
-import type { StreamTransport, Tags } from '../domain/agent.ts';
-import type { Announcement } from '../domain/announcement.ts';
-import type { Resolution } from '../domain/assignment.ts';
-import type { Deployment } from '../domain/deployment.ts';
-import type { FetchedRuleset } from '../domain/fetched-ruleset.ts';
-import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
-import type { Env } from '../domain/ids.ts';
-import type { AgentApi } from '../domain/vocabulary.ts';
-import { pause } from '../ports/clock.ts';
-import type { AppPorts } from './ports.ts';
-import type { SentCopies, SentCopy } from './sent-copies.ts';
-import type { Updates } from './updates.ts';
+import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import type { SentCopies, SentCopy } from '../../app/sent-copies.ts';
+import type { Updates } from '../../app/updates.ts';
+import type { SharedTexts } from '../../concurrency/shared-texts.ts';
+import type { Announcement } from '../../domain/announcement.ts';
+import type { Deployment } from '../../domain/deployment.ts';
+import type { Audience, Frame, FrameHeader } from '../../domain/frame.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { AgentApi } from '../../domain/vocabulary.ts';
+import { pause } from '../../ports/clock.ts';
+import type { StreamTransport, Tags } from '../record.ts';
+import type { Resolution } from '../rules/assignment.ts';
+import type { FetchedRuleset } from '../rules/fetched-ruleset.ts';
 
 const nothingSent: readonly SentCopy[] = [];
 const leaveAttempts = 6;

@@ -1,19 +1,19 @@
 // Agents as they are registered: which bundle each is assigned, what it reports to run, and who of the connected
 // drifts.
-import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../actors/protocol.ts';
-import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
-import type { Registration } from '../domain/agent.ts';
-import type { Resolution, RuleSet } from '../domain/assignment.ts';
-import { notFound } from '../domain/error.ts';
-import { type Env, environments } from '../domain/ids.ts';
-import { omitUndefined } from '../domain/omit-undefined.ts';
-import type { KeyPrincipal, Principal } from '../domain/principal.ts';
-import { isUnable } from '../domain/vocabulary.ts';
-import type { RegistrationPatch } from '../ports/agents.ts';
-import { requireRole } from './access.ts';
-import { actingAgent } from './acting-agent.ts';
+import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
+import { requireRole } from '../../app/access.ts';
+import { actingAgent } from '../../app/acting-agent.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
+import { notFound } from '../../domain/error.ts';
+import { type Env, environments } from '../../domain/ids.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { KeyPrincipal, Principal } from '../../domain/principal.ts';
+import { isUnable } from '../../domain/vocabulary.ts';
+import type { RegistrationPatch } from '../port.ts';
+import type { Registration } from '../record.ts';
+import type { Resolution, RuleSet } from '../rules/assignment.ts';
 import type { LastSeen } from './last-seen.ts';
-import type { AppPorts } from './ports.ts';
 
 export interface RegistrationView {
   readonly registration: Registration;

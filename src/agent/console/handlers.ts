@@ -1,19 +1,20 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
-import type { agentRoutes } from '../../api/agents.ts';
+
 import { type Caller, List } from '../../api/call.ts';
 import type { CoverageCounts } from '../../app/coverage.ts';
-import type { AgentStreamList, FleetAgent } from '../../app/fleet.ts';
-import type { RegistrationView, StatusStart, StatusView } from '../../app/registrations.ts';
-import type { AgentOrder } from '../../domain/agent.ts';
 import { dayMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { AgentPlace } from '../../ports/agents.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
-import { iso, isoOrNull, unableText } from '../common/render.ts';
-import { renderCounts } from './coverage.ts';
-import { keyPrincipalOf, principalOf } from './principal.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { iso, isoOrNull, unableText } from '../../handlers/common/render.ts';
+import { renderCounts } from '../../handlers/console/coverage.ts';
+import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import type { AgentPlace } from '../port.ts';
+import type { AgentOrder } from '../record.ts';
+import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';
+import type { RegistrationView, StatusStart, StatusView } from '../use-cases/registrations.ts';
+import type { agentRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 

@@ -1,12 +1,13 @@
 // The history of an agent: what was deployed for it, and how long it ran something else. Told from deployments and
 // stored events.
-import type { Deployment } from '../domain/deployment.ts';
-import { notFound } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { VersionAnswer } from '../ports/usage.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import type { Deployment } from '../../domain/deployment.ts';
+import { notFound } from '../../domain/error.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { VersionAnswer } from '../../ports/usage.ts';
 import type { Rulings } from './rulings.ts';
 
 export type HistoryEntry =

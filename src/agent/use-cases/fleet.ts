@@ -1,15 +1,15 @@
 // The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
 // Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
-import { type AgentState, environmentKey, type OpenStream } from '../../actors/protocol.ts';
-import type { AgentOrder, DriftStatus, RegistrationSummary } from '../domain/agent.ts';
-import type { Resolution } from '../domain/assignment.ts';
-import { notFound } from '../domain/error.ts';
-import { type Env, environments } from '../domain/ids.ts';
-import type { Principal } from '../domain/principal.ts';
-import { isUnable } from '../domain/vocabulary.ts';
-import type { AgentPlace } from '../ports/agents.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import { type AgentState, environmentKey, type OpenStream } from '../../../actors/protocol.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { notFound } from '../../domain/error.ts';
+import { type Env, environments } from '../../domain/ids.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { isUnable } from '../../domain/vocabulary.ts';
+import type { AgentPlace } from '../port.ts';
+import type { AgentOrder, DriftStatus, RegistrationSummary } from '../record.ts';
+import type { Resolution } from '../rules/assignment.ts';
 
 export interface FleetFilter {
   /** Agents that were last seen, are connected or reported a version in this environment; null: all. */
