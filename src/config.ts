@@ -2,6 +2,7 @@
 // words.
 import { isIP } from 'node:net';
 import type { Settings } from './app/ports.ts';
+import type { AiPrices, AiProvider } from './assistant/record.ts';
 import { aiPricesOf, isHttpUrl } from './bootstrap/ai-prices.ts';
 import {
   type Environment,
@@ -12,7 +13,6 @@ import {
 } from './bootstrap/environment.ts';
 import { readOidc } from './bootstrap/oidc-settings.ts';
 import { settings } from './bootstrap/settings.ts';
-import type { AiPrices, AiProvider } from './domain/ai.ts';
 import { hourMs } from './domain/duration.ts';
 
 export { helpText, settings } from './bootstrap/settings.ts';

@@ -1,7 +1,8 @@
 // What the wire formats share: the call through the outbound guard, and how its failures read.
-import { AiError } from '../../src/domain/ai.ts';
+
+import type { AiEvent, AiRequest } from '../../src/assistant/port/model.ts';
+import { AiError } from '../../src/assistant/record.ts';
 import { OutboundError } from '../../src/domain/outbound.ts';
-import type { AiEvent, AiRequest } from '../../src/ports/ai.ts';
 import type { Outbound, OutboundStream } from '../../src/ports/outbound.ts';
 import { type ServerEvent, serverEvents } from './sse.ts';
 

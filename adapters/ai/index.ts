@@ -1,6 +1,7 @@
 // Language models over the outbound guard: which provider speaks which format, and at which address.
-import type { AiProvider } from '../../src/domain/ai.ts';
-import type { AiModels } from '../../src/ports/ai.ts';
+
+import type { AiModels } from '../../src/assistant/port/model.ts';
+import type { AiProvider } from '../../src/assistant/record.ts';
 import type { Outbound } from '../../src/ports/outbound.ts';
 import { askOver, type WireFormat } from './call.ts';
 import { chatCompletionsFormat } from './chat-completions.ts';

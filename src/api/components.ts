@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { coverageCounts, driftStatus, fleetAgent, registration } from '../agent/console/routes.ts';
 import { rule, savedRule } from '../agent/console/rule-routes.ts';
 import { approval, askingContract } from '../approval/console/routes.ts';
-import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
+import { aiMessage, aiProvider, aiSettings, conversation } from '../assistant/console/routes.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment, runningVersion } from './bundles.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';

@@ -4,7 +4,7 @@
 import { agentRoutes } from '../agent/console/routes.ts';
 import { ruleRoutes } from '../agent/console/rule-routes.ts';
 import { approvalRoutes } from '../approval/console/routes.ts';
-import { aiRoutes } from './ai.ts';
+import { aiRoutes } from '../assistant/console/routes.ts';
 import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
 import { callbackRoutes } from './callbacks.ts';

@@ -9,11 +9,11 @@ import { createRegistrations, type Registrations } from '../agent/use-cases/regi
 import { createRulings } from '../agent/use-cases/rulings.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
 import { type Approvals, createApprovals } from '../approval/use-cases.ts';
+import { createAiAccess } from '../assistant/use-cases/access.ts';
+import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
+import { type AiSettings, createAiSettings } from '../assistant/use-cases/settings.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
-import { createAiAccess } from './ai-access.ts';
-import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
-import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Channels, createChannels } from './channels.ts';

@@ -2,11 +2,11 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { RuleSets } from '../agent/rules/assignment.ts';
 import type { Registrar } from '../agent/use-cases/registrar.ts';
-import type { AiPrices } from '../domain/ai.ts';
+import type { AiModels } from '../assistant/port/model.ts';
+import type { AiPrices } from '../assistant/record.ts';
 import type { OidcSettings } from '../domain/oidc.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
-import type { AiModels } from '../ports/ai.ts';
 import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';

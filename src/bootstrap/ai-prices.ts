@@ -1,5 +1,5 @@
 // Reads the settings of AI assistance that are more than a word.
-import type { AiPrices } from '../domain/ai.ts';
+import type { AiPrices } from '../assistant/record.ts';
 
 export const isHttpUrl = (text: string): boolean =>
   URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

@@ -1,5 +1,5 @@
 // Language models of any provider, behind one form. Adapters: adapters/ai, one file a wire format.
-import type { AiProvider } from '../domain/ai.ts';
+import type { AiProvider } from '../record.ts';
 
 /** Which model of which provider. */
 export interface AiTarget {

@@ -1,17 +1,18 @@
 // A tenant's choice of who assists its people: kept with the key sealed, tried out, and what its use cost. Everybody
 // who signs in may change it; a key that is kept never goes to another provider or address than the one it was entered
 // for.
-import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../domain/ai.ts';
-import { dayMs } from '../domain/duration.ts';
-import { HubError } from '../domain/error.ts';
-import { type CountLimit, limits } from '../domain/limit.ts';
-import { OutboundError } from '../domain/outbound.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
-import type { Setting } from '../domain/settings.ts';
-import { requireRole } from './access.ts';
-import { type AiAccess, noModel } from './ai-access.ts';
-import { noted } from './audit.ts';
-import type { AppPorts } from './ports.ts';
+
+import { requireRole } from '../../app/access.ts';
+import { noted } from '../../app/audit.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { dayMs } from '../../domain/duration.ts';
+import { HubError } from '../../domain/error.ts';
+import { type CountLimit, limits } from '../../domain/limit.ts';
+import { OutboundError } from '../../domain/outbound.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import type { Setting } from '../../domain/settings.ts';
+import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../record.ts';
+import { type AiAccess, noModel } from './access.ts';
 
 /** A change of the settings. Undefined keeps a value, null clears it. A hosted provider's key cannot be cleared. */
 export interface AiChange {

@@ -1,8 +1,9 @@
 // Shared parts of questions to a language model: address, key, time limit and usage counts.
-import { type AiConfig, AiError, type AiProvider, costOf, dayOf } from '../domain/ai.ts';
-import { HubError } from '../domain/error.ts';
-import type { AiEvent, AiRequest, AiTarget } from '../ports/ai.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { HubError } from '../../domain/error.ts';
+import type { AiEvent, AiRequest, AiTarget } from '../port/model.ts';
+import { type AiConfig, AiError, type AiProvider, costOf, dayOf } from '../record.ts';
 
 /** One question of a person, which may need several requests to the provider. */
 export interface AiQuestion {

@@ -1,13 +1,16 @@
 // AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and
 // descriptions of contracts.
-import { AiError } from '../domain/ai.ts';
-import { dayMs, minuteMs } from '../domain/duration.ts';
-import { HubError } from '../domain/error.ts';
-import type { JsonObject } from '../domain/library.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { AiMessage, AiToolCall } from '../ports/ai.ts';
-import { requireRole } from './access.ts';
-import { type AiAccess, type AiQuestion, type AiQuestionUse, takesTools } from './ai-access.ts';
+
+import { requireRole } from '../../app/access.ts';
+import type { Inspector } from '../../app/inspection.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { dayMs, minuteMs } from '../../domain/duration.ts';
+import { HubError } from '../../domain/error.ts';
+import type { JsonObject } from '../../domain/library.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { AiMessage, AiToolCall } from '../port/model.ts';
+import { AiError } from '../record.ts';
+import { type AiAccess, type AiQuestion, type AiQuestionUse, takesTools } from './access.ts';
 import {
   contextMessage,
   describeMessage,
@@ -16,10 +19,8 @@ import {
   maxTools,
   oneSentence,
   systemPrompt,
-} from './assistant-context.ts';
-import { assistantTools, createToolRunner } from './assistant-tools.ts';
-import type { Inspector } from './inspection.ts';
-import type { AppPorts } from './ports.ts';
+} from './context.ts';
+import { assistantTools, createToolRunner } from './tools.ts';
 
 export interface Conversation {
   /** The last one is the user's. */

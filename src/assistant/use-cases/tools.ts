@@ -1,14 +1,14 @@
 // The tools of the assistant: they check and try YAML through the evaluator's port, which bounds them, and change
 // nothing.
 import { defaultEnvironment } from 'reeve-agent/rules';
-import { withTimeout } from '../concurrency/with-timeout.ts';
-import { HubError } from '../domain/error.ts';
-import { findingText, isError } from '../domain/finding.ts';
-import type { JsonObject } from '../domain/library.ts';
-import type { AiTool, AiToolCall } from '../ports/ai.ts';
-import type { Inspector } from './inspection.ts';
-import type { AppPorts } from './ports.ts';
-import { wordsOf } from './tool-settings.ts';
+import type { Inspector } from '../../app/inspection.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { wordsOf } from '../../app/tool-settings.ts';
+import { withTimeout } from '../../concurrency/with-timeout.ts';
+import { HubError } from '../../domain/error.ts';
+import { findingText, isError } from '../../domain/finding.ts';
+import type { JsonObject } from '../../domain/library.ts';
+import type { AiTool, AiToolCall } from '../port/model.ts';
 
 const yamlContent = {
   type: 'string',

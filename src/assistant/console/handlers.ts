@@ -1,14 +1,15 @@
 // AI assistance in the console API's words.
-import type { aiRoutes } from '../../api/ai.ts';
+
 import { Streamed } from '../../api/call.ts';
 import type { Input } from '../../api/route.ts';
-import type { AssistEvent } from '../../app/assistant.ts';
-import type { AiDay } from '../../domain/ai.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Setting } from '../../domain/settings.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
-import { principalOf } from './principal.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { iso } from '../../handlers/common/render.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { AiDay } from '../record.ts';
+import type { AssistEvent } from '../use-cases/conversation.ts';
+import type { aiRoutes } from './routes.ts';
 
 type AssistInput = Pick<Input<(typeof aiRoutes)['assist']>, 'body'>;
 

@@ -1,5 +1,5 @@
 // Store port of what AI assistance used: sums per tenant and day.
-import type { AiDay, AiUse } from '../domain/ai.ts';
+import type { AiDay, AiUse } from '../record.ts';
 
 /** Usage of AI assistance. */
 export interface AiUsageStore {

@@ -80,7 +80,7 @@ export const aiFailures = {
 
 export type AiFailure = keyof typeof aiFailures;
 
-/** Thrown by ports/ai.ts. `message` may be shown. */
+/** Thrown by assistant/port/model.ts. `message` may be shown. */
 export class AiError extends Error {
   readonly failure: AiFailure;
 

@@ -1,9 +1,9 @@
 // Routes of AI assistance: who provides it, what it used, descriptions, and answers as a stream.
 import { z } from 'zod';
-import { aiProviders } from '../domain/ai.ts';
-import { limits } from '../domain/limit.ts';
-import { instant, intQuery, line, text } from './fields.ts';
-import { routes } from './route.ts';
+import { instant, intQuery, line, text } from '../../api/fields.ts';
+import { routes } from '../../api/route.ts';
+import { limits } from '../../domain/limit.ts';
+import { aiProviders } from '../record.ts';
 
 export const aiProvider = z.enum(aiProviders);
 const count = z.number().int();
