@@ -2,9 +2,9 @@
 // and time. Keeps promises P7 and P20.
 
 import { type Approval, alreadyEnded, type Decision } from '../src/approval/record.ts';
+import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/audit/record.ts';
 import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
-import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/domain/audit.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { Env } from '../src/domain/ids.ts';
 import { fanOutJob } from '../src/domain/notification-jobs.ts';

@@ -1,5 +1,5 @@
 // What the audit chain says of deployments, whichever API asked for them.
-import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
+import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 
 const system = 'system:';

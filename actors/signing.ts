@@ -1,7 +1,8 @@
 // Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs. Keeps
 // promise P58.
+
+import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import { attestationText, successionText } from '../src/domain/attestation.ts';
-import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import { type Deployment, nextSequence } from '../src/domain/deployment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { KeySuccession, SigningKey } from '../src/domain/tenant.ts';

@@ -6,13 +6,13 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AgentStore } from '../../src/agent/port.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';
 import { sessionOf } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { EventInput } from '../../src/domain/event.ts';
 import { factsBySession, type RunKey } from '../../src/domain/run.ts';
 import { runNote } from '../../src/domain/run-report.ts';
-import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventBatch, EventStore } from '../../src/ports/events.ts';
 import { type EventRow, toEventRow } from './event-filter.ts';

@@ -1,7 +1,7 @@
 // Audit events in MongoDB: how they are found, read one by one, and removed. `event-ingest.ts` stores them.
 import type { Collection } from 'mongodb';
+import type { AuditStore } from '../../src/audit/port.ts';
 import { maxSearchMs } from '../../src/domain/event.ts';
-import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { arrivalSlackMs, type EventStore } from '../../src/ports/events.ts';
 import { mongoEventFigures } from './event-figures.ts';

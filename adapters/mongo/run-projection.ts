@@ -4,7 +4,8 @@
 // run anew from all its events.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import type { AuditNote } from '../../src/domain/audit.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
+import type { AuditNote } from '../../src/audit/record.ts';
 import type { EventInput, StoredEvent } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { omitUndefined } from '../../src/domain/omit-undefined.ts';
@@ -17,7 +18,6 @@ import {
   standingOf,
 } from '../../src/domain/run.ts';
 import { type Reporter, runNote } from '../../src/domain/run-report.ts';
-import type { AuditStore } from '../../src/ports/audit.ts';
 import { type EventRow, type OutcomeRow, toEvent, toOutcome } from './event-filter.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { toBsonText } from './form.ts';

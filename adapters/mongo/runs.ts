@@ -3,8 +3,8 @@
 import type { Collection, Filter } from 'mongodb';
 import type { ApprovalStore } from '../../src/approval/port.ts';
 import { type Approval, asSeen } from '../../src/approval/record.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
 import { maxSearchMs } from '../../src/domain/event.ts';
-import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Run, RunFilter, RunPlace, RunStore } from '../../src/ports/runs.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';

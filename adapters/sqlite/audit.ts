@@ -1,5 +1,6 @@
 // The audit chain in SQLite. A note that goes with a write is added in that write's transaction.
 import { hash } from 'node:crypto';
+import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
 import {
   type AuditLink,
   type AuditNote,
@@ -11,8 +12,7 @@ import {
   type SignedHead,
   subjectOf,
   withAnswer,
-} from '../../src/domain/audit.ts';
-import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/ports/audit.ts';
+} from '../../src/audit/record.ts';
 import { type Database, type Row, type SqlValue, storedText } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';

@@ -1,6 +1,7 @@
 // The store on the caller's own thread: for tests, tools and in-memory stores. A write blocks until it is on disk.
+
+import type { Noting } from '../../src/audit/port.ts';
 import { HubError } from '../../src/domain/error.ts';
-import type { Noting } from '../../src/ports/audit.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import { CallIndex } from './events/calls.ts';
 import { encodeBatch } from './events/encode.ts';

@@ -1,6 +1,6 @@
 // Adds what events report to the audit chain, in the commit of its events. Runs on the writer. Notes of one tenant in a
 // commit are one link.
-import type { AuditNote } from '../../src/domain/audit.ts';
+import type { AuditNote } from '../../src/audit/record.ts';
 import { appendNotes } from './audit.ts';
 import type { Database } from './database.ts';
 import { entryOf } from './usage/rows.ts';

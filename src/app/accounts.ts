@@ -1,5 +1,7 @@
 // Tenants and their first users: the set-up of a hub, tenants and users that the operator of the installation adds, and
 // missing signing keys. people.ts manages a tenant's users.
+
+import { noted } from '../audit/note.ts';
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { contentId } from '../domain/decision-event.ts';
 import { HubError, notFound } from '../domain/error.ts';
@@ -7,7 +9,6 @@ import { limits, type OwnLimits } from '../domain/limit.ts';
 import { systemPrincipal } from '../domain/principal.ts';
 import type { SigningKey, Tenant, User } from '../domain/tenant.ts';
 import type { Workspace } from '../ports/workspaces.ts';
-import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface Credentials {

@@ -1,4 +1,6 @@
 // Bundle versions: uploaded, and read within the principal's environment.
+
+import { noted, uploaded } from '../audit/note.ts';
 import type { BundleSummary, BundleVersion } from '../domain/deployment.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { Finding } from '../domain/finding.ts';
@@ -6,7 +8,6 @@ import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { noted, uploaded } from './audit.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import { uploadedVersion } from './uploaded-version.ts';

@@ -1,5 +1,7 @@
 // Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here
 // alone.
+
+import { noted } from '../audit/note.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../domain/channel.ts';
 import type { AttemptFailure, AttemptOutcome } from '../domain/delivery.ts';
@@ -10,7 +12,6 @@ import { OutboundError } from '../domain/outbound.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 /** A channel with its configuration in the clear: mask it before it is shown. */

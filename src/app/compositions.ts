@@ -1,4 +1,6 @@
 // Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
+
+import { recorder } from '../audit/note.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { Finding } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
@@ -9,7 +11,6 @@ import type { CompositionPatch, CompositionSummary, ItemSummary } from '../ports
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
-import { recorder } from './audit.ts';
 import type { DeployChoice } from './deployments.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';

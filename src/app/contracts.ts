@@ -1,5 +1,7 @@
 // The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
 // follow it.
+
+import { recorder } from '../audit/note.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { Composition, ContractType, ContractVersion, JsonObject } from '../domain/library.ts';
@@ -8,7 +10,6 @@ import type { BundleParts } from '../ports/evaluator.ts';
 import type { ContractPatch, ContractSummary } from '../ports/library.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { recorder } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 import type { Rollouts } from './rollouts.ts';
 

@@ -1,7 +1,7 @@
 // Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the
 // environment's.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
-import { type AuditActor, auditActor } from '../domain/audit.ts';
+import { type AuditActor, auditActor } from '../audit/record.ts';
 import { versionsByHash } from '../domain/deployed-versions.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound } from '../domain/error.ts';

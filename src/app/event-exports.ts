@@ -1,12 +1,13 @@
 // Exports of audit events: read page by page while they are sent, two at once of a tenant.
-import { auditActor } from '../domain/audit.ts';
+
+import { noteOf } from '../audit/note.ts';
+import { auditActor } from '../audit/record.ts';
 import { HubError } from '../domain/error.ts';
 import type { StoredEvent } from '../domain/event.ts';
 import type { JsonObject } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { EventFilter } from '../ports/events.ts';
 import { requireRole } from './access.ts';
-import { noteOf } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 /** Exports of a tenant that run at once on a node: each reads on as long as its client does. */

@@ -1,13 +1,14 @@
 // Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job
 // (jobs/purge.ts).
-import { auditActor } from '../domain/audit.ts';
+
+import { noteOf } from '../audit/note.ts';
+import { auditActor } from '../audit/record.ts';
 import { dayMs, hourMs } from '../domain/duration.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/events.ts';
 import type { Jobs } from '../ports/jobs.ts';
 import { requireRole } from './access.ts';
-import { noteOf } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 /** Events that one step of the store removes, at first and at most: other writes wait as long. */

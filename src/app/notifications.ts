@@ -4,6 +4,7 @@
 
 import { type Approval, isDue } from '../approval/record.ts';
 import { approvalLink } from '../approval/rules/link.ts';
+import { noted } from '../audit/note.ts';
 import { Lanes } from '../concurrency/lanes.ts';
 import { type Channel, isInteractive, notifiedCallOf, wants } from '../domain/channel.ts';
 import {
@@ -23,7 +24,6 @@ import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../do
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { noted } from './audit.ts';
 import type { Channels } from './channels.ts';
 import type { AppPorts } from './ports.ts';
 

@@ -1,11 +1,12 @@
 // The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
+
+import { recorder } from '../audit/note.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { limits, type OwnLimits } from '../domain/limit.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { User } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { recorder } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface NewPerson {

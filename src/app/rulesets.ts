@@ -1,6 +1,8 @@
 // Rulesets: the documents that bundles are, in the way of the hosted API. A put saves and deploys at once; bytes that
 // are saved already make no new version.
-import { auditActor } from '../domain/audit.ts';
+
+import { noted, uploaded } from '../audit/note.ts';
+import { auditActor } from '../audit/record.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import { type Finding, findingText, isError } from '../domain/finding.ts';
@@ -10,7 +12,6 @@ import { documentKindOf } from '../domain/vocabulary.ts';
 import type { BundleOutline } from '../ports/evaluator.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { noted, uploaded } from './audit.ts';
 import type { Deployments } from './deployments.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';

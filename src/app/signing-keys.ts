@@ -1,5 +1,5 @@
 // Rotation of a tenant's signing key. The tenant's actor does it, so that no deploy comes between.
-import { auditActor } from '../domain/audit.ts';
+import { auditActor } from '../audit/record.ts';
 import type { Principal } from '../domain/principal.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';

@@ -1,7 +1,7 @@
 // What nodes that died left to record in the audit chain: the node that misses one records it. A node that falls silent
 // is probably dead, so its entries are there in time (promise P13); what that misses, as while MongoDB is away, is
 // recorded once the node is no member any more, or by the housekeeping of the minute.
-import type { AuditStore } from '../ports/audit.ts';
+import type { AuditStore } from '../audit/port.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { type Membership, pulseMs } from '../ports/membership.ts';

@@ -1,6 +1,6 @@
 // A report about a call: an event, or a repeat that adds an outcome to one. Both count alike in their run, and the
 // audit chain can record both. Pure.
-import type { AuditNote } from './audit.ts';
+import type { AuditNote } from '../audit/record.ts';
 import {
   actionOf,
   callIdOf,

@@ -4,8 +4,8 @@
 import type { AgentStore, RuleStore } from '../agent/port.ts';
 import type { ApprovalStore } from '../approval/port.ts';
 import type { AiUsageStore } from '../assistant/port/usage.ts';
+import type { AuditStore, Noting } from '../audit/port.ts';
 import type { Storage } from '../domain/storage.ts';
-import type { AuditStore, Noting } from './audit.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
 import type { ChannelStore, DeliveryStore } from './channels.ts';
 import type { EventStore } from './events.ts';

@@ -5,7 +5,7 @@ import { expect, inject, it } from 'vitest';
 import { noteWrite } from '../../adapters/mongo/audit.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
-import { entriesOf, linkText } from '../../src/domain/audit.ts';
+import { entriesOf, linkText } from '../../src/audit/record.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import { aBatch } from '../contract/events.ts';
 import { aKey, aNote, sha256, t0, uuid } from '../contract/fixtures.ts';

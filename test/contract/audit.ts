@@ -1,8 +1,8 @@
-// What every store promises of the audit chain (ports/audit): no gap, no fork, nothing twice, and a note goes with its
+// What every store promises of the audit chain (audit/port): no gap, no fork, nothing twice, and a note goes with its
 // write or not at all.
 import { describe, expect, it } from 'vitest';
-import { type AuditNote, entriesOf, linkText } from '../../src/domain/audit.ts';
-import type { AuditFilter } from '../../src/ports/audit.ts';
+import type { AuditFilter } from '../../src/audit/port.ts';
+import { type AuditNote, entriesOf, linkText } from '../../src/audit/record.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import {
   aKey,

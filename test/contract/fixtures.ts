@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import type { AssignmentRule } from '../../src/agent/record.ts';
 import type { Approval } from '../../src/approval/record.ts';
-import type { AuditNote } from '../../src/domain/audit.ts';
+import type { AuditNote } from '../../src/audit/record.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { EventInput } from '../../src/domain/event.ts';
 import type { Composition, CompositionItem, ContractVersion } from '../../src/domain/library.ts';

@@ -1,6 +1,6 @@
 // What people do is in the audit chain: one entry for each change, none for a refusal.
 import { expect, it } from 'vitest';
-import { entriesOf } from '../../src/domain/audit.ts';
+import { entriesOf } from '../../src/audit/record.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { definition } from './library.ts';
 

@@ -2,7 +2,7 @@
 // thread.
 import { hash } from 'node:crypto';
 import type { FirstSeenAgent } from '../../../src/agent/port.ts';
-import type { AuditNote } from '../../../src/domain/audit.ts';
+import type { AuditNote } from '../../../src/audit/record.ts';
 import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src/domain/event.ts';
 import type { Env } from '../../../src/domain/ids.ts';
 import { factsBySession, type RunFacts } from '../../../src/domain/run.ts';

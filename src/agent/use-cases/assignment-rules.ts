@@ -2,9 +2,9 @@
 // actor, in order.
 
 import { requireRole } from '../../app/access.ts';
-import { noteOf } from '../../app/audit.ts';
 import type { AppPorts } from '../../app/ports.ts';
-import { auditActor } from '../../domain/audit.ts';
+import { noteOf } from '../../audit/note.ts';
+import { auditActor } from '../../audit/record.ts';
 import { HubError } from '../../domain/error.ts';
 import type { Env } from '../../domain/ids.ts';
 import type { Principal } from '../../domain/principal.ts';

@@ -1,8 +1,8 @@
 // The schemas of the hosted API that have a name of their own (src/api/components.ts).
 import type { z } from 'zod';
 import { hostedApproval } from '../../approval/hosted/routes.ts';
+import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted/routes.ts';
 import { attemptFailure } from '../channels.ts';
-import { auditActorType, auditEntry, auditSubjectType } from './audit.ts';
 import {
   hostedChannel,
   hostedChannelBody,

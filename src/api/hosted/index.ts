@@ -1,8 +1,8 @@
 // Every table of routes of the hosted API in one.
 
 import { hostedApprovalRoutes } from '../../approval/hosted/routes.ts';
+import { hostedAuditRoutes } from '../../audit/hosted/routes.ts';
 import { routes } from '../route.ts';
-import { hostedAuditRoutes } from './audit.ts';
 import { hostedChannelRoutes } from './channels.ts';
 import { hostedEventRoutes } from './events.ts';
 import { hostedEvidenceRoutes } from './evidence.ts';

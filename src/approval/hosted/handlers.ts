@@ -2,7 +2,7 @@
 
 import { truncated } from '../../api/listed.ts';
 import type { ReplyBody } from '../../api/route.ts';
-import { auditActor } from '../../domain/audit.ts';
+import { auditActor } from '../../audit/record.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';

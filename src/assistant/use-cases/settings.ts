@@ -3,8 +3,8 @@
 // for.
 
 import { requireRole } from '../../app/access.ts';
-import { noted } from '../../app/audit.ts';
 import type { AppPorts } from '../../app/ports.ts';
+import { noted } from '../../audit/note.ts';
 import { dayMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import { type CountLimit, limits } from '../../domain/limit.ts';

@@ -2,8 +2,8 @@
 // compile.
 import type { hostedApi } from '../../api/hosted/index.ts';
 import { hostedApprovals } from '../../approval/hosted/handlers.ts';
+import { hostedAudit } from '../../audit/hosted/handlers.ts';
 import type { Handlers } from '../common/hub.ts';
-import { hostedAudit } from './audit.ts';
 import { hostedChannels } from './channels.ts';
 import { hostedEvents } from './events.ts';
 import { hostedEvidence } from './evidence.ts';

@@ -6,7 +6,7 @@ import { Database } from '../../../adapters/sqlite/database.ts';
 import { runStore } from '../../../adapters/sqlite/runs.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
-import type { AuditNote } from '../../../src/domain/audit.ts';
+import type { AuditNote } from '../../../src/audit/record.ts';
 import type { RunPlace } from '../../../src/ports/runs.ts';
 import { t0, uuid } from '../../contract/fixtures.ts';
 

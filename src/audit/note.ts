@@ -1,11 +1,12 @@
 // Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key
 // and the entry, or neither.
-import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from '../domain/audit.ts';
+
+import type { AppPorts } from '../app/ports.ts';
 import { uuidOfDigest } from '../domain/ids.ts';
 import type { JsonObject } from '../domain/library.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { NotingStores } from '../ports/store.ts';
-import type { AppPorts } from './ports.ts';
+import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from './record.ts';
 
 /** A fact to note. */
 export interface Happening {
@@ -54,7 +55,7 @@ export function noteOf(
 
 /**
  * The stores, for one write: it is recorded exactly when its answer says that something changed (`didChange` in
- * src/domain/audit.ts says which answers do).
+ * src/audit/record.ts says which answers do).
  */
 export const noted = (
   ports: Ports & { readonly store: Pick<AppPorts['store'], 'noting'> },

@@ -1,5 +1,14 @@
 // Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
 // then.
+
+import { requireRole } from '../app/access.ts';
+import type { AppPorts } from '../app/ports.ts';
+import { dayMs } from '../domain/duration.ts';
+import { envelopeBytes } from '../domain/envelope.ts';
+import { HubError, notFound, refused } from '../domain/error.ts';
+import { maxSearchMs, searchTimeout } from '../domain/event.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { AuditPlace, PlacedAuditEntry } from './port.ts';
 import {
   type AuditActorType,
   type AuditLink,
@@ -9,15 +18,7 @@ import {
   headText,
   headType,
   type SignedHead,
-} from '../domain/audit.ts';
-import { dayMs } from '../domain/duration.ts';
-import { envelopeBytes } from '../domain/envelope.ts';
-import { HubError, notFound, refused } from '../domain/error.ts';
-import { maxSearchMs, searchTimeout } from '../domain/event.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { AuditPlace, PlacedAuditEntry } from '../ports/audit.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+} from './record.ts';
 
 export interface AuditQuestion {
   readonly from: number | null;

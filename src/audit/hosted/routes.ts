@@ -1,8 +1,8 @@
 // Routes of the audit chain.
 import { z } from 'zod';
-import { auditActorTypes, auditSubjects } from '../../domain/audit.ts';
-import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../fields.ts';
-import { routes } from '../route.ts';
+import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../../api/fields.ts';
+import { routes } from '../../api/route.ts';
+import { auditActorTypes, auditSubjects } from '../record.ts';
 
 export const auditActorType = z.enum(auditActorTypes);
 export const auditSubjectType = z.enum(auditSubjects);

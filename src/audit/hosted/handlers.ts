@@ -1,14 +1,14 @@
 // The audit chain in the hosted API's words. Entries are kept as they are shown.
 import { Reply } from '../../api/call.ts';
-import type { hostedAuditRoutes } from '../../api/hosted/audit.ts';
 import type { ReplyBody } from '../../api/route.ts';
-import { headText, linkText, type SignedHead } from '../../domain/audit.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
-import type { AuditPlace } from '../../ports/audit.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers } from '../common/hub.ts';
-import { fitting } from './pages.ts';
-import { principalOf } from './principal.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { fitting } from '../../handlers/hosted/pages.ts';
+import { principalOf } from '../../handlers/hosted/principal.ts';
+import type { AuditPlace } from '../port.ts';
+import { headText, linkText, type SignedHead } from '../record.ts';
+import type { hostedAuditRoutes } from './routes.ts';
 
 type Entry = ReplyBody<(typeof hostedAuditRoutes)['hostedListAudit']>['entries'][number];
 

@@ -1,8 +1,9 @@
 // Store port of the audit chain (promise P30). Each tenant has one chain: links are numbered from 1, each holds the
 // digest of the one before, and none is ever changed. Only the oldest may be taken away, those up to a signed head: the
 // chain then starts behind that head.
-import type { AuditLink, AuditNote, AuditSubject, ChainHead, SignedHead } from '../domain/audit.ts';
+
 import type { JsonObject } from '../domain/library.ts';
+import type { AuditLink, AuditNote, AuditSubject, ChainHead, SignedHead } from './record.ts';
 
 /** Filters of the list. Null means no filter. */
 export interface AuditFilter {
