@@ -5,8 +5,8 @@ import { coverageCounts, driftStatus, fleetAgent, registration } from '../agent/
 import { rule, savedRule } from '../agent/console/rule-routes.ts';
 import { approval, askingContract } from '../approval/console/routes.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from '../assistant/console/routes.ts';
+import { version as bundleVersion, deployment, runningVersion } from '../bundle/console/routes.ts';
 import { message } from './auth.ts';
-import { version as bundleVersion, deployment, runningVersion } from './bundles.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';

@@ -1,8 +1,8 @@
 // Routes of compositions.
 import { z } from 'zod';
+import { deployReason, forceQuery, warnings } from '../bundle/console/routes.ts';
 import { reservedBundleNames } from '../domain/ids.ts';
 import { documentKinds, updateStrategies } from '../domain/library.ts';
-import { deployReason, forceQuery, warnings } from './bundles.ts';
 import {
   anyObject,
   bundleName,

@@ -1,6 +1,6 @@
 // Route of what a deploy would change.
 import { z } from 'zod';
-import { runningVersion } from './bundles.ts';
+import { runningVersion } from '../bundle/console/routes.ts';
 import { contractType, env, text, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';
 

@@ -1,8 +1,9 @@
 // Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
 
 import { recorder } from '../audit/note.ts';
+import type { Finding } from '../bundle/rules.ts';
+import type { Inspector } from '../bundle/use-cases/inspection.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import type { Finding } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Composition, CompositionItem } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
@@ -12,7 +13,6 @@ import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { DeployChoice } from './deployments.ts';
-import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import type { Release, Releases } from './releases.ts';
 

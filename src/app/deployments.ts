@@ -2,10 +2,11 @@
 // environment's.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
 import { type AuditActor, auditActor } from '../audit/record.ts';
+import { type Finding, isError } from '../bundle/rules.ts';
+import { type Inspector, requireDeployable, textOf } from '../bundle/use-cases/inspection.ts';
 import { versionsByHash } from '../domain/deployed-versions.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import { type Finding, isError } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import type { DocumentKind } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
@@ -13,7 +14,6 @@ import type { KeySuccession } from '../domain/tenant.ts';
 import { documentKindOf } from '../domain/vocabulary.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { type Inspector, requireDeployable, textOf } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
 /** The deployed document of a name in an environment, with everything that an agent needs to verify it. */

@@ -2,6 +2,7 @@
 // key.
 
 import { type Approval, asSeen } from '../approval/record.ts';
+import type { RulesetVersionKey } from '../bundle/use-cases/ruleset-names.ts';
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import { maxBundleBytes, maxBundleEvents } from '../domain/decision-bundle.ts';
 import { policyVersionOf, runIdOf } from '../domain/decision-event.ts';
@@ -13,7 +14,6 @@ import type { RunKey } from '../domain/run.ts';
 import type { EventFilter } from '../ports/events.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
-import type { RulesetVersionKey } from './ruleset-names.ts';
 import type { Runs, RunView } from './runs.ts';
 
 /** Places in the order of arrival, both inclusive; null: no bound. */

@@ -1,13 +1,13 @@
 // The impact of a deployment before it happens: differences from the deployed document of the same name, and the
 // current versions of agents.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
+import { textOf } from '../bundle/use-cases/inspection.ts';
 import { versionsByHash } from '../domain/deployed-versions.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import { type ComparedDocument, type Impact, impactOf } from '../domain/impact.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { Compositions } from './compositions.ts';
-import { textOf } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
 /** A text, or a composition that is saved. */

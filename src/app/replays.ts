@@ -1,6 +1,8 @@
 // Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
+
+import { textOf } from '../bundle/use-cases/inspection.ts';
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import type { BundleVersion } from '../domain/deployment.ts';
 import { dayMs } from '../domain/duration.ts';
@@ -14,7 +16,6 @@ import type { EventFilter, EventPage } from '../ports/events.ts';
 import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../ports/replayer.ts';
 import { requireRole } from './access.ts';
 import type { Compositions } from './compositions.ts';
-import { textOf } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import { wordsOf } from './tool-settings.ts';
 

@@ -4,6 +4,11 @@
 import type { AgentPlace } from '../agent/port.ts';
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../agent/rules/health.ts';
 import type { Fleet, FleetAgent } from '../agent/use-cases/fleet.ts';
+import {
+  createRulesetNames,
+  type RulesetNames,
+  type RulesetVersionKey,
+} from '../bundle/use-cases/ruleset-names.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
 import type { Principal } from '../domain/principal.ts';
 import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../domain/run.ts';
@@ -11,7 +16,6 @@ import { sample } from '../domain/sample-run.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import type { Run, RunFilter, RunPageRequest } from '../ports/runs.ts';
 import type { AppPorts } from './ports.ts';
-import { createRulesetNames, type RulesetNames, type RulesetVersionKey } from './ruleset-names.ts';
 
 export interface RunView {
   readonly run: Run;

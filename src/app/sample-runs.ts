@@ -3,6 +3,7 @@
 // once write the same.
 
 import type { Approval } from '../approval/record.ts';
+import type { Rulesets } from '../bundle/use-cases/rulesets.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { contentId } from '../domain/decision-event.ts';
 import type { EventInput } from '../domain/event.ts';
@@ -12,7 +13,6 @@ import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../domain/sample-run.ts';
 import type { Evaluation } from '../ports/evaluator.ts';
 import type { AppPorts } from './ports.ts';
-import type { Rulesets } from './rulesets.ts';
 
 export interface SampleRun {
   readonly agentId: string;

@@ -1,4 +1,4 @@
-// What every store promises of bundle versions and deployments (ports/bundles).
+// What every store promises of bundle versions and deployments (bundle/port).
 import { describe, expect, it } from 'vitest';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { Env } from '../../src/domain/ids.ts';

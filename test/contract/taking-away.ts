@@ -1,4 +1,4 @@
-// What every store promises of bundles that are taken away: from an environment, and altogether (ports/bundles).
+// What every store promises of bundles that are taken away: from an environment, and altogether (bundle/port).
 import { describe, expect, it } from 'vitest';
 import { nextSequence } from '../../src/domain/deployment.ts';
 import type { Env } from '../../src/domain/ids.ts';

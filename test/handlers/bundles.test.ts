@@ -1,8 +1,8 @@
 // Bundles and deployments: uploads, what a user and what a key of an environment can see, deploying and rolling back.
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bundleRoutes } from '../../src/api/bundles.ts';
 import type { Caller } from '../../src/api/call.ts';
+import { bundleRoutes } from '../../src/bundle/console/routes.ts';
 import { attestationText, successionText } from '../../src/domain/attestation.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { aDeployment } from '../contract/fixtures.ts';

@@ -16,8 +16,8 @@ import {
   readBundle,
   type Tracer,
 } from 'reeve-agent/rules';
+import type { Finding } from '../../../src/bundle/rules.ts';
 import { HubError } from '../../../src/domain/error.ts';
-import type { Finding } from '../../../src/domain/finding.ts';
 import type { CustomWords, Evaluation, EvaluationRequest } from '../../../src/ports/evaluator.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';

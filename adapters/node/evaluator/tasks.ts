@@ -13,9 +13,9 @@ import {
   readBundleHeader,
   validateBundle,
 } from 'reeve-agent/rules';
+import type { Finding } from '../../../src/bundle/rules.ts';
 import type { DeclaredContract } from '../../../src/domain/coverage.ts';
 import { HubError } from '../../../src/domain/error.ts';
-import type { Finding } from '../../../src/domain/finding.ts';
 import {
   type Assembly,
   type AssemblyRequest,

@@ -2,8 +2,8 @@
 // descriptions of contracts.
 
 import { requireRole } from '../../app/access.ts';
-import type { Inspector } from '../../app/inspection.ts';
 import type { AppPorts } from '../../app/ports.ts';
+import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import { dayMs, minuteMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import type { JsonObject } from '../../domain/library.ts';

@@ -1,12 +1,12 @@
 // The tools of the assistant: they check and try YAML through the evaluator's port, which bounds them, and change
 // nothing.
 import { defaultEnvironment } from 'reeve-agent/rules';
-import type { Inspector } from '../../app/inspection.ts';
 import type { AppPorts } from '../../app/ports.ts';
 import { wordsOf } from '../../app/tool-settings.ts';
+import { findingText, isError } from '../../bundle/rules.ts';
+import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import { withTimeout } from '../../concurrency/with-timeout.ts';
 import { HubError } from '../../domain/error.ts';
-import { findingText, isError } from '../../domain/finding.ts';
 import type { JsonObject } from '../../domain/library.ts';
 import type { AiTool, AiToolCall } from '../port/model.ts';
 

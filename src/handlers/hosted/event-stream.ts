@@ -3,7 +3,7 @@ import type { HostedStreamQuery } from '../../api/hosted/streams.ts';
 import { listedText } from '../../api/listed.ts';
 import type { EventSource, History, StreamHandlers } from '../../api/stream.ts';
 import { fits } from '../../app/event-tail.ts';
-import type { RulesetVersionKey } from '../../app/ruleset-names.ts';
+import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
 import { policyVersionOf } from '../../domain/decision-event.ts';
 import type { StoredEvent } from '../../domain/event.ts';
 import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../domain/frame.ts';

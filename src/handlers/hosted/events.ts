@@ -4,7 +4,7 @@ import type { hostedEventRoutes } from '../../api/hosted/events.ts';
 import { listedText } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { agentOf, requireAgent } from '../../app/acting-agent.ts';
-import type { RulesetNames, RulesetVersionKey } from '../../app/ruleset-names.ts';
+import type { RulesetNames, RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
 import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
 import {
   actionOf,

@@ -3,13 +3,13 @@
 import type { hostedApi } from '../../api/hosted/index.ts';
 import { hostedApprovals } from '../../approval/hosted/handlers.ts';
 import { hostedAudit } from '../../audit/hosted/handlers.ts';
+import { hostedRulesets } from '../../bundle/hosted/handlers.ts';
 import type { Handlers } from '../common/hub.ts';
 import { hostedChannels } from './channels.ts';
 import { hostedEvents } from './events.ts';
 import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedReplays } from './replay.ts';
-import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
 import { hostedSampleRun } from './sample-run.ts';
 import { hostedSessions } from './sessions.ts';

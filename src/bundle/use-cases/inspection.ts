@@ -1,9 +1,10 @@
 // Inspects a document before it is sent to agents. It reads only the text and the tenant's settings.
-import { HubError } from '../domain/error.ts';
-import { type Finding, findingText, isError, sizeFindings } from '../domain/finding.ts';
-import type { DocumentForm } from '../ports/evaluator.ts';
-import type { AppPorts } from './ports.ts';
-import { customWords } from './tool-settings.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { customWords } from '../../app/tool-settings.ts';
+import { HubError } from '../../domain/error.ts';
+import type { DocumentForm } from '../../ports/evaluator.ts';
+import { type Finding, findingText, isError, sizeFindings } from '../rules.ts';
 
 export interface Inspector {
   /**

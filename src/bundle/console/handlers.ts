@@ -1,14 +1,15 @@
 // Bundle versions and deployments in the console API's words.
-import type { bundleRoutes } from '../../api/bundles.ts';
+
 import { encodeSignature, provenance } from '../../api/signature.ts';
 import { validationFailed } from '../../api/validation.ts';
 import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso, isoOrNull, renderFindings, renderFindingsFor } from '../common/render.ts';
-import { listOf } from './pages.ts';
-import { principalOf } from './principal.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso, isoOrNull, renderFindings, renderFindingsFor } from '../../handlers/common/render.ts';
+import { listOf } from '../../handlers/console/pages.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { bundleRoutes } from './routes.ts';
 
 const renderVersion = (bundle: BundleVersion) => ({
   id: bundle.id,

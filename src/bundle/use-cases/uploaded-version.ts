@@ -1,8 +1,9 @@
 // A bundle version as somebody uploads it: YAML of their own, not assembled of a composition.
-import { actorName, type Principal } from '../domain/principal.ts';
-import type { NewBundle } from '../ports/bundles.ts';
-import type { BundleOutline } from '../ports/evaluator.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import type { BundleOutline } from '../../ports/evaluator.ts';
+import type { NewBundle } from '../port.ts';
 
 /** @param outline what the YAML says of itself; its name is the version's */
 export function uploadedVersion(

@@ -1,6 +1,6 @@
 // Routes of bundles and deployments.
 import { z } from 'zod';
-import { lintFinding } from './evaluate.ts';
+import { lintFinding } from '../../api/evaluate.ts';
 import {
   boolQuery,
   env,
@@ -11,9 +11,9 @@ import {
   uuid,
   versionNumber,
   yamlDocument,
-} from './fields.ts';
-import { documentBody, routes } from './route.ts';
-import { provenanceFields } from './signature.ts';
+} from '../../api/fields.ts';
+import { documentBody, routes } from '../../api/route.ts';
+import { provenanceFields } from '../../api/signature.ts';
 
 export const version = z.object({
   id: uuid,

@@ -1,11 +1,11 @@
 // Routes of rulesets: versioned documents of rules, saved and deployed in one step.
 import { z } from 'zod';
-import { deployReason } from '../bundles.ts';
-import { lintFinding } from '../evaluate.ts';
-import { boolQuery, env, instant, versionNumber } from '../fields.ts';
-import { routes } from '../route.ts';
-import { provenanceFields } from '../signature.ts';
-import { hostedPaging, pageFields } from './fields.ts';
+import { lintFinding } from '../../api/evaluate.ts';
+import { boolQuery, env, instant, versionNumber } from '../../api/fields.ts';
+import { hostedPaging, pageFields } from '../../api/hosted/fields.ts';
+import { routes } from '../../api/route.ts';
+import { provenanceFields } from '../../api/signature.ts';
+import { deployReason } from '../console/routes.ts';
 
 /** Bytes of a document; the next one is refused by the transport already. */
 const rulesetBody = 512 * 1024;

@@ -1,15 +1,15 @@
 // Bundle versions: uploaded, and read within the principal's environment.
 
-import { noted, uploaded } from '../audit/note.ts';
-import type { BundleSummary, BundleVersion } from '../domain/deployment.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import type { Finding } from '../domain/finding.ts';
-import { type Env, environments } from '../domain/ids.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
-import { requireRole } from './access.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { noted, uploaded } from '../../audit/note.ts';
+import type { BundleSummary, BundleVersion } from '../../domain/deployment.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import { type Env, environments } from '../../domain/ids.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { Finding } from '../rules.ts';
 import type { Inspector } from './inspection.ts';
-import type { AppPorts } from './ports.ts';
 import { uploadedVersion } from './uploaded-version.ts';
 
 export interface Bundles {

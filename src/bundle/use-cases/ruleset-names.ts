@@ -1,7 +1,8 @@
 // Which stored version a policy version is: events and agents tell the hash of the document they run, never its name.
-import { BoundedMap } from '../concurrency/bounded-map.ts';
-import type { Env } from '../domain/ids.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import type { Env } from '../../domain/ids.ts';
 
 export interface RulesetVersionKey {
   readonly name: string;

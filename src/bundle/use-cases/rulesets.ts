@@ -1,20 +1,20 @@
 // Rulesets: the documents that bundles are, in the way of the hosted API. A put saves and deploys at once; bytes that
 // are saved already make no new version.
 
-import { noted, uploaded } from '../audit/note.ts';
-import { auditActor } from '../audit/record.ts';
-import type { BundleVersion, Deployment } from '../domain/deployment.ts';
-import { HubError, notFound, refused } from '../domain/error.ts';
-import { type Finding, findingText, isError } from '../domain/finding.ts';
-import { type Env, environments } from '../domain/ids.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
-import { documentKindOf } from '../domain/vocabulary.ts';
-import type { BundleOutline } from '../ports/evaluator.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
-import { requireRole } from './access.ts';
-import type { Deployments } from './deployments.ts';
+import { requireRole } from '../../app/access.ts';
+import type { Deployments } from '../../app/deployments.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { noted, uploaded } from '../../audit/note.ts';
+import { auditActor } from '../../audit/record.ts';
+import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
+import { HubError, notFound, refused } from '../../domain/error.ts';
+import { type Env, environments } from '../../domain/ids.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import { documentKindOf } from '../../domain/vocabulary.ts';
+import type { BundleOutline } from '../../ports/evaluator.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import { type Finding, findingText, isError } from '../rules.ts';
 import type { Inspector } from './inspection.ts';
-import type { AppPorts } from './ports.ts';
 import { uploadedVersion } from './uploaded-version.ts';
 
 /** A version, and the environments that run it now: the newest of its deployments first. */
