@@ -2,6 +2,7 @@
 // follow it.
 
 import { recorder } from '../audit/note.ts';
+import type { Rollouts } from '../composition/use-cases/rollouts.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { Composition, ContractType, ContractVersion, JsonObject } from '../domain/library.ts';
@@ -11,7 +12,6 @@ import type { ContractPatch, ContractSummary } from '../ports/library.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
-import type { Rollouts } from './rollouts.ts';
 
 export interface NewContract {
   readonly contractId: string;

@@ -2,12 +2,12 @@
 // current versions of agents.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
 import { textOf } from '../bundle/use-cases/inspection.ts';
+import type { Compositions } from '../composition/use-cases/compositions.ts';
 import { versionsByHash } from '../domain/deployed-versions.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import { type ComparedDocument, type Impact, impactOf } from '../domain/impact.ts';
 import type { Principal } from '../domain/principal.ts';
-import type { Compositions } from './compositions.ts';
 import type { AppPorts } from './ports.ts';
 
 /** A text, or a composition that is saved. */

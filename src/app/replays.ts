@@ -3,6 +3,7 @@
 // nothing. Keeps promise P43.
 
 import { textOf } from '../bundle/use-cases/inspection.ts';
+import type { Compositions } from '../composition/use-cases/compositions.ts';
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import type { BundleVersion } from '../domain/deployment.ts';
 import { dayMs } from '../domain/duration.ts';
@@ -15,7 +16,6 @@ import { decidingVerdicts, ReplayCalls } from '../domain/replay-call.ts';
 import type { EventFilter, EventPage } from '../ports/events.ts';
 import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../ports/replayer.ts';
 import { requireRole } from './access.ts';
-import type { Compositions } from './compositions.ts';
 import type { AppPorts } from './ports.ts';
 import { wordsOf } from './tool-settings.ts';
 

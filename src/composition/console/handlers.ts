@@ -1,12 +1,13 @@
 // Compositions in the console API's words.
-import type { compositionRoutes } from '../../api/compositions.ts';
-import type { CompositionView } from '../../app/compositions.ts';
+
 import { HubError } from '../../domain/error.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso, renderFindings, renderFindingsFor } from '../../handlers/common/render.ts';
+import { listOf } from '../../handlers/console/pages.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
 import type { CompositionSummary } from '../../ports/library.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso, renderFindings, renderFindingsFor } from '../common/render.ts';
-import { listOf } from './pages.ts';
-import { principalOf } from './principal.ts';
+import type { CompositionView } from '../use-cases/compositions.ts';
+import type { compositionRoutes } from './routes.ts';
 
 const renderSummary = (composition: Omit<CompositionSummary, 'id'>) => ({
   name: composition.name,

@@ -1,13 +1,13 @@
 // From an assembled composition to a bundle version at work: saves it, then has its environments deploy it.
 
-import { type Finding, isError } from '../bundle/rules.ts';
-import { type Inspector, requireDeployable } from '../bundle/use-cases/inspection.ts';
-import type { BundleVersion, Deployment } from '../domain/deployment.ts';
-import type { Env } from '../domain/ids.ts';
-import type { Composition } from '../domain/library.ts';
-import type { Assembly } from '../ports/evaluator.ts';
-import type { DeployChoice, Deployments } from './deployments.ts';
-import type { AppPorts } from './ports.ts';
+import type { DeployChoice, Deployments } from '../../app/deployments.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { type Finding, isError } from '../../bundle/rules.ts';
+import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
+import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { Composition } from '../../domain/library.ts';
+import type { Assembly } from '../../ports/evaluator.ts';
 
 export interface Release {
   readonly version: BundleVersion;

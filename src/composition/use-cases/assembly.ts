@@ -1,10 +1,11 @@
 // A composition as the YAML that agents load. Writes nothing.
-import { HubError } from '../domain/error.ts';
-import type { Composition } from '../domain/library.ts';
-import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../ports/evaluator.ts';
-import { type ItemView, maxDefinitions } from '../ports/library.ts';
-import type { AppPorts } from './ports.ts';
-import { customWords } from './tool-settings.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { customWords } from '../../app/tool-settings.ts';
+import { HubError } from '../../domain/error.ts';
+import type { Composition } from '../../domain/library.ts';
+import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../../ports/evaluator.ts';
+import { type ItemView, maxDefinitions } from '../../ports/library.ts';
 
 /** `too_large` when no bundle could hold their definitions. */
 type EnabledItems = readonly ItemView[] | 'too_large';

@@ -1,11 +1,11 @@
 // `auto_deploy`: a new version of a contract goes where its compositions run now. Never touches a manual composition.
 
-import { type Inspector, requireDeployable } from '../bundle/use-cases/inspection.ts';
-import { HubError } from '../domain/error.ts';
-import { type Env, environments } from '../domain/ids.ts';
-import type { Composition } from '../domain/library.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
+import { HubError } from '../../domain/error.ts';
+import { type Env, environments } from '../../domain/ids.ts';
+import type { Composition } from '../../domain/library.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
-import type { AppPorts } from './ports.ts';
 import type { Releases } from './releases.ts';
 
 /**

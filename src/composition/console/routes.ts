@@ -1,8 +1,5 @@
 // Routes of compositions.
 import { z } from 'zod';
-import { deployReason, forceQuery, warnings } from '../bundle/console/routes.ts';
-import { reservedBundleNames } from '../domain/ids.ts';
-import { documentKinds, updateStrategies } from '../domain/library.ts';
 import {
   anyObject,
   bundleName,
@@ -15,9 +12,12 @@ import {
   paging,
   text,
   uuid,
-} from './fields.ts';
-import { listed } from './listed.ts';
-import { documentBody, routes } from './route.ts';
+} from '../../api/fields.ts';
+import { listed } from '../../api/listed.ts';
+import { documentBody, routes } from '../../api/route.ts';
+import { deployReason, forceQuery, warnings } from '../../bundle/console/routes.ts';
+import { reservedBundleNames } from '../../domain/ids.ts';
+import { documentKinds, updateStrategies } from '../../domain/library.ts';
 
 /** Contracts of one composition. */
 export const maxItems = 100;

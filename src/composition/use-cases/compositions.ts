@@ -1,19 +1,19 @@
 // Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
 
-import { recorder } from '../audit/note.ts';
-import type { Finding } from '../bundle/rules.ts';
-import type { Inspector } from '../bundle/use-cases/inspection.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
-import type { Composition, CompositionItem } from '../domain/library.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
-import type { Assembly } from '../ports/evaluator.ts';
-import type { CompositionPatch, CompositionSummary, ItemSummary } from '../ports/library.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
-import { requireRole } from './access.ts';
+import { requireRole } from '../../app/access.ts';
+import type { DeployChoice } from '../../app/deployments.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { recorder } from '../../audit/note.ts';
+import type { Finding } from '../../bundle/rules.ts';
+import type { Inspector } from '../../bundle/use-cases/inspection.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { Composition, CompositionItem } from '../../domain/library.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import type { Assembly } from '../../ports/evaluator.ts';
+import type { CompositionPatch, CompositionSummary, ItemSummary } from '../../ports/library.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
-import type { DeployChoice } from './deployments.ts';
-import type { AppPorts } from './ports.ts';
 import type { Release, Releases } from './releases.ts';
 
 export type NewComposition = Pick<
