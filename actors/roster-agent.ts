@@ -2,8 +2,8 @@
 // that. Pure.
 import { type DriftStatus, driftOf, type StreamTransport } from '../src/agent/record.ts';
 import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
+import type { DocumentKind } from '../src/contract/record.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
-import type { DocumentKind } from '../src/domain/library.ts';
 import type { AgentApi } from '../src/domain/vocabulary.ts';
 import type { ResolvedAt } from './protocol.ts';
 

@@ -1,7 +1,7 @@
 // What people read, before any platform's markup: a title, facts, the agent's own words. Texts are cut and made
 // visible here, and escaped where they are written.
 import type { Approval } from '../../src/approval/record.ts';
-import type { JsonObject } from '../../src/domain/library.ts';
+import type { JsonObject } from '../../src/contract/record.ts';
 import type { Notice } from '../../src/domain/notice.ts';
 import { visible, visibleLine } from '../../src/domain/visible-text.ts';
 

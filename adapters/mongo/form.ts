@@ -1,7 +1,8 @@
 // How records take the form of documents: ids as _id, JSON as text (so that no key or operator in it means anything to
 // the server), and names as field names.
+
+import type { JsonObject } from '../../src/contract/record.ts';
 import { isWellFormed } from '../../src/domain/ids.ts';
-import type { JsonObject } from '../../src/domain/library.ts';
 import { searchedLetters } from '../../src/domain/search-text.ts';
 
 /** A record with its id as `_id`. */

@@ -1,7 +1,8 @@
 // The contract library in SQLite.
-import type { ContractVersion } from '../../src/domain/library.ts';
+
+import { type ContractStore, type ContractSummary, maxHistory, maxNamed } from '../../src/contract/port.ts';
+import type { ContractVersion } from '../../src/contract/record.ts';
 import { findsIn, foldedText } from '../../src/domain/search-text.ts';
-import { type ContractStore, type ContractSummary, maxHistory, maxNamed } from '../../src/ports/library.ts';
 import type { PageRequest } from '../../src/ports/page.ts';
 import { insertComposition, pinned } from './compositions.ts';
 import { type Database, givenText, type Row } from './database.ts';

@@ -1,6 +1,7 @@
 // Fields that several declarations share: bounded texts, environments, times, names.
 import { z } from 'zod';
 import { approvalStatuses } from '../approval/record.ts';
+import { contractTypes, modes } from '../contract/record.ts';
 import {
   bundleNamePattern,
   contractIdPattern,
@@ -9,7 +10,6 @@ import {
   isWellFormed,
 } from '../domain/ids.ts';
 import { parseInstant } from '../domain/instant.ts';
-import { contractTypes, modes } from '../domain/library.ts';
 
 const wellFormed = (text: string): boolean => isWellFormed(text) && !text.includes('\u0000');
 

@@ -2,9 +2,9 @@
 
 import { noteOf } from '../audit/note.ts';
 import { auditActor } from '../audit/record.ts';
+import type { JsonObject } from '../contract/record.ts';
 import { HubError } from '../domain/error.ts';
 import type { StoredEvent } from '../domain/event.ts';
-import type { JsonObject } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { EventFilter } from '../ports/events.ts';
 import { requireRole } from './access.ts';

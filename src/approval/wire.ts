@@ -1,7 +1,7 @@
 // What both APIs read alike of a request for an approval.
 import { truncated } from '../api/listed.ts';
 import { validationFailed } from '../api/validation.ts';
-import type { JsonObject } from '../domain/library.ts';
+import type { JsonObject } from '../contract/record.ts';
 import type { Approval } from './record.ts';
 
 /** Bytes of JSON. */

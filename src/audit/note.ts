@@ -2,8 +2,8 @@
 // and the entry, or neither.
 
 import type { AppPorts } from '../app/ports.ts';
+import type { JsonObject } from '../contract/record.ts';
 import { uuidOfDigest } from '../domain/ids.ts';
-import type { JsonObject } from '../domain/library.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { NotingStores } from '../ports/store.ts';
 import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from './record.ts';

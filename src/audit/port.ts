@@ -2,7 +2,7 @@
 // digest of the one before, and none is ever changed. Only the oldest may be taken away, those up to a signed head: the
 // chain then starts behind that head.
 
-import type { JsonObject } from '../domain/library.ts';
+import type { JsonObject } from '../contract/record.ts';
 import type { AuditLink, AuditNote, AuditSubject, ChainHead, SignedHead } from './record.ts';
 
 /** Filters of the list. Null means no filter. */

@@ -2,9 +2,9 @@
 // bound to the one before by a digest. Here: what an entry says, the texts that are hashed and signed, and which
 // answers of a store mean that nothing was changed. Pure.
 import type { Approval, Decision } from '../approval/record.ts';
+import type { JsonObject } from '../contract/record.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { renderMicros } from '../domain/instant.ts';
-import type { JsonObject } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 
 /** Those of the first four are listed without being asked for. */

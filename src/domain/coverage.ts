@@ -1,9 +1,9 @@
 // Which of an agent's tools a contract governs. Pure.
 import { compileGlob } from 'reeve-agent/rules';
 import { toolsOfContract, withinPatternBounds } from '../agent/rules/manifest.ts';
+import type { Mode } from '../contract/record.ts';
 import type { AssembledContract } from './deployment.ts';
 import type { AgentManifest } from './event.ts';
-import type { Mode } from './library.ts';
 
 /** A contract as its document declares it. */
 export interface DeclaredContract {

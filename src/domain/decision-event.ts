@@ -1,11 +1,12 @@
 // Decision events: one vocabulary for what became of a call, whichever API reported it, and the flat form of the hosted
 // API. Pure.
+
+import type { JsonObject } from '../contract/record.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { dayMs } from './duration.ts';
 import type { EventInput } from './event.ts';
 import { depthOf, type RepairContext, type Repaired, repairEvent, type Shortened } from './event-repair.ts';
 import { maxJsonDepth } from './json.ts';
-import type { JsonObject } from './library.ts';
 
 /** Actions in events, in the words of the hosted API. */
 export const decisionActions = [

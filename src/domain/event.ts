@@ -1,6 +1,7 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
+
+import type { JsonObject } from '../contract/record.ts';
 import { HubError } from './error.ts';
-import type { JsonObject } from './library.ts';
 import { omitUndefined } from './omit-undefined.ts';
 
 export interface EventInput {

@@ -1,5 +1,7 @@
 // An event that is too large to be parsed in one turn of the event loop, shortened in its bytes: its texts are cut and
 // its largest fields give way as in payload-fit.ts, and only the rest is parsed. Pure.
+
+import type { JsonObject } from '../contract/record.ts';
 import { maxName, type RepairContext, type Shortened, shortName } from './event-repair.ts';
 import {
   closeObject,
@@ -13,7 +15,6 @@ import {
 } from './json-outline.ts';
 import { parseSpans } from './json-scan.ts';
 import { cutTextsIn, measureTexts } from './json-texts.ts';
-import type { JsonObject } from './library.ts';
 import {
   type FieldSize,
   keyBytesOf,

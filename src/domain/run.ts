@@ -1,5 +1,7 @@
 // Runs: what the events of one session of an agent say together. Nobody writes a run: it follows from its events
 // (promise P29). Pure.
+
+import type { JsonObject } from '../contract/record.ts';
 import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
 import {
   actionOf,
@@ -14,7 +16,6 @@ import {
 } from './decision-event.ts';
 import type { EventInput } from './event.ts';
 import type { Env } from './ids.ts';
-import type { JsonObject } from './library.ts';
 import { asksForApproval, isOver, readSnapshot } from './workflow.ts';
 
 export interface RunKey {

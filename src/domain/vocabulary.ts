@@ -1,6 +1,6 @@
 // The two vocabularies of documents and the APIs whose agents load them: bundles of contracts on the console API,
 // rulesets on the hosted one. Documents are never translated. Pure.
-import type { DocumentKind } from './library.ts';
+import type { DocumentKind } from '../contract/record.ts';
 
 /** The API that an agent uses. */
 export const agentApis = ['console', 'hosted'] as const;

@@ -1,6 +1,6 @@
-// What every store promises of the contract library (ports/library, ContractStore).
+// What every store promises of the contract library (contract/port, ContractStore).
 import { describe, expect, it } from 'vitest';
-import type { ContractVersion } from '../../src/domain/library.ts';
+import type { ContractVersion } from '../../src/contract/record.ts';
 import {
   aComposition,
   aContract,

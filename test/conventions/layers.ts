@@ -58,6 +58,7 @@ export const exceptions: readonly string[] = [
   'src/agent/console/handlers.ts → src/agent/port.ts',
   'src/audit/hosted/handlers.ts → src/audit/port.ts',
   'src/bundle/hosted/routes.ts → src/bundle/console/routes.ts',
+  'src/composition/console/handlers.ts → src/contract/port.ts',
   'src/composition/console/routes.ts → src/bundle/console/routes.ts',
   'src/composition/use-cases/releases.ts → src/bundle/use-cases/inspection.ts',
   'src/composition/use-cases/rollouts.ts → src/bundle/use-cases/inspection.ts',

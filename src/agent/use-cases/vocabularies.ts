@@ -2,9 +2,9 @@
 // the document that they have, so whoever deploys or assigns is told.
 import { environmentKey } from '../../../actors/protocol.ts';
 import type { AppPorts } from '../../app/ports.ts';
+import type { DocumentKind } from '../../contract/record.ts';
 import type { Deployment } from '../../domain/deployment.ts';
 import type { Env } from '../../domain/ids.ts';
-import type { DocumentKind } from '../../domain/library.ts';
 import { canLoad, otherApi } from '../../domain/vocabulary.ts';
 import type { Registration } from '../record.ts';
 

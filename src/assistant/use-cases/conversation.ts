@@ -4,9 +4,9 @@
 import { requireRole } from '../../app/access.ts';
 import type { AppPorts } from '../../app/ports.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
+import type { JsonObject } from '../../contract/record.ts';
 import { dayMs, minuteMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
-import type { JsonObject } from '../../domain/library.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { AiMessage, AiToolCall } from '../port/model.ts';
 import { AiError } from '../record.ts';

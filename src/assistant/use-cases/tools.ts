@@ -6,8 +6,8 @@ import { wordsOf } from '../../app/tool-settings.ts';
 import { findingText, isError } from '../../bundle/rules.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import { withTimeout } from '../../concurrency/with-timeout.ts';
+import type { JsonObject } from '../../contract/record.ts';
 import { HubError } from '../../domain/error.ts';
-import type { JsonObject } from '../../domain/library.ts';
 import type { AiTool, AiToolCall } from '../port/model.ts';
 
 const yamlContent = {

@@ -16,8 +16,8 @@ import {
 import { listed } from '../../api/listed.ts';
 import { documentBody, routes } from '../../api/route.ts';
 import { deployReason, forceQuery, warnings } from '../../bundle/console/routes.ts';
+import { documentKinds, updateStrategies } from '../../contract/record.ts';
 import { reservedBundleNames } from '../../domain/ids.ts';
-import { documentKinds, updateStrategies } from '../../domain/library.ts';
 
 /** Contracts of one composition. */
 export const maxItems = 100;

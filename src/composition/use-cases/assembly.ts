@@ -2,10 +2,10 @@
 
 import type { AppPorts } from '../../app/ports.ts';
 import { customWords } from '../../app/tool-settings.ts';
+import { type ItemView, maxDefinitions } from '../../contract/port.ts';
+import type { Composition } from '../../contract/record.ts';
 import { HubError } from '../../domain/error.ts';
-import type { Composition } from '../../domain/library.ts';
 import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../../ports/evaluator.ts';
-import { type ItemView, maxDefinitions } from '../../ports/library.ts';
 
 /** `too_large` when no bundle could hold their definitions. */
 type EnabledItems = readonly ItemView[] | 'too_large';

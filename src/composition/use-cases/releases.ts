@@ -4,9 +4,9 @@ import type { DeployChoice, Deployments } from '../../app/deployments.ts';
 import type { AppPorts } from '../../app/ports.ts';
 import { type Finding, isError } from '../../bundle/rules.ts';
 import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
+import type { Composition } from '../../contract/record.ts';
 import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
 import type { Env } from '../../domain/ids.ts';
-import type { Composition } from '../../domain/library.ts';
 import type { Assembly } from '../../ports/evaluator.ts';
 
 export interface Release {

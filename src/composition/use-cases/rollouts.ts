@@ -2,9 +2,9 @@
 
 import type { AppPorts } from '../../app/ports.ts';
 import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
+import type { Composition } from '../../contract/record.ts';
 import { HubError } from '../../domain/error.ts';
 import { type Env, environments } from '../../domain/ids.ts';
-import type { Composition } from '../../domain/library.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Releases } from './releases.ts';
 

@@ -12,9 +12,9 @@ import {
   uuid,
   versionNumber,
   yamlDocument,
-} from './fields.ts';
-import { listed } from './listed.ts';
-import { documentBody, routes } from './route.ts';
+} from '../../api/fields.ts';
+import { listed } from '../../api/listed.ts';
+import { documentBody, routes } from '../../api/route.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
 export const maxDefinition = 262_144;

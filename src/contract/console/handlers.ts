@@ -1,13 +1,14 @@
 // The contract library in the console API's words.
-import type { contractRoutes } from '../../api/contracts.ts';
-import type { ContractView } from '../../app/contracts.ts';
+
 import { HubError } from '../../domain/error.ts';
-import type { ContractVersion } from '../../domain/library.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
-import { listOf } from './pages.ts';
-import { principalOf } from './principal.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso } from '../../handlers/common/render.ts';
+import { listOf } from '../../handlers/console/pages.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { ContractVersion } from '../record.ts';
+import type { ContractView } from '../use-cases.ts';
+import type { contractRoutes } from './routes.ts';
 
 const renderSummary = (contract: Omit<ContractVersion, 'definition'>, usageCount: number) => ({
   contract_id: contract.contractId,

@@ -1,17 +1,17 @@
 // The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
 // follow it.
 
+import { requireRole } from '../app/access.ts';
+import type { AppPorts } from '../app/ports.ts';
 import { recorder } from '../audit/note.ts';
 import type { Rollouts } from '../composition/use-cases/rollouts.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import type { Composition, ContractType, ContractVersion, JsonObject } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { BundleParts } from '../ports/evaluator.ts';
-import type { ContractPatch, ContractSummary } from '../ports/library.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import type { ContractPatch, ContractSummary } from './port.ts';
+import type { Composition, ContractType, ContractVersion, JsonObject } from './record.ts';
 
 export interface NewContract {
   readonly contractId: string;

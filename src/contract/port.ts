@@ -1,4 +1,6 @@
 // Store ports of the contract library and compositions. Every write is durable when its promise resolves.
+
+import type { Page, PageRequest } from '../ports/page.ts';
 import type {
   Composition,
   CompositionItem,
@@ -8,8 +10,7 @@ import type {
   JsonObject,
   Mode,
   UpdateStrategy,
-} from '../domain/library.ts';
-import type { Page, PageRequest } from './page.ts';
+} from './record.ts';
 
 /** Changes in a new version of a contract. */
 export interface ContractPatch {
