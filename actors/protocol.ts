@@ -12,7 +12,7 @@ import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
 import type { Approval, Decision } from '../src/approval/record.ts';
 import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import type { DocumentKind } from '../src/contract/record.ts';
-import type { Deployment } from '../src/domain/deployment.ts';
+import type { Deployment } from '../src/deployment/record.ts';
 import { HubError } from '../src/domain/error.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
 import type { AgentApi, SeenOn } from '../src/domain/vocabulary.ts';

@@ -3,7 +3,7 @@
 import { type DriftStatus, driftOf, type StreamTransport } from '../src/agent/record.ts';
 import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
 import type { DocumentKind } from '../src/contract/record.ts';
-import type { Deployment } from '../src/domain/deployment.ts';
+import type { Deployment } from '../src/deployment/record.ts';
 import type { AgentApi } from '../src/domain/vocabulary.ts';
 import type { ResolvedAt } from './protocol.ts';
 

@@ -2,8 +2,8 @@
 // promise P58.
 
 import type { AuditActor, AuditNote } from '../src/audit/record.ts';
+import { type Deployment, nextSequence } from '../src/deployment/record.ts';
 import { attestationText, successionText } from '../src/domain/attestation.ts';
-import { type Deployment, nextSequence } from '../src/domain/deployment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { KeySuccession, SigningKey } from '../src/domain/tenant.ts';
 import type { NewSignature } from '../src/ports/identity.ts';

@@ -3,7 +3,7 @@
 import { Binary, type Collection } from 'mongodb';
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
+import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
 import { unavailable, unlessTaken } from './failure.ts';

@@ -5,7 +5,7 @@
 import type { Collection } from 'mongodb';
 import type { DeploymentStore } from '../../src/bundle/port.ts';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import type { Deployment } from '../../src/domain/deployment.ts';
+import type { Deployment } from '../../src/deployment/record.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
 import { pageIn } from './page.ts';

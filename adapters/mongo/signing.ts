@@ -4,7 +4,7 @@
 // nothing half done. Seeds of retired keys are not kept.
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import type { Deployment } from '../../src/domain/deployment.ts';
+import type { Deployment } from '../../src/deployment/record.ts';
 import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/domain/tenant.ts';
 import type { SigningStore } from '../../src/ports/identity.ts';
 import { unlessTaken } from './failure.ts';

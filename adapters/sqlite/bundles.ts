@@ -1,7 +1,7 @@
 // Bundle versions in SQLite. The bytes of a bundle stand in a table of their own, so that listings read little.
 
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
-import type { BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
+import type { BundleSummary, BundleVersion } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';

@@ -8,6 +8,7 @@ import { aiMessage, aiProvider, aiSettings, conversation } from '../assistant/co
 import { version as bundleVersion, deployment, runningVersion } from '../bundle/console/routes.ts';
 import { detail as composition, item, updateStrategy } from '../composition/console/routes.ts';
 import { detail as contract } from '../contract/console/routes.ts';
+import { contractChange, oneSided } from '../deployment/console/routes.ts';
 import { message } from './auth.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { timeWindow } from './coverage.ts';
@@ -32,7 +33,6 @@ import {
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
-import { contractChange, oneSided } from './impact.ts';
 import { truncatedField } from './listed.ts';
 import { jobQueue } from './operator.ts';
 import { givenToken, operatorRole } from './operator-tokens.ts';

@@ -1,7 +1,7 @@
 // Signatures, and by what clients check them, as replies and frames write both.
 import { z } from 'zod';
+import type { Deployment } from '../deployment/record.ts';
 import { isoTime } from '../domain/attestation.ts';
-import type { Deployment } from '../domain/deployment.ts';
 import type { KeySuccession } from '../domain/tenant.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import { instant } from './fields.ts';

@@ -6,6 +6,7 @@ import { durationsByTool, measuredCalls, type ToolDurations } from '../agent/rul
 import { CompiledRulings, JudgeSteps, weightOf } from '../agent/use-cases/compiled-rulings.ts';
 import type { Rulings } from '../agent/use-cases/rulings.ts';
 import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
+import type { Deployment } from '../deployment/record.ts';
 import {
   coveragePercent,
   type Governing,
@@ -16,7 +17,6 @@ import {
   type ToolStatus,
   toolStatuses,
 } from '../domain/coverage.ts';
-import type { Deployment } from '../domain/deployment.ts';
 import { dayMs } from '../domain/duration.ts';
 import { notFound } from '../domain/error.ts';
 import type { AgentManifest } from '../domain/event.ts';

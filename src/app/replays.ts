@@ -5,7 +5,7 @@
 import { textOf } from '../bundle/use-cases/inspection.ts';
 import type { Compositions } from '../composition/use-cases/compositions.ts';
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
-import type { BundleVersion } from '../domain/deployment.ts';
+import type { BundleVersion } from '../deployment/record.ts';
 import { dayMs } from '../domain/duration.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';

@@ -1,5 +1,5 @@
 // Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
-import type { BundleSummary, BundleVersion, Deployment } from '../domain/deployment.ts';
+import type { BundleSummary, BundleVersion, Deployment } from '../deployment/record.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 

@@ -1,7 +1,7 @@
 // The texts that signing keys sign besides the YAML itself: what a deployment is, and which key follows which. Pure.
 // Their first line is no YAML mapping, so that no uploaded bundle can have the bytes of one. docs/signatures.md
 // describes both.
-import type { Deployment } from './deployment.ts';
+import type { Deployment } from '../deployment/record.ts';
 import type { KeySuccession } from './tenant.ts';
 
 /** A time as these texts and the frames write it. */

@@ -2,7 +2,7 @@
 import { compileGlob } from 'reeve-agent/rules';
 import { toolsOfContract, withinPatternBounds } from '../agent/rules/manifest.ts';
 import type { Mode } from '../contract/record.ts';
-import type { AssembledContract } from './deployment.ts';
+import type { AssembledContract } from '../deployment/record.ts';
 import type { AgentManifest } from './event.ts';
 
 /** A contract as its document declares it. */

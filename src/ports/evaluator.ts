@@ -2,8 +2,8 @@
 import type { CommandProfiles, Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
 import type { Finding } from '../bundle/rules.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../contract/record.ts';
+import type { AssembledContract } from '../deployment/record.ts';
 import type { DeclaredContract } from '../domain/coverage.ts';
-import type { AssembledContract } from '../domain/deployment.ts';
 
 /** Custom selectors and operators of a tenant's agents. */
 export interface CustomWords {

@@ -1,6 +1,6 @@
 // What every store promises of bundle versions and deployments (bundle/port).
 import { describe, expect, it } from 'vitest';
-import type { Deployment } from '../../src/domain/deployment.ts';
+import type { Deployment } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import {
   aBundle,

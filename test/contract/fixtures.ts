@@ -6,7 +6,7 @@ import type { Approval } from '../../src/approval/record.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
 import type { NewBundle } from '../../src/bundle/port.ts';
 import type { Composition, CompositionItem, ContractVersion } from '../../src/contract/record.ts';
-import type { Deployment } from '../../src/domain/deployment.ts';
+import type { Deployment } from '../../src/deployment/record.ts';
 import type { EventInput } from '../../src/domain/event.ts';
 import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
 import type { Page, PageRequest } from '../../src/ports/page.ts';

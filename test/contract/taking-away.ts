@@ -1,6 +1,6 @@
 // What every store promises of bundles that are taken away: from an environment, and altogether (bundle/port).
 import { describe, expect, it } from 'vitest';
-import { nextSequence } from '../../src/domain/deployment.ts';
+import { nextSequence } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import {
   aBundle,

@@ -1,7 +1,7 @@
 // What a changed document is against the one before: stricter, more lenient, or otherwise.
 import { describe, expect, it } from 'vitest';
 import type { ContractType, JsonObject } from '../../src/contract/record.ts';
-import { type ComparedDocument, impactOf } from '../../src/domain/impact.ts';
+import { type ComparedDocument, impactOf } from '../../src/deployment/rules/impact.ts';
 
 const documentOf = (
   definition: JsonObject,

@@ -1,6 +1,6 @@
 // Saves and deploys a bundle without the routes for it. For tests of other routes.
 import { environmentKey } from '../../actors/protocol.ts';
-import type { Deployment } from '../../src/domain/deployment.ts';
+import type { Deployment } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { TestHub, UserCaller } from '../harness.ts';
 

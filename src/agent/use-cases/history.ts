@@ -3,7 +3,7 @@
 
 import { requireRole } from '../../app/access.ts';
 import type { AppPorts } from '../../app/ports.ts';
-import type { Deployment } from '../../domain/deployment.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import { notFound } from '../../domain/error.ts';
 import type { Env } from '../../domain/ids.ts';
 import type { Principal } from '../../domain/principal.ts';

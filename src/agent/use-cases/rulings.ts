@@ -3,6 +3,7 @@
 import { environmentKey } from '../../../actors/protocol.ts';
 import type { AppPorts } from '../../app/ports.ts';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import {
   type DeclaredContract,
   joined,
@@ -11,7 +12,6 @@ import {
   type Ruling,
   rulingOf,
 } from '../../domain/coverage.ts';
-import type { Deployment } from '../../domain/deployment.ts';
 import { HubError } from '../../domain/error.ts';
 import type { Env } from '../../domain/ids.ts';
 import type { ContractNames } from '../../ports/usage.ts';

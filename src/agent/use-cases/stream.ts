@@ -2,11 +2,11 @@
 // Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
 import type { AppPorts } from '../../app/ports.ts';
-import type { SentCopies, SentCopy } from '../../app/sent-copies.ts';
-import type { Updates } from '../../app/updates.ts';
 import type { SharedTexts } from '../../concurrency/shared-texts.ts';
+import type { Deployment } from '../../deployment/record.ts';
+import type { SentCopies, SentCopy } from '../../deployment/use-cases/sent-copies.ts';
+import type { Updates } from '../../deployment/use-cases/updates.ts';
 import type { Announcement } from '../../domain/announcement.ts';
-import type { Deployment } from '../../domain/deployment.ts';
 import type { Audience, Frame, FrameHeader } from '../../domain/frame.ts';
 import type { Env } from '../../domain/ids.ts';
 import type { AgentApi } from '../../domain/vocabulary.ts';

@@ -2,9 +2,9 @@
 import { environmentKey } from '../../../actors/protocol.ts';
 import { requireAgentId } from '../../app/agent-ids.ts';
 import type { AppPorts } from '../../app/ports.ts';
-import { SentCopies } from '../../app/sent-copies.ts';
-import { Updates } from '../../app/updates.ts';
 import { SharedTexts } from '../../concurrency/shared-texts.ts';
+import { SentCopies } from '../../deployment/use-cases/sent-copies.ts';
+import { Updates } from '../../deployment/use-cases/updates.ts';
 import type { Announcement } from '../../domain/announcement.ts';
 import { environments, isAgentId } from '../../domain/ids.ts';
 import { AgentStream, type Asked, type StreamPorts } from './stream.ts';

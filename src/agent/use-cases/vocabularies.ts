@@ -3,7 +3,7 @@
 import { environmentKey } from '../../../actors/protocol.ts';
 import type { AppPorts } from '../../app/ports.ts';
 import type { DocumentKind } from '../../contract/record.ts';
-import type { Deployment } from '../../domain/deployment.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import type { Env } from '../../domain/ids.ts';
 import { canLoad, otherApi } from '../../domain/vocabulary.ts';
 import type { Registration } from '../record.ts';

@@ -2,7 +2,7 @@
 
 import { encodeSignature, provenance } from '../../api/signature.ts';
 import { validationFailed } from '../../api/validation.ts';
-import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
+import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';

@@ -2,7 +2,7 @@
 import { Reply } from '../../api/call.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';
 import { agentOf } from '../../app/acting-agent.ts';
-import type { Deployment } from '../../domain/deployment.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import { HubError, notFound } from '../../domain/error.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { renderFindingsFor } from '../../handlers/common/render.ts';

@@ -3,7 +3,7 @@
 import { requireRole } from '../../app/access.ts';
 import type { AppPorts } from '../../app/ports.ts';
 import { noted, uploaded } from '../../audit/note.ts';
-import type { BundleSummary, BundleVersion } from '../../domain/deployment.ts';
+import type { BundleSummary, BundleVersion } from '../../deployment/record.ts';
 import { HubError, notFound } from '../../domain/error.ts';
 import { type Env, environments } from '../../domain/ids.ts';
 import type { Principal } from '../../domain/principal.ts';

@@ -2,11 +2,11 @@
 // are saved already make no new version.
 
 import { requireRole } from '../../app/access.ts';
-import type { Deployments } from '../../app/deployments.ts';
 import type { AppPorts } from '../../app/ports.ts';
 import { noted, uploaded } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
-import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
+import type { BundleVersion, Deployment } from '../../deployment/record.ts';
+import type { Deployments } from '../../deployment/use-cases/deployments.ts';
 import { HubError, notFound, refused } from '../../domain/error.ts';
 import { type Env, environments } from '../../domain/ids.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';

@@ -1,20 +1,20 @@
 // Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the
 // environment's.
-import { environmentKey, type Rollout } from '../../actors/protocol.ts';
-import { type AuditActor, auditActor } from '../audit/record.ts';
-import { type Finding, isError } from '../bundle/rules.ts';
-import { type Inspector, requireDeployable, textOf } from '../bundle/use-cases/inspection.ts';
-import type { DocumentKind } from '../contract/record.ts';
-import { versionsByHash } from '../domain/deployed-versions.ts';
-import type { BundleVersion, Deployment } from '../domain/deployment.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
-import type { KeySuccession } from '../domain/tenant.ts';
-import { documentKindOf } from '../domain/vocabulary.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { type AuditActor, auditActor } from '../../audit/record.ts';
+import { type Finding, isError } from '../../bundle/rules.ts';
+import { type Inspector, requireDeployable, textOf } from '../../bundle/use-cases/inspection.ts';
+import type { DocumentKind } from '../../contract/record.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import type { Env } from '../../domain/ids.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import type { KeySuccession } from '../../domain/tenant.ts';
+import { documentKindOf } from '../../domain/vocabulary.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { BundleVersion, Deployment } from '../record.ts';
+import { versionsByHash } from '../rules/versions.ts';
 
 /** The deployed document of a name in an environment, with everything that an agent needs to verify it. */
 export interface CurrentBundle {

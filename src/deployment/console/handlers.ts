@@ -1,8 +1,9 @@
 // What a deploy would change, in the console API's words.
-import type { impactRoutes } from '../../api/impact.ts';
-import type { ComparedContract, ContractChange } from '../../domain/impact.ts';
-import type { Handlers } from '../common/hub.ts';
-import { principalOf } from './principal.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { ComparedContract, ContractChange } from '../rules/impact.ts';
+import type { impactRoutes } from './routes.ts';
 
 const one = ({ contractId, type }: ComparedContract) => ({ contract_id: contractId, type });
 const change = ({ contractId, type, fields }: ContractChange) => ({

@@ -1,6 +1,6 @@
 // Compares a document with its predecessor, contract by contract: stricter, more lenient, or other changes. It compares
 // the texts, not decisions, so an uncertain change counts as neither. Pure.
-import type { ContractType, JsonObject, Mode } from '../contract/record.ts';
+import type { ContractType, JsonObject, Mode } from '../../contract/record.ts';
 
 export interface ComparedContract {
   readonly contractId: string;

@@ -1,6 +1,6 @@
 // Names for the hashes that agents report. Versions with the same document have the same hash, which gets the name of
 // its newest deployment.
-import type { Deployment } from './deployment.ts';
+import type { Deployment } from '../record.ts';
 
 /** Versions by revision hash. @param newestFirst deployments of one bundle in one environment */
 export function versionsByHash(
