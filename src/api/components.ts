@@ -9,10 +9,19 @@ import { version as bundleVersion, deployment, runningVersion } from '../bundle/
 import { detail as composition, item, updateStrategy } from '../composition/console/routes.ts';
 import { detail as contract } from '../contract/console/routes.ts';
 import { contractChange, oneSided } from '../deployment/console/routes.ts';
+import {
+  consoleReplay,
+  replayDoubt,
+  replayedSession,
+  replayJudgement,
+  replaySide,
+  replayWindow,
+  skippedRules,
+} from '../evaluation/console/replay-routes.ts';
+import { lintFinding } from '../evaluation/console/routes.ts';
 import { message } from './auth.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { timeWindow } from './coverage.ts';
-import { lintFinding } from './evaluate.ts';
 import { condition, eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
@@ -36,15 +45,6 @@ import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { jobQueue } from './operator.ts';
 import { givenToken, operatorRole } from './operator-tokens.ts';
-import {
-  consoleReplay,
-  replayDoubt,
-  replayedSession,
-  replayJudgement,
-  replaySide,
-  replayWindow,
-  skippedRules,
-} from './replay.ts';
 import { sampleRunRemoved, sampleRunReply } from './sample-run.ts';
 import * as sessions from './sessions.ts';
 import { toolArguments, toolSettings } from './settings.ts';

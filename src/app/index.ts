@@ -23,6 +23,13 @@ import { createRollouts } from '../composition/use-cases/rollouts.ts';
 import { type Contracts, createContracts } from '../contract/use-cases.ts';
 import { createDeployments, type Deployments } from '../deployment/use-cases/deployments.ts';
 import { createImpacts, type Impacts } from '../deployment/use-cases/impact.ts';
+import { createPlayground, type Playground } from '../evaluation/use-cases/playground.ts';
+import { createReplays, type Replays } from '../evaluation/use-cases/replays.ts';
+import {
+  createRecentToolSettings,
+  createToolSettings,
+  type ToolSettings,
+} from '../evaluation/use-cases/tool-settings.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { type Channels, createChannels } from './channels.ts';
 import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
@@ -41,16 +48,13 @@ import { createLogins, type Logins } from './logins.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
-import { createPlayground, type Playground } from './playground.ts';
 import type { AppPorts } from './ports.ts';
 import { createRateLimits, type RateLimits } from './rate-limit.ts';
-import { createReplays, type Replays } from './replays.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createSampleRuns, type SampleRuns } from './sample-runs.ts';
 import { createSessionValues, type SessionValues } from './session-values.ts';
 import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
-import { createRecentToolSettings, createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {

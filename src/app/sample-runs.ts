@@ -11,7 +11,7 @@ import type { Env } from '../domain/ids.ts';
 import { type CountLimit, limits } from '../domain/limit.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../domain/sample-run.ts';
-import type { Evaluation } from '../ports/evaluator.ts';
+import type { Evaluation } from '../evaluation/port/evaluator.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface SampleRun {

@@ -8,7 +8,7 @@ import type { Rollouts } from '../composition/use-cases/rollouts.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
-import type { BundleParts } from '../ports/evaluator.ts';
+import type { BundleParts } from '../evaluation/port/evaluator.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import type { ContractPatch, ContractSummary } from './port.ts';
 import type { Composition, ContractType, ContractVersion, JsonObject } from './record.ts';

@@ -58,15 +58,22 @@ export const exceptions: readonly string[] = [
   'src/agent/console/handlers.ts → src/agent/port.ts',
   'src/agent/use-cases/streams.ts → src/deployment/use-cases/sent-copies.ts',
   'src/agent/use-cases/streams.ts → src/deployment/use-cases/updates.ts',
+  'src/assistant/use-cases/tools.ts → src/evaluation/use-cases/tool-settings.ts',
   'src/audit/hosted/handlers.ts → src/audit/port.ts',
+  'src/bundle/console/routes.ts → src/evaluation/console/routes.ts',
   'src/bundle/hosted/routes.ts → src/bundle/console/routes.ts',
+  'src/bundle/hosted/routes.ts → src/evaluation/console/routes.ts',
+  'src/bundle/use-cases/inspection.ts → src/evaluation/use-cases/tool-settings.ts',
   'src/composition/console/handlers.ts → src/contract/port.ts',
   'src/composition/console/routes.ts → src/bundle/console/routes.ts',
+  'src/composition/use-cases/assembly.ts → src/evaluation/use-cases/tool-settings.ts',
   'src/composition/use-cases/releases.ts → src/bundle/use-cases/inspection.ts',
   'src/composition/use-cases/rollouts.ts → src/bundle/use-cases/inspection.ts',
   'src/deployment/console/routes.ts → src/bundle/console/routes.ts',
   'src/deployment/use-cases/deployments.ts → src/bundle/use-cases/inspection.ts',
   'src/deployment/use-cases/impact.ts → src/bundle/use-cases/inspection.ts',
+  'src/evaluation/hosted/routes.ts → src/evaluation/console/replay-routes.ts',
+  'src/evaluation/use-cases/replays.ts → src/bundle/use-cases/inspection.ts',
 ];
 
 /** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */

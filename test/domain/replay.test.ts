@@ -3,9 +3,9 @@
 import { compileBundle } from 'reeve-agent/rules';
 import { describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../src/domain/event.ts';
-import { reportOf } from '../../src/domain/replay.ts';
-import { ReplayCalls } from '../../src/domain/replay-call.ts';
-import { allowingJudge, createJudge, type Judge } from '../../src/domain/replay-judge.ts';
+import { reportOf } from '../../src/evaluation/rules/replay.ts';
+import { ReplayCalls } from '../../src/evaluation/rules/replay-call.ts';
+import { allowingJudge, createJudge, type Judge } from '../../src/evaluation/rules/replay-judge.ts';
 
 let made = 0;
 interface Given extends Partial<Omit<StoredEvent, 'payload'>> {

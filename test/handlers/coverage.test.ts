@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Env } from '../../src/domain/ids.ts';
+import type { Evaluator } from '../../src/evaluation/port/evaluator.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
-import type { Evaluator } from '../../src/ports/evaluator.ts';
 import { type KeyCaller, makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { addComposition, addContract, definition } from './library.ts';
 

@@ -1,7 +1,7 @@
 // Replays on both APIs: what a document would have decided on the calls that agents reported, bounded and honest about
 // what was not seen.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Replayer } from '../../src/ports/replayer.ts';
+import type { Replayer } from '../../src/evaluation/port/replayer.ts';
 import {
   makeEvaluator,
   makeHub,

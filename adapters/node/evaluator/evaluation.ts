@@ -18,7 +18,7 @@ import {
 } from 'reeve-agent/rules';
 import type { Finding } from '../../../src/bundle/rules.ts';
 import { HubError } from '../../../src/domain/error.ts';
-import type { CustomWords, Evaluation, EvaluationRequest } from '../../../src/ports/evaluator.ts';
+import type { CustomWords, Evaluation, EvaluationRequest } from '../../../src/evaluation/port/evaluator.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';
 

@@ -26,7 +26,7 @@ import {
   type Evaluation,
   maxBundle,
   tooLargeAssembly,
-} from '../../../src/ports/evaluator.ts';
+} from '../../../src/evaluation/port/evaluator.ts';
 import { type EvaluateTask, evaluate } from './evaluation.ts';
 import {
   type JudgedCalls,

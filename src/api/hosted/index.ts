@@ -3,12 +3,12 @@
 import { hostedApprovalRoutes } from '../../approval/hosted/routes.ts';
 import { hostedAuditRoutes } from '../../audit/hosted/routes.ts';
 import { hostedRulesetRoutes } from '../../bundle/hosted/routes.ts';
+import { hostedReplayRoutes } from '../../evaluation/hosted/routes.ts';
 import { routes } from '../route.ts';
 import { hostedChannelRoutes } from './channels.ts';
 import { hostedEventRoutes } from './events.ts';
 import { hostedEvidenceRoutes } from './evidence.ts';
 import { hostedKeyRoutes } from './keys.ts';
-import { hostedReplayRoutes } from './replay.ts';
 import { hostedRunRoutes } from './runs.ts';
 import { hostedSampleRunRoutes } from './sample-run.ts';
 import { hostedSessionRoutes } from './sessions.ts';

@@ -2,12 +2,12 @@
 // nothing.
 import { defaultEnvironment } from 'reeve-agent/rules';
 import type { AppPorts } from '../../app/ports.ts';
-import { wordsOf } from '../../app/tool-settings.ts';
 import { findingText, isError } from '../../bundle/rules.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import { withTimeout } from '../../concurrency/with-timeout.ts';
 import type { JsonObject } from '../../contract/record.ts';
 import { HubError } from '../../domain/error.ts';
+import { wordsOf } from '../../evaluation/use-cases/tool-settings.ts';
 import type { AiTool, AiToolCall } from '../port/model.ts';
 
 const yamlContent = {

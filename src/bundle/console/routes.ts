@@ -1,6 +1,5 @@
 // Routes of bundles and deployments.
 import { z } from 'zod';
-import { lintFinding } from '../../api/evaluate.ts';
 import {
   boolQuery,
   env,
@@ -14,6 +13,7 @@ import {
 } from '../../api/fields.ts';
 import { documentBody, routes } from '../../api/route.ts';
 import { provenanceFields } from '../../api/signature.ts';
+import { lintFinding } from '../../evaluation/console/routes.ts';
 
 export const version = z.object({
   id: uuid,

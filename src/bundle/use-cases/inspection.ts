@@ -1,9 +1,9 @@
 // Inspects a document before it is sent to agents. It reads only the text and the tenant's settings.
 
 import type { AppPorts } from '../../app/ports.ts';
-import { customWords } from '../../app/tool-settings.ts';
 import { HubError } from '../../domain/error.ts';
-import type { DocumentForm } from '../../ports/evaluator.ts';
+import type { DocumentForm } from '../../evaluation/port/evaluator.ts';
+import { customWords } from '../../evaluation/use-cases/tool-settings.ts';
 import { type Finding, findingText, isError, sizeFindings } from '../rules.ts';
 
 export interface Inspector {

@@ -11,7 +11,7 @@ import { HubError, notFound, refused } from '../../domain/error.ts';
 import { type Env, environments } from '../../domain/ids.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';
 import { documentKindOf } from '../../domain/vocabulary.ts';
-import type { BundleOutline } from '../../ports/evaluator.ts';
+import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
 import { type Finding, findingText, isError } from '../rules.ts';
 import type { Inspector } from './inspection.ts';

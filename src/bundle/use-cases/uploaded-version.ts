@@ -2,7 +2,7 @@
 
 import type { AppPorts } from '../../app/ports.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';
-import type { BundleOutline } from '../../ports/evaluator.ts';
+import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
 import type { NewBundle } from '../port.ts';
 
 /** @param outline what the YAML says of itself; its name is the version's */

@@ -11,7 +11,7 @@ import type { DeployChoice } from '../../deployment/use-cases/deployments.ts';
 import { HubError, notFound } from '../../domain/error.ts';
 import type { Env } from '../../domain/ids.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';
-import type { Assembly } from '../../ports/evaluator.ts';
+import type { Assembly } from '../../evaluation/port/evaluator.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Release, Releases } from './releases.ts';

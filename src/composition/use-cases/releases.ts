@@ -7,7 +7,7 @@ import type { Composition } from '../../contract/record.ts';
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import type { DeployChoice, Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { Env } from '../../domain/ids.ts';
-import type { Assembly } from '../../ports/evaluator.ts';
+import type { Assembly } from '../../evaluation/port/evaluator.ts';
 
 export interface Release {
   readonly version: BundleVersion;

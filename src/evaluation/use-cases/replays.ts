@@ -2,21 +2,21 @@
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
 
-import { textOf } from '../bundle/use-cases/inspection.ts';
-import type { Compositions } from '../composition/use-cases/compositions.ts';
-import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
-import type { BundleVersion } from '../deployment/record.ts';
-import { dayMs } from '../domain/duration.ts';
-import { HubError, notFound, refused } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
-import { type CountLimit, limits } from '../domain/limit.ts';
-import type { Principal } from '../domain/principal.ts';
-import { type JudgedCall, type ReplayReport, reportOf } from '../domain/replay.ts';
-import { decidingVerdicts, ReplayCalls } from '../domain/replay-call.ts';
-import type { EventFilter, EventPage } from '../ports/events.ts';
-import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../ports/replayer.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { textOf } from '../../bundle/use-cases/inspection.ts';
+import type { Compositions } from '../../composition/use-cases/compositions.ts';
+import { createSemaphore, createSemaphores } from '../../concurrency/semaphore.ts';
+import type { BundleVersion } from '../../deployment/record.ts';
+import { dayMs } from '../../domain/duration.ts';
+import { HubError, notFound, refused } from '../../domain/error.ts';
+import type { Env } from '../../domain/ids.ts';
+import { type CountLimit, limits } from '../../domain/limit.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { EventFilter, EventPage } from '../../ports/events.ts';
+import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../port/replayer.ts';
+import { type JudgedCall, type ReplayReport, reportOf } from '../rules/replay.ts';
+import { decidingVerdicts, ReplayCalls } from '../rules/replay-call.ts';
 import { wordsOf } from './tool-settings.ts';
 
 /** A saved version, the newest one without a number; a text that need not be saved; or a composition. */

@@ -2,9 +2,9 @@
 // words, and goes out as it was written.
 import { defaultEnvironment } from 'reeve-agent/rules';
 import { WrittenJson } from '../../api/call.ts';
-import type { evaluateRoutes } from '../../api/evaluate.ts';
-import type { Handlers } from '../common/hub.ts';
-import { principalOf } from './principal.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { evaluateRoutes } from './routes.ts';
 
 export const evaluate: Handlers<typeof evaluateRoutes> = {
   async evaluateBundle(hub, { body }, caller) {

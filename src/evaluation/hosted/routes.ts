@@ -1,8 +1,10 @@
 // Routes of replays on the hosted API: two saved versions of a ruleset, or a saved one and a text, over the calls that
 // agents reported.
 import { z } from 'zod';
+import { env, instantInput, intQuery, yamlContent } from '../../api/fields.ts';
+import { identifier } from '../../api/hosted/fields.ts';
+import { documentBody, routes } from '../../api/route.ts';
 import { limits } from '../../domain/limit.ts';
-import { env, instantInput, intQuery, yamlContent } from '../fields.ts';
 import {
   replayDoubt,
   replayErrors,
@@ -11,9 +13,7 @@ import {
   replayLimits,
   replaySide,
   skippedRules,
-} from '../replay.ts';
-import { documentBody, routes } from '../route.ts';
-import { identifier } from './fields.ts';
+} from '../console/replay-routes.ts';
 
 const count = z.number().int();
 const maxVersion = 999_999_999;

@@ -1,13 +1,13 @@
 // Replays in the console API's words.
 import type { z } from 'zod';
-import type { consoleReplay, replayRoutes } from '../../api/replay.ts';
-import type { Replay, ReplayCandidate, ReplayRequest } from '../../app/replays.ts';
 import { consoleVerdict } from '../../domain/decision-event.ts';
-import type { ReplayChange } from '../../domain/replay.ts';
-import type { Judgement } from '../../domain/replay-judge.ts';
-import type { Handlers } from '../common/hub.ts';
-import { renderCall, renderFrame, renderSide } from '../common/replay.ts';
-import { principalOf } from './principal.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { ReplayChange } from '../rules/replay.ts';
+import type { Judgement } from '../rules/replay-judge.ts';
+import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
+import { renderCall, renderFrame, renderSide } from '../wire.ts';
+import type { consoleReplay, replayRoutes } from './replay-routes.ts';
 
 type Body = z.output<(typeof replayRoutes)['replayComposition']['body']>;
 

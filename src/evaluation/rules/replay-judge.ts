@@ -7,7 +7,7 @@ import {
   limitDecision,
   type ToolCall,
 } from 'reeve-agent/rules';
-import type { JsonObject } from '../contract/record.ts';
+import type { JsonObject } from '../../contract/record.ts';
 import type { KnownCounters, Missing, ReplayCall } from './replay-call.ts';
 
 /** In the hosted API's words. */

@@ -1,14 +1,14 @@
 // A tenant's settings about its agents' tools, beside its documents. All signed-in people may read them; admins write
 // them.
 
-import { recorder } from '../audit/note.ts';
-import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
-import type { Setting, ToolWords } from '../domain/settings.ts';
-import type { CustomWords } from '../ports/evaluator.ts';
-import type { Store } from '../ports/store.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { recorder } from '../../audit/note.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import type { Setting, ToolWords } from '../../domain/settings.ts';
+import type { Store } from '../../ports/store.ts';
+import type { CustomWords } from '../port/evaluator.ts';
 
 export interface ToolSettings {
   /** Null when nobody has said anything. */

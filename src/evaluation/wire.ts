@@ -1,7 +1,8 @@
 // What both APIs say alike of a replay.
-import type { Replay } from '../../app/replays.ts';
-import type { SeenCall } from '../../domain/replay-call.ts';
-import { iso } from './render.ts';
+
+import { iso } from '../handlers/common/render.ts';
+import type { SeenCall } from './rules/replay-call.ts';
+import type { Replay } from './use-cases/replays.ts';
 
 /** What stands beside the results. @param time how the API writes one */
 export const renderFrame = (found: Replay, time = iso) => ({

@@ -1,9 +1,9 @@
 // The calls that a replay looks at, out of the events that reported them, and the counters of their sessions. Pure.
 // Holds what names a call, never its arguments.
 
-import type { JsonObject } from '../contract/record.ts';
-import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from './decision-event.ts';
-import type { StoredEvent } from './event.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from '../../domain/decision-event.ts';
+import type { StoredEvent } from '../../domain/event.ts';
 
 /** Parts of a stored call that differ from the agent's input. */
 export type Missing = 'tool' | 'arguments' | 'principal';

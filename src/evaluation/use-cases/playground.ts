@@ -1,7 +1,8 @@
 // Dry runs of a document against one call, with what the tenant says of its agents' tools.
-import type { Principal } from '../domain/principal.ts';
-import type { EvaluationRequest } from '../ports/evaluator.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { EvaluationRequest } from '../port/evaluator.ts';
 import { type RecentToolSettings, wordsOf } from './tool-settings.ts';
 
 export interface Playground {

@@ -1,7 +1,7 @@
 // Work of replays: two documents judge stored calls, in threads of their own. Bounded in time, memory and number.
 import type { ToolArguments } from 'reeve-agent/rules';
-import type { ReplayCall } from '../domain/replay-call.ts';
-import type { CountedCall, Judged, LimitJudged } from '../domain/replay-judge.ts';
+import type { ReplayCall } from '../rules/replay-call.ts';
+import type { CountedCall, Judged, LimitJudged } from '../rules/replay-judge.ts';
 import type { CustomWords } from './evaluator.ts';
 
 /** Replays that run at once in a process, of all tenants and of one. */

@@ -1,13 +1,13 @@
 // Replays in the hosted API's words.
 import type { z } from 'zod';
-import type { hostedReplay, hostedReplayRoutes } from '../../api/hosted/replay.ts';
-import type { Replay, ReplayCandidate, ReplayRequest } from '../../app/replays.ts';
 import { HubError } from '../../domain/error.ts';
-import type { Judgement } from '../../domain/replay-judge.ts';
-import type { Handlers } from '../common/hub.ts';
-import { renderCall, renderFrame, renderSide } from '../common/replay.ts';
-import { principalOf } from './principal.ts';
-import { micros } from './time.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { principalOf } from '../../handlers/hosted/principal.ts';
+import { micros } from '../../handlers/hosted/time.ts';
+import type { Judgement } from '../rules/replay-judge.ts';
+import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
+import { renderCall, renderFrame, renderSide } from '../wire.ts';
+import type { hostedReplay, hostedReplayRoutes } from './routes.ts';
 
 type Query = z.output<(typeof hostedReplayRoutes)['hostedReplayVersions']['query']>;
 

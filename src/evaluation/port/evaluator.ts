@@ -1,9 +1,9 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
 import type { CommandProfiles, Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
-import type { Finding } from '../bundle/rules.ts';
-import type { CompositionItem, ContractType, JsonObject, Mode } from '../contract/record.ts';
-import type { AssembledContract } from '../deployment/record.ts';
-import type { DeclaredContract } from '../domain/coverage.ts';
+import type { Finding } from '../../bundle/rules.ts';
+import type { CompositionItem, ContractType, JsonObject, Mode } from '../../contract/record.ts';
+import type { AssembledContract } from '../../deployment/record.ts';
+import type { DeclaredContract } from '../../domain/coverage.ts';
 
 /** Custom selectors and operators of a tenant's agents. */
 export interface CustomWords {
