@@ -4,7 +4,7 @@
 import type { Collection, Filter } from 'mongodb';
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { Registration, RegistrationSummary, Tags } from '../../src/agent/record.ts';
-import { type AgentManifest, maxSearchMs } from '../../src/domain/event.ts';
+import { type AgentManifest, maxSearchMs } from '../../src/event/record.ts';
 import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { byTenant, fromRow, fromText, notAfter, searchPattern, toText } from './form.ts';

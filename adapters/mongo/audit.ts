@@ -20,7 +20,7 @@ import {
 } from '../../src/audit/record.ts';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import { HubError } from '../../src/domain/error.ts';
-import { maxSearchMs } from '../../src/domain/event.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
 import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
 
 interface EntryKeys {

@@ -3,7 +3,7 @@
 
 import { type ContractStore, maxHistory, maxNamed } from '../../src/contract/port.ts';
 import type { ContractVersion } from '../../src/contract/record.ts';
-import { maxSearchMs } from '../../src/domain/event.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
 import { searchPattern } from './form.ts';
 import { importAll } from './import.ts';
 import {

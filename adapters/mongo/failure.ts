@@ -3,8 +3,8 @@
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 import { connectionLoss } from '../../src/domain/connect-failure.ts';
 import { HubError, taken } from '../../src/domain/error.ts';
-import { searchTimeout } from '../../src/domain/event.ts';
 import type { Storage } from '../../src/domain/storage.ts';
+import { searchTimeout } from '../../src/event/record.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { gatherRepeats } from '../../src/ports/log-repeats.ts';

@@ -6,7 +6,6 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
-import type { EventInput, StoredEvent } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { omitUndefined } from '../../src/domain/omit-undefined.ts';
 import {
@@ -18,6 +17,7 @@ import {
   standingOf,
 } from '../../src/domain/run.ts';
 import { type Reporter, runNote } from '../../src/domain/run-report.ts';
+import type { EventInput, StoredEvent } from '../../src/event/record.ts';
 import { type EventRow, type OutcomeRow, toEvent, toOutcome } from './event-filter.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { toBsonText } from './form.ts';

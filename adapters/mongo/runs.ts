@@ -4,7 +4,7 @@ import type { Collection, Filter } from 'mongodb';
 import type { ApprovalStore } from '../../src/approval/port.ts';
 import { type Approval, asSeen } from '../../src/approval/record.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
-import { maxSearchMs } from '../../src/domain/event.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Run, RunFilter, RunPlace, RunStore } from '../../src/ports/runs.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';

@@ -2,7 +2,7 @@
 
 import type { Noting } from '../../src/audit/port.ts';
 import { HubError } from '../../src/domain/error.ts';
-import type { EventBatch } from '../../src/ports/events.ts';
+import type { EventBatch } from '../../src/event/port.ts';
 import { CallIndex } from './events/calls.ts';
 import { encodeBatch } from './events/encode.ts';
 import { errorOf, failureOf } from './failure.ts';

@@ -1,8 +1,8 @@
 // Store ports of agent registrations, reported versions and assignment rules.
 
-import type { AgentManifest } from '../domain/event.ts';
 import type { Env } from '../domain/ids.ts';
 import type { AgentApi, AgentVocabulary, SeenOn } from '../domain/vocabulary.ts';
+import type { AgentManifest } from '../event/record.ts';
 import type { Page } from '../ports/page.ts';
 import type {
   AgentOrder,

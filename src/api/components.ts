@@ -19,10 +19,19 @@ import {
   skippedRules,
 } from '../evaluation/console/replay-routes.ts';
 import { lintFinding } from '../evaluation/console/routes.ts';
+import {
+  condition,
+  eventBatch,
+  eventInput,
+  facet,
+  manifest,
+  outcome,
+  rejected,
+  stored,
+} from '../event/console/routes.ts';
 import { message } from './auth.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { timeWindow } from './coverage.ts';
-import { condition, eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
   approvalStatus,

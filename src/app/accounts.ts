@@ -3,11 +3,11 @@
 
 import { noted } from '../audit/note.ts';
 import { createSemaphore } from '../concurrency/semaphore.ts';
-import { contentId } from '../domain/decision-event.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { limits, type OwnLimits } from '../domain/limit.ts';
 import { systemPrincipal } from '../domain/principal.ts';
 import type { SigningKey, Tenant, User } from '../domain/tenant.ts';
+import { contentId } from '../event/rules/decision.ts';
 import type { Workspace } from '../ports/workspaces.ts';
 import type { AppPorts } from './ports.ts';
 

@@ -19,9 +19,9 @@ import {
 } from '../domain/coverage.ts';
 import { dayMs } from '../domain/duration.ts';
 import { notFound } from '../domain/error.ts';
-import type { AgentManifest } from '../domain/event.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
+import type { AgentManifest } from '../event/record.ts';
 import type { AgentTools, ToolUse } from '../ports/usage.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';

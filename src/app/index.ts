@@ -30,16 +30,16 @@ import {
   createToolSettings,
   type ToolSettings,
 } from '../evaluation/use-cases/tool-settings.ts';
+import { createEventExports, type EventExports } from '../event/use-cases/exports.ts';
+import { createEventIntake, type EventIntake } from '../event/use-cases/intake.ts';
+import { createEventRemoval, type EventRemoval } from '../event/use-cases/removal.ts';
+import { createEventSearches, type EventSearches } from '../event/use-cases/search.ts';
+import { createEventTail, type EventTail } from '../event/use-cases/tail.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { type Channels, createChannels } from './channels.ts';
 import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeadJobs, type DeadJobs } from './dead-jobs.ts';
-import { createEventExports, type EventExports } from './event-exports.ts';
-import { createEventIntake, type EventIntake } from './event-intake.ts';
-import { createEventRemoval, type EventRemoval } from './event-removal.ts';
-import { createEventSearches, type EventSearches } from './event-search.ts';
-import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 import { createInstallation, type Installation } from './installation.ts';

@@ -5,13 +5,13 @@
 import type { Approval } from '../approval/record.ts';
 import type { Rulesets } from '../bundle/use-cases/rulesets.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { contentId } from '../domain/decision-event.ts';
-import type { EventInput } from '../domain/event.ts';
 import type { Env } from '../domain/ids.ts';
 import { type CountLimit, limits } from '../domain/limit.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../domain/sample-run.ts';
 import type { Evaluation } from '../evaluation/port/evaluator.ts';
+import type { EventInput } from '../event/record.ts';
+import { contentId } from '../event/rules/decision.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface SampleRun {

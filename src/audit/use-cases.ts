@@ -6,8 +6,8 @@ import type { AppPorts } from '../app/ports.ts';
 import { dayMs } from '../domain/duration.ts';
 import { envelopeBytes } from '../domain/envelope.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
-import { maxSearchMs, searchTimeout } from '../domain/event.ts';
 import type { Principal } from '../domain/principal.ts';
+import { maxSearchMs, searchTimeout } from '../event/record.ts';
 import type { AuditPlace, PlacedAuditEntry } from './port.ts';
 import {
   type AuditActorType,

@@ -3,7 +3,7 @@ import { compileGlob } from 'reeve-agent/rules';
 import { toolsOfContract, withinPatternBounds } from '../agent/rules/manifest.ts';
 import type { Mode } from '../contract/record.ts';
 import type { AssembledContract } from '../deployment/record.ts';
-import type { AgentManifest } from './event.ts';
+import type { AgentManifest } from '../event/record.ts';
 
 /** A contract as its document declares it. */
 export interface DeclaredContract {

@@ -1,5 +1,5 @@
 // Frames: what is pushed to connected clients, and the audiences they go to. Pure.
-import type { StoredEvent } from './event.ts';
+import type { StoredEvent } from '../event/record.ts';
 import type { Env } from './ids.ts';
 
 /**

@@ -1,6 +1,7 @@
 // A report about a call: an event, or a repeat that adds an outcome to one. Both count alike in their run, and the
 // audit chain can record both. Pure.
 import type { AuditNote } from '../audit/record.ts';
+import { type EventInput, keyAsOutcome } from '../event/record.ts';
 import {
   actionOf,
   callIdOf,
@@ -9,8 +10,7 @@ import {
   decisionNameOf,
   runIdOf,
   sessionOf,
-} from './decision-event.ts';
-import { type EventInput, keyAsOutcome } from './event.ts';
+} from '../event/rules/decision.ts';
 import type { Env } from './ids.ts';
 import { renderInstant } from './instant.ts';
 import { factsBySession, type RunFacts } from './run.ts';

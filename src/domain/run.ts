@@ -2,7 +2,7 @@
 // (promise P29). Pure.
 
 import type { JsonObject } from '../contract/record.ts';
-import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
+import type { EventInput } from '../event/record.ts';
 import {
   actionOf,
   callIndexOf,
@@ -13,8 +13,8 @@ import {
   policyVersionOf,
   runIdOf,
   sessionOf,
-} from './decision-event.ts';
-import type { EventInput } from './event.ts';
+} from '../event/rules/decision.ts';
+import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
 import type { Env } from './ids.ts';
 import { asksForApproval, isOver, readSnapshot } from './workflow.ts';
 

@@ -4,11 +4,11 @@ import { dayOf } from '../assistant/record.ts';
 import { keptDeliveriesMs } from '../domain/delivery.ts';
 import { dayMs, hourMs, minuteMs } from '../domain/duration.ts';
 import { familiarMs } from '../domain/tenant.ts';
+import { workPurges } from '../event/jobs.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
 import type { Log } from '../ports/log.ts';
 import type { Store } from '../ports/store.ts';
-import { workPurges } from './purge.ts';
 
 type Kept = Pick<
   Store,

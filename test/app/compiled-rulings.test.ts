@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { CompiledRulings, JudgeSteps, weightOf } from '../../src/agent/use-cases/compiled-rulings.ts';
 import { governing, mayOverlap, rulingOfManifest } from '../../src/domain/coverage.ts';
-import type { ManifestContract } from '../../src/domain/event.ts';
+import type { ManifestContract } from '../../src/event/record.ts';
 
 const contract = (id: string, tool: readonly string[], mode = 'enforce'): ManifestContract => ({
   id,

@@ -1,10 +1,10 @@
 // A batch is stored in parts that each take the store a short time.
 import { expect, it } from 'vitest';
-import { createEventIntake } from '../../src/app/event-intake.ts';
 import type { AppPorts } from '../../src/app/ports.ts';
-import type { EventInput } from '../../src/domain/event.ts';
 import type { KeyPrincipal } from '../../src/domain/principal.ts';
-import type { EventBatch } from '../../src/ports/events.ts';
+import type { EventBatch } from '../../src/event/port.ts';
+import type { EventInput } from '../../src/event/record.ts';
+import { createEventIntake } from '../../src/event/use-cases/intake.ts';
 import { anEvent, t0 } from '../contract/fixtures.ts';
 
 const principal = {

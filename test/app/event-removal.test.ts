@@ -1,6 +1,6 @@
 // How many events a removal takes at a time: as many as the store removes in a moment.
 import { expect, it } from 'vitest';
-import { removeInSlices } from '../../src/app/event-removal.ts';
+import { removeInSlices } from '../../src/event/use-cases/removal.ts';
 import { ManualClock, settled } from '../clock.ts';
 
 /** The sizes of the steps that remove `total` events, each of which takes `ms` for an event. */

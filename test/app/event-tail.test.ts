@@ -1,10 +1,16 @@
 // The reader of decision events, on a store that shows some of them late, as stores do that nodes share.
 import { expect, it } from 'vitest';
 import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
-import { createEventTail, type EventTail, fits, maxMissed, maxMissedMs } from '../../src/app/event-tail.ts';
 import type { AppPorts } from '../../src/app/ports.ts';
-import type { StoredEvent } from '../../src/domain/event.ts';
 import { eventsOf } from '../../src/domain/frame.ts';
+import type { StoredEvent } from '../../src/event/record.ts';
+import {
+  createEventTail,
+  type EventTail,
+  fits,
+  maxMissed,
+  maxMissedMs,
+} from '../../src/event/use-cases/tail.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { writeFrame } from '../frames.ts';
 import { silentLog } from '../log.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentStore } from '../../src/agent/port.ts';
 import { maxReportedBundles } from '../../src/agent/record.ts';
-import type { AgentManifest } from '../../src/domain/event.ts';
+import type { AgentManifest } from '../../src/event/record.ts';
 import { aRule, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 const manifest = (agentId: string, policyVersion = 'v1'): AgentManifest => ({

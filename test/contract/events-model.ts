@@ -1,16 +1,16 @@
-// Audit events against a model: any sequence of batches reads as a plain sorted list would (ports/events).
+// Audit events against a model: any sequence of batches reads as a plain sorted list would (event/port).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Env, environments } from '../../src/domain/ids.ts';
+import type { EventBatch, EventFilter, Facets } from '../../src/event/port.ts';
 import {
   addsOutcome,
   countedAs,
   type EventInput,
   eventOutcomeOf,
   type StoredEvent,
-} from '../../src/domain/event.ts';
-import { facetOf } from '../../src/domain/facet.ts';
-import { type Env, environments } from '../../src/domain/ids.ts';
-import type { EventBatch, EventFilter, Facets } from '../../src/ports/events.ts';
+} from '../../src/event/record.ts';
+import { facetOf } from '../../src/event/rules/facet.ts';
 import { runsOf } from '../runs.ts';
 import { readAll } from './events.ts';
 import { type Open, sharedStore, t0, uuid } from './fixtures.ts';

@@ -1,7 +1,7 @@
-// What every store promises of reading audit events: order, pages, filters, histogram and counts (ports/events).
+// What every store promises of reading audit events: order, pages, filters, histogram and counts (event/port).
 import { describe, expect, it } from 'vitest';
-import type { EventInput } from '../../src/domain/event.ts';
-import type { EventFilter, EventPage } from '../../src/ports/events.ts';
+import type { EventFilter, EventPage } from '../../src/event/port.ts';
+import type { EventInput } from '../../src/event/record.ts';
 import { maxPageBytes } from '../../src/ports/page.ts';
 import { aBatch, everything, readAll } from './events.ts';
 import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';

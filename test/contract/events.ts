@@ -1,10 +1,10 @@
-// What every store promises of audit events: storing, repeats, outcomes and removal (ports/events). Reading is in
+// What every store promises of audit events: storing, repeats, outcomes and removal (event/port). Reading is in
 // events-search.ts.
 import { describe, expect, it } from 'vitest';
-import { type EventInput, maxOutcomes } from '../../src/domain/event.ts';
 import { uuidPattern } from '../../src/domain/ids.ts';
 import { renderMicros } from '../../src/domain/instant.ts';
-import type { EventBatch, EventFilter } from '../../src/ports/events.ts';
+import type { EventBatch, EventFilter } from '../../src/event/port.ts';
+import { type EventInput, maxOutcomes } from '../../src/event/record.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import { anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 

@@ -1,5 +1,5 @@
 // What every store promises of events as those of runs and streams find them: by session, by words, by order of arrival
-// (ports/events).
+// (event/port).
 import { describe, expect, it } from 'vitest';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import { aBatch } from './events.ts';

@@ -2,8 +2,8 @@
 // repeats.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EventInput } from '../../src/domain/event.ts';
 import { type RunStatus, runStatus, runStatuses } from '../../src/domain/run.ts';
+import type { EventInput } from '../../src/event/record.ts';
 import type { RunPlace } from '../../src/ports/runs.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import { runsOf } from '../runs.ts';

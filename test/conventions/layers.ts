@@ -74,6 +74,12 @@ export const exceptions: readonly string[] = [
   'src/deployment/use-cases/impact.ts → src/bundle/use-cases/inspection.ts',
   'src/evaluation/hosted/routes.ts → src/evaluation/console/replay-routes.ts',
   'src/evaluation/use-cases/replays.ts → src/bundle/use-cases/inspection.ts',
+  'src/event/console/handlers.ts → src/event/port.ts',
+  'src/event/console/query.ts → src/event/port.ts',
+  'src/event/hosted/handlers.ts → src/bundle/use-cases/ruleset-names.ts',
+  'src/event/hosted/handlers.ts → src/event/port.ts',
+  'src/event/hosted/routes.ts → src/event/console/routes.ts',
+  'src/event/wire.ts → src/agent/wire.ts',
 ];
 
 /** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */

@@ -1,6 +1,7 @@
 // Both vocabularies of actions, and the flat form of events.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { uuidPattern } from '../../src/domain/ids.ts';
 import {
   actionOf,
   callIdOf,
@@ -11,8 +12,7 @@ import {
   repairFlatEvent,
   sessionOf,
   verdictFilter,
-} from '../../src/domain/decision-event.ts';
-import { uuidPattern } from '../../src/domain/ids.ts';
+} from '../../src/event/rules/decision.ts';
 
 const now = Date.UTC(2026, 5, 1);
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,6 +1,6 @@
 // A payload over its bound: what it keeps, and that its cost does not grow faster than it does.
 import { expect, it } from 'vitest';
-import { fitPayload, maxPayload } from '../../src/domain/payload-fit.ts';
+import { fitPayload, maxPayload } from '../../src/event/rules/payload-fit.ts';
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 

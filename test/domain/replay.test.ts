@@ -2,10 +2,10 @@
 // them, what is uncertain.
 import { compileBundle } from 'reeve-agent/rules';
 import { describe, expect, it } from 'vitest';
-import type { StoredEvent } from '../../src/domain/event.ts';
 import { reportOf } from '../../src/evaluation/rules/replay.ts';
 import { ReplayCalls } from '../../src/evaluation/rules/replay-call.ts';
 import { allowingJudge, createJudge, type Judge } from '../../src/evaluation/rules/replay-judge.ts';
+import type { StoredEvent } from '../../src/event/record.ts';
 
 let made = 0;
 interface Given extends Partial<Omit<StoredEvent, 'payload'>> {

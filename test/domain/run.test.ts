@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { callOutcomes } from '../../src/domain/call-outcomes.ts';
-import type { EventInput } from '../../src/domain/event.ts';
 import {
   factsBySession,
   factsOf,
@@ -14,6 +13,7 @@ import {
   runStatus,
   standingOf,
 } from '../../src/domain/run.ts';
+import type { EventInput } from '../../src/event/record.ts';
 
 const t0 = Date.UTC(2026, 5, 1);
 

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
-import type { RepairContext } from '../../src/domain/event-repair.ts';
-import { eventAsSent, maxWholeBytes } from '../../src/domain/sent-events.ts';
-import { readBatch } from '../../src/handlers/common/ingest.ts';
+import { eventAsSent, maxWholeBytes } from '../../src/event/rules/as-sent.ts';
+import type { RepairContext } from '../../src/event/rules/repair.ts';
+import { readBatch } from '../../src/event/wire.ts';
 import { runsOf } from '../runs.ts';
 
 const context: RepairContext = {

@@ -1,7 +1,7 @@
 // How long tools ran: by tool, by each report that measured, without the sample run.
 import { expect, it } from 'vitest';
 import { durationsByTool } from '../../src/agent/rules/tool-durations.ts';
-import type { EventOutcome, StoredEvent } from '../../src/domain/event.ts';
+import type { EventOutcome, StoredEvent } from '../../src/event/record.ts';
 
 const outcome = (duration_ms?: number): EventOutcome => ({
   verdict: 'call_executed',

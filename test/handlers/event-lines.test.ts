@@ -1,7 +1,7 @@
 // Events as NDJSON and CSV: cells that a spreadsheet would run, quoting, and pieces that hold every line once.
 import { expect, it } from 'vitest';
-import type { StoredEvent } from '../../src/domain/event.ts';
-import { csvCell, csvHeader, csvLine, ndjsonLine, piecesOf } from '../../src/handlers/console/event-lines.ts';
+import { csvCell, csvHeader, csvLine, ndjsonLine, piecesOf } from '../../src/event/console/lines.ts';
+import type { StoredEvent } from '../../src/event/record.ts';
 
 const event = (i: number, more: Partial<StoredEvent> = {}): StoredEvent => ({
   id: `id-${i}`,

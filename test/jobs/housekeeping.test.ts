@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';
-import { removeLater } from '../../src/app/event-removal.ts';
 import { HubError } from '../../src/domain/error.ts';
+import { removeLater } from '../../src/event/use-cases/removal.ts';
 import { type HousekeepingParts, startHousekeeping, unseenMs } from '../../src/jobs/housekeeping.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
 import { valueTtlMs } from '../../src/ports/values.ts';

@@ -3,7 +3,7 @@
 
 import type { SeenAgent } from '../../../src/agent/port.ts';
 import { minuteMs } from '../../../src/domain/duration.ts';
-import type { IngestResult } from '../../../src/ports/events.ts';
+import type { IngestResult } from '../../../src/event/port.ts';
 import { agentSeen } from '../agent-seen.ts';
 import type { Database } from '../database.ts';
 import { hourOf } from '../usage/rows.ts';

@@ -1,6 +1,6 @@
 // Removes events: those past their retention, and the sample run. Runs on the writer; every call is one step, inside
 // the caller's transaction.
-import type { EventInput } from '../../../src/domain/event.ts';
+import type { EventInput } from '../../../src/event/record.ts';
 import type { Database } from '../database.ts';
 import { forgetRuns } from '../runs.ts';
 import { type RemovedFrom, usageRemover } from '../usage/purge.ts';

@@ -2,8 +2,8 @@
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { HubError } from '../../../src/domain/error.ts';
+import type { EventBatch } from '../../../src/event/port.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import type { EventBatch } from '../../../src/ports/events.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import { Disk, logPagesOn } from '../disk.ts';
 import { buffersOf, encodeBatch } from '../events/encode.ts';

@@ -1,8 +1,9 @@
 // Reads the summaries of events: whole hours and minutes as they stand, and what of an hour is asked for in part from
 // the segments' marks. Runs on the reader, in steps. Times at which one part ends and the next begins split the events,
 // so that none counts twice.
-import { countedAs } from '../../../src/domain/event.ts';
+
 import type { Env } from '../../../src/domain/ids.ts';
+import { countedAs } from '../../../src/event/record.ts';
 import type {
   AgentSpan,
   ToolUse,

@@ -1,5 +1,5 @@
 // The bounds of what an agent sends about rules of its own. Pure.
-import type { ManifestContract } from '../../domain/event.ts';
+import type { ManifestContract } from '../../event/record.ts';
 
 /** Names and patterns of tools, over all contracts of a manifest. */
 export const maxManifestPatterns = 2000;

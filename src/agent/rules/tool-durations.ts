@@ -1,5 +1,5 @@
 // How long an agent's tools ran, by its newest calls. Pure.
-import { durationOf, type StoredEvent } from '../../domain/event.ts';
+import { durationOf, type StoredEvent } from '../../event/record.ts';
 
 /** The newest calls of an agent that are looked at. */
 export const measuredCalls = 1000;

@@ -4,6 +4,7 @@ import { hostedApproval } from '../../approval/hosted/routes.ts';
 import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted/routes.ts';
 import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
+import { decisionClass, decisionEvent } from '../../event/hosted/routes.ts';
 import { attemptFailure } from '../channels.ts';
 import {
   hostedChannel,
@@ -13,7 +14,6 @@ import {
   hostedLastDelivery,
   savedHostedChannel,
 } from './channels.ts';
-import { decisionClass, decisionEvent } from './events.ts';
 import { healthStatus, hostedAgent, runRow, runStatus } from './runs.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { agentApi, driftStatus } from '../../agent/console/routes.ts';
 import { healthStatuses } from '../../agent/rules/health.ts';
 import { runStatuses } from '../../domain/run.ts';
+import { decisionClass } from '../../event/hosted/routes.ts';
 import { instant, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
-import { decisionClass } from './events.ts';
 import { cursorQuery, hostedPaging, nextFields, pageFields } from './fields.ts';
 
 const name = z.string();

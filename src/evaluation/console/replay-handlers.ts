@@ -1,6 +1,6 @@
 // Replays in the console API's words.
 import type { z } from 'zod';
-import { consoleVerdict } from '../../domain/decision-event.ts';
+import { consoleVerdict } from '../../event/rules/decision.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
 import type { ReplayChange } from '../rules/replay.ts';

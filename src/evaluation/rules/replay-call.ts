@@ -2,8 +2,8 @@
 // Holds what names a call, never its arguments.
 
 import type { JsonObject } from '../../contract/record.ts';
-import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from '../../domain/decision-event.ts';
-import type { StoredEvent } from '../../domain/event.ts';
+import type { StoredEvent } from '../../event/record.ts';
+import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from '../../event/rules/decision.ts';
 
 /** Parts of a stored call that differ from the agent's input. */
 export type Missing = 'tool' | 'arguments' | 'principal';

@@ -13,7 +13,7 @@ import { HubError, notFound, refused } from '../../domain/error.ts';
 import type { Env } from '../../domain/ids.ts';
 import { type CountLimit, limits } from '../../domain/limit.ts';
 import type { Principal } from '../../domain/principal.ts';
-import type { EventFilter, EventPage } from '../../ports/events.ts';
+import type { EventFilter, EventPage } from '../../event/port.ts';
 import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../port/replayer.ts';
 import { type JudgedCall, type ReplayReport, reportOf } from '../rules/replay.ts';
 import { decidingVerdicts, ReplayCalls } from '../rules/replay-call.ts';

@@ -1,10 +1,10 @@
 // A tenant's settings: rotation of the signing key, what tools' arguments hold, removal of old events.
 import type { settingRoutes } from '../../api/settings.ts';
-import type { RemovalAge } from '../../app/event-removal.ts';
 import { HubError } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Setting } from '../../domain/settings.ts';
 import { wordsOf } from '../../evaluation/use-cases/tool-settings.ts';
+import type { RemovalAge } from '../../event/use-cases/removal.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso } from '../common/render.ts';
 import { principalOf } from './principal.ts';

@@ -4,11 +4,11 @@ import type { hostedEvidenceRoutes } from '../../api/hosted/evidence.ts';
 import type { UsedRuleset } from '../../app/evidence.ts';
 import { render as renderApproval } from '../../approval/hosted/handlers.ts';
 import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../../domain/decision-bundle.ts';
-import type { DecisionClass } from '../../domain/decision-event.ts';
-import type { StoredEvent } from '../../domain/event.ts';
 import { runStatus } from '../../domain/run.ts';
+import { renderEvent } from '../../event/hosted/handlers.ts';
+import type { StoredEvent } from '../../event/record.ts';
+import type { DecisionClass } from '../../event/rules/decision.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
-import { renderEvent } from './events.ts';
 import { principalOf } from './principal.ts';
 import { micros } from './time.ts';
 

@@ -1,5 +1,5 @@
 // Batches that two processes make alike.
-import type { EventBatch } from '../../../src/ports/events.ts';
+import type { EventBatch } from '../../../src/event/port.ts';
 import { anEvent, t0 } from '../../contract/fixtures.ts';
 
 export const numberedTenant = '00000000-0000-4000-8000-000000000001';

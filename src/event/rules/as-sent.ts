@@ -1,12 +1,12 @@
 // Events whose JSON text needs no repair, so that a store can keep the bytes that the agent sent: read from a batch,
 // and read again from those bytes. Pure.
 
-import type { JsonObject } from '../contract/record.ts';
-import type { EventInput } from './event.ts';
-import { maxName } from './event-repair.ts';
-import { mayLoseDigits } from './exact-numbers.ts';
-import { parseInstant } from './instant.ts';
-import { type JsonMeasure, measureJson } from './json-measure.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import { mayLoseDigits } from '../../domain/exact-numbers.ts';
+import { parseInstant } from '../../domain/instant.ts';
+import { type JsonMeasure, measureJson } from '../../domain/json-measure.ts';
+import type { EventInput } from '../record.ts';
+import { maxName } from './repair.ts';
 
 /** A batch that is parsed in one go. */
 export interface ParsedBatch {

@@ -1,12 +1,12 @@
 // Store port of audit events. Adapters keep promise P27 until the events are purged.
 
 import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
-import type { VerdictFilter } from '../domain/decision-event.ts';
-import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
-import type { Facet } from '../domain/facet.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Reporter } from '../domain/run-report.ts';
-import type { ContractNames } from './usage.ts';
+import type { ContractNames } from '../ports/usage.ts';
+import type { EventInput, Ingested, StoredEvent } from './record.ts';
+import type { VerdictFilter } from './rules/decision.ts';
+import type { Facet } from './rules/facet.ts';
 
 /** Events that came together. */
 export interface EventBatch {
@@ -17,7 +17,7 @@ export interface EventBatch {
   /** At most 1,000. */
   readonly events: readonly EventInput[];
   /**
-   * The same events as the JSON bytes of their list, as they were sent (domain/sent-events). Handed over: a store may
+   * The same events as the JSON bytes of their list, as they were sent (event/rules/as-sent). Handed over: a store may
    * keep them in place of its own form, and every read gives the same events.
    */
   readonly sent?: Uint8Array;
@@ -48,7 +48,7 @@ export interface EventFilter {
   /** As `verdict`, for several words. */
   readonly verdicts?: VerdictFilter;
   readonly mode?: string;
-  /** The session that the event belongs to (domain/decision-event). */
+  /** The session that the event belongs to (event/rules/decision). */
   readonly sessionId?: string;
   readonly parentSessionId?: string;
   /** Places in the order of arrival, both inclusive. */
@@ -64,7 +64,7 @@ export interface EventFilter {
   readonly callId?: string;
   /**
    * Case-insensitive substring of agent id, tool name, call id, payload.decision_name, or one of the event's texts
-   * (domain/event-texts). Of events that earlier versions stored, a store may search the whole payload.
+   * (event/rules/texts). Of events that earlier versions stored, a store may search the whole payload.
    */
   readonly search?: string;
 }
@@ -130,7 +130,7 @@ export interface EventStore {
   /**
    * Stores a batch, what it says of its runs (ports/runs), and its decisions of runs in the audit chain, as one link:
    * durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an
-   * outcome when they say something new (domain/event); that counts in its run as an event does. Safe to repeat as a
+   * outcome when they say something new (event/record); that counts in its run as an event does. Safe to repeat as a
    * whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store has
    * only its reserve of room left. Its agents are noted in the same commit; where a store has no such commits, after
    * the events, and an agent that could not be noted makes it throw: the repeat notes it again.

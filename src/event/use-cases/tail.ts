@@ -1,14 +1,15 @@
 // Decision events as they are stored: one reader for each tenant on a node, whose events all listeners share, and what
 // a listener missed. Nodes are told over the bus that there is something to read; a look now and then finds what nobody
 // told of. Keeps promise P40.
-import { singleFlight } from '../concurrency/single-flight.ts';
-import { isWanted, parentSessionOf, sessionOf } from '../domain/decision-event.ts';
-import type { StoredEvent } from '../domain/event.ts';
-import { eventsOf } from '../domain/frame.ts';
-import type { Following } from '../ports/broadcast.ts';
-import { pause, type Timer } from '../ports/clock.ts';
-import type { EventFilter } from '../ports/events.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { singleFlight } from '../../concurrency/single-flight.ts';
+import { eventsOf } from '../../domain/frame.ts';
+import type { Following } from '../../ports/broadcast.ts';
+import { pause, type Timer } from '../../ports/clock.ts';
+import type { EventFilter } from '../port.ts';
+import type { StoredEvent } from '../record.ts';
+import { isWanted, parentSessionOf, sessionOf } from '../rules/decision.ts';
 
 /** Events read at a time, on the way to many listeners or to one that comes back. */
 const pageSize = 200;

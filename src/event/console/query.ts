@@ -1,11 +1,11 @@
 // What is asked of events, and how they are shown: filters and the words of the console API.
 import { shortenedMap } from '../../api/listed.ts';
-import { actionOf, callIdOf, consoleVerdict } from '../../domain/decision-event.ts';
-import { readConditions, type StoredEvent } from '../../domain/event.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { EventFilter } from '../../ports/events.ts';
-import { iso } from '../common/render.ts';
+import { iso } from '../../handlers/common/render.ts';
+import type { EventFilter } from '../port.ts';
+import { readConditions, type StoredEvent } from '../record.ts';
+import { actionOf, callIdOf, consoleVerdict } from '../rules/decision.ts';
 
 export interface EventQuery {
   readonly agent_id?: string | undefined;

@@ -1,8 +1,8 @@
 // A payload over its bound in bytes, made to fit: long texts are cut first, then the largest fields give way to their
 // size. Every step is linear in the payload, whatever its shape. Pure.
 
-import type { JsonObject } from '../contract/record.ts';
-import { measureJson } from './json-measure.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import { measureJson } from '../../domain/json-measure.ts';
 
 /** Bytes of a serialized payload. */
 export const maxPayload = 65_536;

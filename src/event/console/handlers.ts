@@ -1,18 +1,18 @@
 // Audit events in the console API's words: taken in, searched and counted.
 import { List, Streamed } from '../../api/call.ts';
-import type { eventRoutes } from '../../api/events.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
-import { policyVersionOf } from '../../domain/event.ts';
-import type { Facet } from '../../domain/facet.ts';
 import { environments } from '../../domain/ids.ts';
-import { type FacetName, facetNames } from '../../ports/events.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers } from '../common/hub.ts';
-import { acceptBatch, readBatch, repairContext } from '../common/ingest.ts';
-import { iso } from '../common/render.ts';
-import { csvHeader, csvLine, ndjsonLine, piecesOf } from './event-lines.ts';
-import { filterOf, render, shortenPayload } from './event-query.ts';
-import { keyPrincipalOf, principalOf } from './principal.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso } from '../../handlers/common/render.ts';
+import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import { type FacetName, facetNames } from '../port.ts';
+import { policyVersionOf } from '../record.ts';
+import type { Facet } from '../rules/facet.ts';
+import { acceptBatch, readBatch, repairContext } from '../wire.ts';
+import { csvHeader, csvLine, ndjsonLine, piecesOf } from './lines.ts';
+import { filterOf, render, shortenPayload } from './query.ts';
+import type { eventRoutes } from './routes.ts';
 
 /** The fields of facets as filters name them. */
 const facetWords = {

@@ -1,11 +1,11 @@
 // An event as an agent sent it, made fit to be stored: what can be kept is kept as it is, what cannot is cut or
 // defaulted and said so. Keeps promise P28. Pure.
 
-import type { JsonObject } from '../contract/record.ts';
-import { canonicalJson } from './canonical-json.ts';
-import type { EventInput } from './event.ts';
-import { parseInstant } from './instant.ts';
-import { maxJsonDepth } from './json.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { parseInstant } from '../../domain/instant.ts';
+import { maxJsonDepth } from '../../domain/json.ts';
+import type { EventInput } from '../record.ts';
 import { fitPayload, maxPayload } from './payload-fit.ts';
 
 /** UTF-16 units of a name: call id, agent id, tool name, verdict, mode. */

@@ -1,22 +1,22 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
-// stored. One bad event never costs the others. What becomes of them is app/event-intake.ts.
+// stored. One bad event never costs the others. What becomes of them is event/use-cases/intake.ts.
 
-import { readManifest } from '../../agent/wire.ts';
-import { agentOf } from '../../app/acting-agent.ts';
-import type { IngestBatch } from '../../app/event-intake.ts';
-import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
-import { isFlat, repairEitherForm, repairFlatEvent } from '../../domain/decision-event.ts';
-import { HubError } from '../../domain/error.ts';
-import type { EventInput, Ingested } from '../../domain/event.ts';
-import { depthOf, type RepairContext, type Repaired, type Shortened } from '../../domain/event-repair.ts';
-import { changedFields } from '../../domain/exact-numbers.ts';
-import { openObject, type Pausing, type Span } from '../../domain/json-outline.ts';
-import { parseSpans, scanList } from '../../domain/json-scan.ts';
-import { maxParsedEvent, shortenEvent } from '../../domain/large-event.ts';
-import type { CountLimit } from '../../domain/limit.ts';
-import type { KeyPrincipal } from '../../domain/principal.ts';
-import { isAsSent, type ParsedBatch, parseBatch } from '../../domain/sent-events.ts';
-import type { Hub } from './hub.ts';
+import { readManifest } from '../agent/wire.ts';
+import { agentOf } from '../app/acting-agent.ts';
+import type { EventLoopBudget } from '../concurrency/event-loop-budget.ts';
+import { HubError } from '../domain/error.ts';
+import { changedFields } from '../domain/exact-numbers.ts';
+import { openObject, type Pausing, type Span } from '../domain/json-outline.ts';
+import { parseSpans, scanList } from '../domain/json-scan.ts';
+import type { CountLimit } from '../domain/limit.ts';
+import type { KeyPrincipal } from '../domain/principal.ts';
+import type { Hub } from '../handlers/common/hub.ts';
+import type { EventInput, Ingested } from './record.ts';
+import { isAsSent, type ParsedBatch, parseBatch } from './rules/as-sent.ts';
+import { isFlat, repairEitherForm, repairFlatEvent } from './rules/decision.ts';
+import { maxParsedEvent, shortenEvent } from './rules/large.ts';
+import { depthOf, type RepairContext, type Repaired, type Shortened } from './rules/repair.ts';
+import type { IngestBatch } from './use-cases/intake.ts';
 
 /** Bytes of a batch over HTTP: after trouble clients post their whole buffer at once. */
 export const maxBatchBytes = 16 * 1024 * 1024;
@@ -59,7 +59,7 @@ export const repairContext = (
 
 /**
  * Stores a batch and says what became of it, what could not be read included.
- * @throws HubError as `accept` in app/event-intake.ts
+ * @throws HubError as `accept` in event/use-cases/intake.ts
  */
 export async function acceptBatch(
   { app }: Pick<Hub, 'app'>,

@@ -1,8 +1,7 @@
 // An event that is too large to be parsed in one turn of the event loop, shortened in its bytes: its texts are cut and
 // its largest fields give way as in payload-fit.ts, and only the rest is parsed. Pure.
 
-import type { JsonObject } from '../contract/record.ts';
-import { maxName, type RepairContext, type Shortened, shortName } from './event-repair.ts';
+import type { JsonObject } from '../../contract/record.ts';
 import {
   closeObject,
   keyAt,
@@ -12,8 +11,9 @@ import {
   pauseEvery,
   quote,
   type Span,
-} from './json-outline.ts';
-import { parseSpans } from './json-scan.ts';
+} from '../../domain/json-outline.ts';
+import { parseSpans } from '../../domain/json-scan.ts';
+import { maxWholeBytes } from './as-sent.ts';
 import { cutTextsIn, measureTexts } from './json-texts.ts';
 import {
   type FieldSize,
@@ -23,7 +23,7 @@ import {
   planCuts,
   sizeMark,
 } from './payload-fit.ts';
-import { maxWholeBytes } from './sent-events.ts';
+import { maxName, type RepairContext, type Shortened, shortName } from './repair.ts';
 
 /** Bytes of an event that is parsed whole: those of a body that is read in one turn. */
 export const maxParsedEvent = maxWholeBytes;

@@ -1,15 +1,15 @@
 // Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job
-// (jobs/purge.ts).
+// (event/jobs.ts).
 
-import { noteOf } from '../audit/note.ts';
-import { auditActor } from '../audit/record.ts';
-import { dayMs, hourMs } from '../domain/duration.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { EventStore } from '../ports/events.ts';
-import type { Jobs } from '../ports/jobs.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { noteOf } from '../../audit/note.ts';
+import { auditActor } from '../../audit/record.ts';
+import { dayMs, hourMs } from '../../domain/duration.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Jobs } from '../../ports/jobs.ts';
+import type { EventStore } from '../port.ts';
 
 /** Events that one step of the store removes, at first and at most: other writes wait as long. */
 const [leastSlice, mostSlice] = [100, 1000];

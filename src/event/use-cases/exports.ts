@@ -1,14 +1,14 @@
 // Exports of audit events: read page by page while they are sent, two at once of a tenant.
 
-import { noteOf } from '../audit/note.ts';
-import { auditActor } from '../audit/record.ts';
-import type { JsonObject } from '../contract/record.ts';
-import { HubError } from '../domain/error.ts';
-import type { StoredEvent } from '../domain/event.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
-import type { EventFilter } from '../ports/events.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { noteOf } from '../../audit/note.ts';
+import { auditActor } from '../../audit/record.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import { HubError } from '../../domain/error.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import type { EventFilter } from '../port.ts';
+import type { StoredEvent } from '../record.ts';
 
 /** Exports of a tenant that run at once on a node: each reads on as long as its client does. */
 const maxRunning = 2;

@@ -1,6 +1,7 @@
-// The job that removes what a request left of a removal of old events (app/event-removal.ts). Keeps promise P33.
-import { purgeQueue, type RemovalParts, removeInSlices } from '../app/event-removal.ts';
+// The job that removes what a request left of a removal of old events (event/use-cases/removal.ts). Keeps promise P33.
+
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
+import { purgeQueue, type RemovalParts, removeInSlices } from './use-cases/removal.ts';
 
 const purgeJob =
   (parts: RemovalParts): JobHandler =>

@@ -1,7 +1,7 @@
 // Events as lines of a download: NDJSON, or CSV whose cells no spreadsheet takes for formulas.
 import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
-import type { StoredEvent } from '../../domain/event.ts';
-import { render } from './event-query.ts';
+import type { StoredEvent } from '../record.ts';
+import { render } from './query.ts';
 
 /** Characters of a piece, about. */
 const pieceLength = 64 * 1024;

@@ -1,11 +1,11 @@
 // Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event
 // by event.
 import { z } from 'zod';
-import { conditionResults } from '../domain/event.ts';
-import { limits } from '../domain/limit.ts';
-import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from './fields.ts';
-import { listed } from './listed.ts';
-import { routes } from './route.ts';
+import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from '../../api/fields.ts';
+import { listed } from '../../api/listed.ts';
+import { routes } from '../../api/route.ts';
+import { limits } from '../../domain/limit.ts';
+import { conditionResults } from '../record.ts';
 
 const name = z.string();
 

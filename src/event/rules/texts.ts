@@ -1,5 +1,5 @@
 // The texts of an event that a search reads besides its names: its reason and the values of its arguments. Pure.
-import type { EventInput } from './event.ts';
+import type { EventInput } from '../record.ts';
 
 /** Texts of one event. */
 const maxTexts = 64;

@@ -13,7 +13,7 @@ import {
   pauseEvery,
   quote,
   type Span,
-} from './json-outline.ts';
+} from '../../domain/json-outline.ts';
 import { textLimits } from './payload-fit.ts';
 
 /** Where a text of the value can be cut. */

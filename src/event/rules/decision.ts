@@ -1,12 +1,12 @@
 // Decision events: one vocabulary for what became of a call, whichever API reported it, and the flat form of the hosted
 // API. Pure.
 
-import type { JsonObject } from '../contract/record.ts';
-import { canonicalJson } from './canonical-json.ts';
-import { dayMs } from './duration.ts';
-import type { EventInput } from './event.ts';
-import { depthOf, type RepairContext, type Repaired, repairEvent, type Shortened } from './event-repair.ts';
-import { maxJsonDepth } from './json.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { dayMs } from '../../domain/duration.ts';
+import { maxJsonDepth } from '../../domain/json.ts';
+import type { EventInput } from '../record.ts';
+import { depthOf, type RepairContext, type Repaired, repairEvent, type Shortened } from './repair.ts';
 
 /** Actions in events, in the words of the hosted API. */
 export const decisionActions = [

@@ -1,5 +1,5 @@
 // An agent's own fields in the flat form of events, apart from the hub's. Pure.
-import type { JsonObject } from '../contract/record.ts';
+import type { JsonObject } from '../../contract/record.ts';
 
 /** Fields of the flat form that agents write, beside those that each event has. */
 const agentFields = [

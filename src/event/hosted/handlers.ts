@@ -1,11 +1,19 @@
 // Decision events in the hosted API's words: taken in flat, stored as every other audit event, shown flat.
 import { type Caller, WrittenJson } from '../../api/call.ts';
-import type { hostedEventRoutes } from '../../api/hosted/events.ts';
 import { listedText } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { agentOf, requireAgent } from '../../app/acting-agent.ts';
 import type { RulesetNames, RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
 import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
+import { type Env, environments, isEnv } from '../../domain/ids.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { maxPageBytes, pageFieldsOf } from '../../handlers/hosted/pages.ts';
+import { type HostedCaller, keyPrincipalOf, principalOf } from '../../handlers/hosted/principal.ts';
+import { micros } from '../../handlers/hosted/time.ts';
+import type { EventFilter } from '../port.ts';
+import { type EventInput, type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
 import {
   actionOf,
   callIdOf,
@@ -14,18 +22,10 @@ import {
   policyVersionOf,
   sessionOf,
   verdictFilter,
-} from '../../domain/decision-event.ts';
-import { type EventInput, type EventOutcome, readConditions, type StoredEvent } from '../../domain/event.ts';
-import { flatFields } from '../../domain/flat-event.ts';
-import { type Env, environments, isEnv } from '../../domain/ids.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { EventFilter } from '../../ports/events.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers } from '../common/hub.ts';
-import { acceptBatch, type Batch, readBatch, repairContext } from '../common/ingest.ts';
-import { maxPageBytes, pageFieldsOf } from './pages.ts';
-import { type HostedCaller, keyPrincipalOf, principalOf } from './principal.ts';
-import { micros } from './time.ts';
+} from '../rules/decision.ts';
+import { flatFields } from '../rules/flat.ts';
+import { acceptBatch, type Batch, readBatch, repairContext } from '../wire.ts';
+import type { hostedEventRoutes } from './routes.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
 

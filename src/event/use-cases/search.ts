@@ -1,12 +1,13 @@
 // Stored events: searched, counted and looked at. A key sees those of its environment and agents, a person all of the
 // tenant's.
-import { scopeTest } from '../domain/agent-scope.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import type { StoredEvent } from '../domain/event.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { EventFilter, EventOrder, EventPage, Facets, HistogramBucket } from '../ports/events.ts';
-import { agentOf, requireAgent } from './acting-agent.ts';
-import type { AppPorts } from './ports.ts';
+
+import { agentOf, requireAgent } from '../../app/acting-agent.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { scopeTest } from '../../domain/agent-scope.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { EventFilter, EventOrder, EventPage, Facets, HistogramBucket } from '../port.ts';
+import type { StoredEvent } from '../record.ts';
 
 export interface EventSearches {
   /**

@@ -1,21 +1,21 @@
 // Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business
-// (handlers/common/ingest.ts).
-import { environmentKey } from '../../actors/protocol.ts';
-import type { FirstSeenAgent } from '../agent/port.ts';
-import type { LastSeen } from '../agent/use-cases/last-seen.ts';
-import { turns } from '../concurrency/event-loop-budget.ts';
-import { scopeTest } from '../domain/agent-scope.ts';
-import { callIdOf, sessionOf } from '../domain/decision-event.ts';
-import { hourMs } from '../domain/duration.ts';
-import type { AgentManifest, EventInput, Ingested } from '../domain/event.ts';
-import { hasControl, isAgentId, isWellFormed } from '../domain/ids.ts';
-import { type CountLimit, fewEvents, limits } from '../domain/limit.ts';
-import { omitUndefined } from '../domain/omit-undefined.ts';
-import { maxPayload } from '../domain/payload-fit.ts';
-import type { KeyPrincipal } from '../domain/principal.ts';
-import type { IngestResult } from '../ports/events.ts';
-import { agentOf, outsideScope } from './acting-agent.ts';
-import type { AppPorts } from './ports.ts';
+// (event/wire.ts).
+import { environmentKey } from '../../../actors/protocol.ts';
+import type { FirstSeenAgent } from '../../agent/port.ts';
+import type { LastSeen } from '../../agent/use-cases/last-seen.ts';
+import { agentOf, outsideScope } from '../../app/acting-agent.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { turns } from '../../concurrency/event-loop-budget.ts';
+import { scopeTest } from '../../domain/agent-scope.ts';
+import { hourMs } from '../../domain/duration.ts';
+import { hasControl, isAgentId, isWellFormed } from '../../domain/ids.ts';
+import { type CountLimit, fewEvents, limits } from '../../domain/limit.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { KeyPrincipal } from '../../domain/principal.ts';
+import type { IngestResult } from '../port.ts';
+import type { AgentManifest, EventInput, Ingested } from '../record.ts';
+import { callIdOf, sessionOf } from '../rules/decision.ts';
+import { maxPayload } from '../rules/payload-fit.ts';
 
 /** Events that can be stored. */
 export interface IngestBatch {
@@ -24,7 +24,7 @@ export interface IngestBatch {
    * answered.
    */
   events: readonly EventInput[];
-  /** The list of events as JSON bytes, where they can be kept as they came (domain/sent-events). */
+  /** The list of events as JSON bytes, where they can be kept as they came (event/rules/as-sent). */
   sent?: Uint8Array;
   /** The place of each event in the list that was sent. */
   places: readonly number[];
