@@ -35,6 +35,7 @@ import { createEventIntake, type EventIntake } from '../event/use-cases/intake.t
 import { createEventRemoval, type EventRemoval } from '../event/use-cases/removal.ts';
 import { createEventSearches, type EventSearches } from '../event/use-cases/search.ts';
 import { createEventTail, type EventTail } from '../event/use-cases/tail.ts';
+import { createKeys, type Keys } from '../key/use-cases.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { type Channels, createChannels } from './channels.ts';
 import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
@@ -43,7 +44,6 @@ import { createDeadJobs, type DeadJobs } from './dead-jobs.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 import { createInstallation, type Installation } from './installation.ts';
-import { createKeys, type Keys } from './keys.ts';
 import { createLogins, type Logins } from './logins.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { keyRoutes } from '../../src/api/keys.ts';
 import type { ApiFamily, RouteTable } from '../../src/api/route.ts';
 import { openApiText } from '../../src/http/openapi.ts';
+import { keyRoutes } from '../../src/key/console/routes.ts';
 import { hostedTestRoutes, testRoutes, wire } from './fixtures.ts';
 
 const options = { title: 'Reeve', version: '0.1.0', baseUrl: 'http://localhost:8000', wire };

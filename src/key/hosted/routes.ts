@@ -1,8 +1,8 @@
 // Routes of a workspace's API keys.
 import { z } from 'zod';
-import { env, instant, instantInput, line, text, uuid } from '../fields.ts';
-import { routes } from '../route.ts';
-import { hostedPaging, identifier, pageFields } from './fields.ts';
+import { env, instant, instantInput, line, text, uuid } from '../../api/fields.ts';
+import { hostedPaging, identifier, pageFields } from '../../api/hosted/fields.ts';
+import { routes } from '../../api/route.ts';
 
 const hostedKey = z.object({
   id: uuid,

@@ -1,14 +1,14 @@
 // API keys, for both APIs: made, listed, revoked. Those of the console are for one environment; the hosted API also
 // makes keys for all.
 import { environmentKey } from '../../actors/protocol.ts';
+import { requireRole } from '../app/access.ts';
+import type { AppPorts } from '../app/ports.ts';
 import { noted } from '../audit/note.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { ApiKey } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
 
 export interface NewKey {
   /** Null or absent: a new one. */

@@ -1,11 +1,12 @@
 // API keys of a workspace in the hosted API's words.
-import type { hostedKeyRoutes } from '../../api/hosted/keys.ts';
+
 import { HubError, refused } from '../../domain/error.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
-import type { Handlers } from '../common/hub.ts';
-import { pageOf } from './pages.ts';
-import { principalOf } from './principal.ts';
-import { micros, microsOrNull } from './time.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { pageOf } from '../../handlers/hosted/pages.ts';
+import { principalOf } from '../../handlers/hosted/principal.ts';
+import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import type { hostedKeyRoutes } from './routes.ts';
 
 /** Keys that a workspace has at once. */
 const maxKeys = 100;
