@@ -7,7 +7,7 @@ import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { Env } from '../src/domain/ids.ts';
-import { fanOutJob } from '../src/domain/notification-jobs.ts';
+import { fanOutJob } from '../src/notification/rules/jobs.ts';
 import type { ActorPorts } from './ports.ts';
 import type { ActorContext, Effects, Outcome } from './runtime/define.ts';
 

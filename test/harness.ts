@@ -37,7 +37,7 @@ import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { createIdempotency } from '../src/http/idempotency.ts';
 import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
-import { workNotifications } from '../src/jobs/notifications.ts';
+import { workNotifications } from '../src/notification/jobs.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Jobs } from '../src/ports/jobs.ts';
 import type { LoginLink } from '../src/ports/login-links.ts';

@@ -1,5 +1,5 @@
 // Calls of a chat platform's JSON API through the outbound guard.
-import type { AttemptOutcome } from '../../src/domain/delivery.ts';
+import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Outbound, OutboundHead } from '../../src/ports/outbound.ts';
 import { attemptMs, outcomeOfError, outcomeOfStatus } from './answers.ts';

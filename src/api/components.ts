@@ -29,8 +29,15 @@ import {
   rejected,
   stored,
 } from '../event/console/routes.ts';
+import {
+  channel,
+  channelConfig,
+  channelFilters,
+  channelType,
+  delivery,
+  deliveryStatus,
+} from '../notification/console/routes.ts';
 import { message } from './auth.ts';
-import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { timeWindow } from './coverage.ts';
 import {
   anyObject,

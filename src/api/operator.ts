@@ -1,6 +1,6 @@
 // Routes of the operator of an installation: further tenants and users. Served only when OPERATOR_TOKEN is set.
 import { z } from 'zod';
-import { notificationQueues } from '../domain/notification-jobs.ts';
+import { notificationQueues } from '../notification/rules/jobs.ts';
 import { instant, intQuery, line, uuid } from './fields.ts';
 import { routes } from './route.ts';
 import { email, newPassword } from './setup.ts';

@@ -23,7 +23,7 @@ import { hostedFrames } from '../http/live/hosted-frames.ts';
 import { createMetrics } from '../http/metrics.ts';
 import type { Server } from '../http/server.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
-import { workNotifications } from '../jobs/notifications.ts';
+import { workNotifications } from '../notification/jobs.ts';
 import { pause } from '../ports/clock.ts';
 import { gatherRepeats } from '../ports/log-repeats.ts';
 import { createAppPorts } from './app-ports.ts';

@@ -9,7 +9,7 @@ import type { BundleStore, DeploymentStore } from '../bundle/port.ts';
 import type { CompositionStore, ContractStore } from '../contract/port.ts';
 import type { Storage } from '../domain/storage.ts';
 import type { EventStore } from '../event/port.ts';
-import type { ChannelStore, DeliveryStore } from './channels.ts';
+import type { ChannelStore, DeliveryStore } from '../notification/port/channels.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';

@@ -80,6 +80,8 @@ export const exceptions: readonly string[] = [
   'src/event/hosted/handlers.ts → src/event/port.ts',
   'src/event/hosted/routes.ts → src/event/console/routes.ts',
   'src/event/wire.ts → src/agent/wire.ts',
+  'src/notification/hosted/routes.ts → src/notification/console/routes.ts',
+  'src/notification/wire/channel-config.ts → src/notification/console/routes.ts',
 ];
 
 /** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */

@@ -1,6 +1,6 @@
 // Which approvals the filters of a channel let through.
 import { expect, it } from 'vitest';
-import { type ChannelFilters, type NotifiedCall, wants } from '../../src/domain/channel.ts';
+import { type ChannelFilters, type NotifiedCall, wants } from '../../src/notification/record.ts';
 
 const none: ChannelFilters = {
   environments: null,

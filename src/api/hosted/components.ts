@@ -5,7 +5,7 @@ import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted
 import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
 import { decisionClass, decisionEvent } from '../../event/hosted/routes.ts';
-import { attemptFailure } from '../channels.ts';
+import { attemptFailure } from '../../notification/console/routes.ts';
 import {
   hostedChannel,
   hostedChannelBody,
@@ -13,7 +13,7 @@ import {
   hostedFilters,
   hostedLastDelivery,
   savedHostedChannel,
-} from './channels.ts';
+} from '../../notification/hosted/routes.ts';
 import { healthStatus, hostedAgent, runRow, runStatus } from './runs.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {

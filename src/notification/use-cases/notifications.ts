@@ -2,11 +2,17 @@
 // and jobs only trigger checks. Every step can be repeated, because a process may die between any two. Keeps promise
 // P57.
 
-import { type Approval, isDue } from '../approval/record.ts';
-import { approvalLink } from '../approval/rules/link.ts';
-import { noted } from '../audit/note.ts';
-import { Lanes } from '../concurrency/lanes.ts';
-import { type Channel, isInteractive, notifiedCallOf, wants } from '../domain/channel.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { type Approval, isDue } from '../../approval/record.ts';
+import { approvalLink } from '../../approval/rules/link.ts';
+import { noted } from '../../audit/note.ts';
+import { Lanes } from '../../concurrency/lanes.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import { uuidOfDigest } from '../../domain/ids.ts';
+import { type Principal, systemPrincipal } from '../../domain/principal.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import { type Channel, isInteractive, notifiedCallOf, wants } from '../record.ts';
 import {
   afterAttempt,
   again,
@@ -16,16 +22,10 @@ import {
   ended,
   endsWithApproval,
   giveUpMs,
-} from '../domain/delivery.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import { uuidOfDigest } from '../domain/ids.ts';
-import type { Notice } from '../domain/notice.ts';
-import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../domain/notification-jobs.ts';
-import { type Principal, systemPrincipal } from '../domain/principal.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
-import { requireRole } from './access.ts';
+} from '../rules/delivery.ts';
+import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../rules/jobs.ts';
+import type { Notice } from '../rules/notice.ts';
 import type { Channels } from './channels.ts';
-import type { AppPorts } from './ports.ts';
 
 export interface Notifications {
   /** Puts on its way what an approval in this status is told by. Safe to repeat. */

@@ -1,8 +1,8 @@
-// The background jobs of notifications: their queues, ids and payloads. Runs none (jobs/notifications.ts).
-import type { Approval, ApprovalStatus } from '../approval/record.ts';
-import type { Channel } from './channel.ts';
+// The background jobs of notifications: their queues, ids and payloads. Runs none (notification/jobs.ts).
+import type { Approval, ApprovalStatus } from '../../approval/record.ts';
+import type { Job } from '../../domain/job.ts';
+import type { Channel } from '../record.ts';
 import type { Delivery } from './delivery.ts';
-import type { Job } from './job.ts';
 
 export const notificationQueues = {
   /** Finds the channels of an approval that was asked for or has ended. */

@@ -2,7 +2,7 @@
 // wants. Sends nothing.
 import { globMatch } from 'reeve-agent/rules';
 import type { Approval } from '../approval/record.ts';
-import type { Env } from './ids.ts';
+import type { Env } from '../domain/ids.ts';
 
 /** The configuration of each kind. Texts are not empty. */
 export interface ChannelConfigs {

@@ -1,18 +1,18 @@
 // Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here
 // alone.
 
-import { noted } from '../audit/note.ts';
-import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../domain/channel.ts';
-import type { AttemptFailure, AttemptOutcome } from '../domain/delivery.ts';
-import { minuteMs } from '../domain/duration.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import { registrationJob } from '../domain/notification-jobs.ts';
-import { OutboundError } from '../domain/outbound.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { noted } from '../../audit/note.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { minuteMs } from '../../domain/duration.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import { OutboundError } from '../../domain/outbound.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
+import type { AttemptFailure, AttemptOutcome } from '../rules/delivery.ts';
+import { registrationJob } from '../rules/jobs.ts';
 
 /** A channel with its configuration in the clear: mask it before it is shown. */
 export interface OpenChannel {

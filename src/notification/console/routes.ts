@@ -1,9 +1,9 @@
 // Routes of notification channels and of their deliveries.
 import { z } from 'zod';
-import { attemptFailures, deliveryEvents, deliveryStatuses } from '../domain/delivery.ts';
-import { limits } from '../domain/limit.ts';
-import { anyObject, env, instant, line, paging, uuid } from './fields.ts';
-import { routes } from './route.ts';
+import { anyObject, env, instant, line, paging, uuid } from '../../api/fields.ts';
+import { routes } from '../../api/route.ts';
+import { limits } from '../../domain/limit.ts';
+import { attemptFailures, deliveryEvents, deliveryStatuses } from '../rules/delivery.ts';
 
 export const channelTypes = [
   'chat_bot',

@@ -1,8 +1,8 @@
 // The ways to people: each kind of channel in its platform's words. The adapters write and read what goes over the
 // wire; they keep nothing.
-import type { ChannelConfig } from '../domain/channel.ts';
-import type { AttemptOutcome } from '../domain/delivery.ts';
-import type { Notice } from '../domain/notice.ts';
+import type { ChannelConfig } from '../record.ts';
+import type { AttemptOutcome } from '../rules/delivery.ts';
+import type { Notice } from '../rules/notice.ts';
 
 /** One notice to one channel. */
 export interface Sending {

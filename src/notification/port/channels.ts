@@ -1,7 +1,8 @@
 // Store ports of notification channels and of what is on its way to them.
-import type { Channel, ChannelKind } from '../domain/channel.ts';
-import type { Delivery, DeliveryStatus } from '../domain/delivery.ts';
-import type { Page, PageRequest } from './page.ts';
+
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { Channel, ChannelKind } from '../record.ts';
+import type { Delivery, DeliveryStatus } from '../rules/delivery.ts';
 
 /** Notification channels of a tenant. */
 export interface ChannelStore {

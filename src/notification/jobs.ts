@@ -1,14 +1,15 @@
-// The queues of notifications, worked on this node. What each job does is the use cases' (app/notifications.ts,
-// app/channels.ts).
-import type { Channels } from '../app/channels.ts';
-import type { Notifications } from '../app/notifications.ts';
+// The queues of notifications, worked on this node. What each job does is the use cases' (notification/use-cases/notifications.ts,
+// notification/use-cases/channels.ts).
+
+import type { Jobs } from '../ports/jobs.ts';
 import {
   type DeliveryAttempt,
   type FanOut,
   notificationQueues,
   type WebhookRegistration,
-} from '../domain/notification-jobs.ts';
-import type { Jobs } from '../ports/jobs.ts';
+} from './rules/jobs.ts';
+import type { Channels } from './use-cases/channels.ts';
+import type { Notifications } from './use-cases/notifications.ts';
 
 /**
  * Attempts at once on this node: they wait for receivers, not for this process. A channel has at most a few of them.

@@ -1,5 +1,5 @@
-// Messages to a channel, in the words of the domain. Messengers (ports/messengers) write them in a platform's format.
-import type { Approval } from '../approval/record.ts';
+// Messages to a channel, in the words of the domain. Messengers (notification/port/messengers) write them in a platform's format.
+import type { Approval } from '../../approval/record.ts';
 
 export type Notice =
   /** An approval is asked for. */

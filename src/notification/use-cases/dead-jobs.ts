@@ -1,7 +1,8 @@
 // Background jobs that failed too often: what died, and another try for one of them.
-import { HubError } from '../domain/error.ts';
-import type { DeadJob } from '../ports/jobs.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { HubError } from '../../domain/error.ts';
+import type { DeadJob } from '../../ports/jobs.ts';
 
 export interface DeadJobs {
   /** The newest dead jobs of a queue, at most `limit`. @throws HubError unavailable */

@@ -1,24 +1,18 @@
 // Decisions made in a chat: whose channel a callback is of, who may decide there, and what became of the approval.
 // Keeps promise P56.
 
-import { type Approval, asSeen } from '../approval/record.ts';
-import { approvalLink } from '../approval/rules/link.ts';
-import type { Approvals } from '../approval/use-cases.ts';
-import { turns } from '../concurrency/event-loop-budget.ts';
-import {
-  type ChannelConfig,
-  type ChannelKind,
-  type ConfigOf,
-  notifiedCallOf,
-  wants,
-} from '../domain/channel.ts';
-import type { Delivery } from '../domain/delivery.ts';
-import { dayMs } from '../domain/duration.ts';
-import { HubError } from '../domain/error.ts';
-import type { Notice } from '../domain/notice.ts';
-import type { Principal } from '../domain/principal.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { type Approval, asSeen } from '../../approval/record.ts';
+import { approvalLink } from '../../approval/rules/link.ts';
+import type { Approvals } from '../../approval/use-cases.ts';
+import { turns } from '../../concurrency/event-loop-budget.ts';
+import { dayMs } from '../../domain/duration.ts';
+import { HubError } from '../../domain/error.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { type ChannelConfig, type ChannelKind, type ConfigOf, notifiedCallOf, wants } from '../record.ts';
+import type { Delivery } from '../rules/delivery.ts';
+import type { Notice } from '../rules/notice.ts';
 import type { Channels, OpenChannel } from './channels.ts';
-import type { AppPorts } from './ports.ts';
 
 /** A button that somebody pressed. */
 export interface Press {

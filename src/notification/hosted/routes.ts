@@ -1,10 +1,10 @@
 // Routes of notification channels in the hosted API's words, and the callback of chat bots that were made through it.
 import { z } from 'zod';
+import { anyObject, env, instant, line, uuid } from '../../api/fields.ts';
+import { hostedPaging, identifier, pageFields } from '../../api/hosted/fields.ts';
+import { routes } from '../../api/route.ts';
 import { limits } from '../../domain/limit.ts';
-import { attemptFailure, channelConfig } from '../channels.ts';
-import { anyObject, env, instant, line, uuid } from '../fields.ts';
-import { routes } from '../route.ts';
-import { hostedPaging, identifier, pageFields } from './fields.ts';
+import { attemptFailure, channelConfig } from '../console/routes.ts';
 
 export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
 

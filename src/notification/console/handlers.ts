@@ -1,15 +1,15 @@
-// Notification channels and their deliveries. The rules are app/channels.ts and app/notifications.ts.
+// Notification channels and their deliveries. The rules are notification/use-cases/channels.ts and notification/use-cases/notifications.ts.
 import type { z } from 'zod';
-import type { channelFilters, channelRoutes } from '../../api/channels.ts';
-import type { OpenChannel, TestResult } from '../../app/channels.ts';
-import type { ChannelFilters } from '../../domain/channel.ts';
-import type { AttemptFailure, Delivery } from '../../domain/delivery.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { readConfig, shown, typeOf } from '../common/channel-config.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
-import { iso, isoOrNull } from '../common/render.ts';
-import { listOf } from './pages.ts';
-import { principalOf } from './principal.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { iso, isoOrNull } from '../../handlers/common/render.ts';
+import { listOf } from '../../handlers/console/pages.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { ChannelFilters } from '../record.ts';
+import type { AttemptFailure, Delivery } from '../rules/delivery.ts';
+import type { OpenChannel, TestResult } from '../use-cases/channels.ts';
+import { readConfig, shown, typeOf } from '../wire/channel-config.ts';
+import type { channelFilters, channelRoutes } from './routes.ts';
 
 const makeSecret =
   ({ secrets }: Hub) =>

@@ -2,19 +2,19 @@
 // secret.
 import type { z } from 'zod';
 import { Reply } from '../../api/call.ts';
-import { type hostedChannelRoutes, hostedChannelTypes } from '../../api/hosted/channels.ts';
 import { validationFailed } from '../../api/validation.ts';
-import type { OpenChannel } from '../../app/channels.ts';
-import { type ChannelConfig, type ChannelFilters, maxChannels } from '../../domain/channel.ts';
-import type { Attempt } from '../../domain/delivery.ts';
 import { HubError } from '../../domain/error.ts';
 import { limits } from '../../domain/limit.ts';
-import { type ChannelType, readConfig, typeOf, written } from '../common/channel-config.ts';
-import { chatBotCallback } from '../common/chat-bot.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
-import { pageOf } from './pages.ts';
-import { type HostedCaller, principalOf } from './principal.ts';
-import { micros } from './time.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { pageOf } from '../../handlers/hosted/pages.ts';
+import { type HostedCaller, principalOf } from '../../handlers/hosted/principal.ts';
+import { micros } from '../../handlers/hosted/time.ts';
+import { type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
+import type { Attempt } from '../rules/delivery.ts';
+import type { OpenChannel } from '../use-cases/channels.ts';
+import { type ChannelType, readConfig, typeOf, written } from '../wire/channel-config.ts';
+import { chatBotCallback } from '../wire/chat-bot.ts';
+import { type hostedChannelRoutes, hostedChannelTypes } from './routes.ts';
 
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;
 type HostedType = (typeof hostedChannelTypes)[number];

@@ -1,10 +1,10 @@
-// Buttons that were pressed in chats: each platform's proof and words. What a press does is app/chat-decisions.ts.
+// Buttons that were pressed in chats: each platform's proof and words. What a press does is notification/use-cases/chat-decisions.ts.
 import { Reply, type Request } from '../../api/call.ts';
-import type { callbackRoutes } from '../../api/callbacks.ts';
-import type { Press } from '../../app/chat-decisions.ts';
 import { limits } from '../../domain/limit.ts';
-import { buttonOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from '../common/chat-bot.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import type { Press } from '../use-cases/chat-decisions.ts';
+import { buttonOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from '../wire/chat-bot.ts';
+import type { callbackRoutes } from './callback-routes.ts';
 
 /** A signature is good for so long, before and after its time. */
 const freshSeconds = 300;
