@@ -6,7 +6,7 @@ import { type Approval, asSeen } from '../../src/approval/record.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { Run, RunFilter, RunPlace, RunStore } from '../../src/ports/runs.ts';
+import type { Run, RunFilter, RunPlace, RunStore } from '../../src/run/port.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';
 import type { EventRow } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';

@@ -37,6 +37,7 @@ import {
   delivery,
   deliveryStatus,
 } from '../notification/console/routes.ts';
+import { sampleRunRemoved, sampleRunReply } from '../run/console/routes.ts';
 import { message } from './auth.ts';
 import { timeWindow } from './coverage.ts';
 import {
@@ -61,7 +62,6 @@ import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { jobQueue } from './operator.ts';
 import { givenToken, operatorRole } from './operator-tokens.ts';
-import { sampleRunRemoved, sampleRunReply } from './sample-run.ts';
 import * as sessions from './sessions.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';

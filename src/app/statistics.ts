@@ -6,9 +6,9 @@ import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { ContractUse } from '../ports/usage.ts';
+import type { SampleRuns } from '../run/use-cases/samples.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
-import type { SampleRuns } from './sample-runs.ts';
 
 const floorMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
 

@@ -2,8 +2,8 @@
 
 import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
 import type { Env } from '../domain/ids.ts';
-import type { Reporter } from '../domain/run-report.ts';
 import type { ContractNames } from '../ports/usage.ts';
+import type { Reporter } from '../run/rules/report.ts';
 import type { EventInput, Ingested, StoredEvent } from './record.ts';
 import type { VerdictFilter } from './rules/decision.ts';
 import type { Facet } from './rules/facet.ts';
@@ -128,7 +128,7 @@ export const arrivalSlackMs = 5_000;
 /** The audit events of all tenants. */
 export interface EventStore {
   /**
-   * Stores a batch, what it says of its runs (ports/runs), and its decisions of runs in the audit chain, as one link:
+   * Stores a batch, what it says of its runs (run/port), and its decisions of runs in the audit chain, as one link:
    * durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an
    * outcome when they say something new (event/record); that counts in its run as an event does. Safe to repeat as a
    * whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store has

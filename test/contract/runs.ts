@@ -1,11 +1,11 @@
-// What every store promises of runs (ports/runs): they follow from events and approvals, whatever the order and the
+// What every store promises of runs (run/port): they follow from events and approvals, whatever the order and the
 // repeats.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type RunStatus, runStatus, runStatuses } from '../../src/domain/run.ts';
 import type { EventInput } from '../../src/event/record.ts';
-import type { RunPlace } from '../../src/ports/runs.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
+import type { RunPlace } from '../../src/run/port.ts';
+import { type RunStatus, runStatus, runStatuses } from '../../src/run/rules/run.ts';
 import { runsOf } from '../runs.ts';
 import { aBatch } from './events.ts';
 import { anApproval, anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';

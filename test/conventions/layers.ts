@@ -82,6 +82,13 @@ export const exceptions: readonly string[] = [
   'src/event/wire.ts → src/agent/wire.ts',
   'src/notification/hosted/routes.ts → src/notification/console/routes.ts',
   'src/notification/wire/channel-config.ts → src/notification/console/routes.ts',
+  'src/run/hosted/evidence-handlers.ts → src/approval/hosted/handlers.ts',
+  'src/run/hosted/evidence-handlers.ts → src/event/hosted/handlers.ts',
+  'src/run/hosted/handlers.ts → src/run/port.ts',
+  'src/run/hosted/routes.ts → src/agent/console/routes.ts',
+  'src/run/hosted/routes.ts → src/event/hosted/routes.ts',
+  'src/run/hosted/sample-routes.ts → src/run/console/routes.ts',
+  'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
 ];
 
 /** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */

@@ -1,7 +1,8 @@
 // Runs: the precedence of their statuses, and that they follow from their events in any order.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callOutcomes } from '../../src/domain/call-outcomes.ts';
+import type { EventInput } from '../../src/event/record.ts';
+import { callOutcomes } from '../../src/run/rules/call-outcomes.ts';
 import {
   factsBySession,
   factsOf,
@@ -12,8 +13,7 @@ import {
   type RunStatus,
   runStatus,
   standingOf,
-} from '../../src/domain/run.ts';
-import type { EventInput } from '../../src/event/record.ts';
+} from '../../src/run/rules/run.ts';
 
 const t0 = Date.UTC(2026, 5, 1);
 

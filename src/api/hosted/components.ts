@@ -14,7 +14,7 @@ import {
   hostedLastDelivery,
   savedHostedChannel,
 } from '../../notification/hosted/routes.ts';
-import { healthStatus, hostedAgent, runRow, runStatus } from './runs.ts';
+import { healthStatus, hostedAgent, runRow, runStatus } from '../../run/hosted/routes.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   RulesetVersion: rulesetVersion,

@@ -7,10 +7,10 @@ import { hostedReplayRoutes } from '../../evaluation/hosted/routes.ts';
 import { hostedEventRoutes } from '../../event/hosted/routes.ts';
 import { hostedKeyRoutes } from '../../key/hosted/routes.ts';
 import { hostedChannelRoutes } from '../../notification/hosted/routes.ts';
+import { hostedEvidenceRoutes } from '../../run/hosted/evidence-routes.ts';
+import { hostedRunRoutes } from '../../run/hosted/routes.ts';
+import { hostedSampleRunRoutes } from '../../run/hosted/sample-routes.ts';
 import { routes } from '../route.ts';
-import { hostedEvidenceRoutes } from './evidence.ts';
-import { hostedRunRoutes } from './runs.ts';
-import { hostedSampleRunRoutes } from './sample-run.ts';
 import { hostedSessionRoutes } from './sessions.ts';
 import { hostedStreamRoutes } from './streams.ts';
 

@@ -8,10 +8,10 @@ import { hostedReplays } from '../../evaluation/hosted/handlers.ts';
 import { hostedEvents } from '../../event/hosted/handlers.ts';
 import { hostedKeys } from '../../key/hosted/handlers.ts';
 import { hostedChannels } from '../../notification/hosted/handlers.ts';
+import { hostedEvidence } from '../../run/hosted/evidence-handlers.ts';
+import { hostedRuns } from '../../run/hosted/handlers.ts';
+import { hostedSampleRun } from '../../run/hosted/sample-handlers.ts';
 import type { Handlers } from '../common/hub.ts';
-import { hostedEvidence } from './evidence.ts';
-import { hostedRuns } from './runs.ts';
-import { hostedSampleRun } from './sample-run.ts';
 import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {

@@ -1,7 +1,7 @@
 // Decision bundles: what happened in a run, as bytes that can be signed. Its events are a chain, each with the digest
 // of the one before. Pure.
-import { canonicalJson } from './canonical-json.ts';
-import { envelopeLead } from './envelope.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { envelopeLead } from '../../domain/envelope.ts';
 
 export const bundleSchema = 'service.decision-bundle/v1' as const;
 /** The type that is signed with the payload. */

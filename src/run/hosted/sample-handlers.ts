@@ -1,8 +1,9 @@
 // The sample run in the hosted API's words.
-import type { hostedSampleRunRoutes } from '../../api/hosted/sample-run.ts';
-import type { Handlers } from '../common/hub.ts';
-import { renderSampleRun } from '../common/sample-run.ts';
-import { principalOf } from './principal.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { principalOf } from '../../handlers/hosted/principal.ts';
+import { renderSampleRun } from '../wire.ts';
+import type { hostedSampleRunRoutes } from './sample-routes.ts';
 
 export const hostedSampleRun: Handlers<typeof hostedSampleRunRoutes> = {
   async hostedSampleRun({ app }, _input, caller, { limits }) {

@@ -1,8 +1,9 @@
 // Runs: what the events of one session of an agent say together. Nobody writes a run: it follows from its events
 // (promise P29). Pure.
 
-import type { JsonObject } from '../contract/record.ts';
-import type { EventInput } from '../event/record.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { EventInput } from '../../event/record.ts';
 import {
   actionOf,
   callIndexOf,
@@ -13,9 +14,8 @@ import {
   policyVersionOf,
   runIdOf,
   sessionOf,
-} from '../event/rules/decision.ts';
+} from '../../event/rules/decision.ts';
 import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
-import type { Env } from './ids.ts';
 import { asksForApproval, isOver, readSnapshot } from './workflow.ts';
 
 export interface RunKey {

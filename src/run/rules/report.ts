@@ -1,7 +1,9 @@
 // A report about a call: an event, or a repeat that adds an outcome to one. Both count alike in their run, and the
 // audit chain can record both. Pure.
-import type { AuditNote } from '../audit/record.ts';
-import { type EventInput, keyAsOutcome } from '../event/record.ts';
+import type { AuditNote } from '../../audit/record.ts';
+import type { Env } from '../../domain/ids.ts';
+import { renderInstant } from '../../domain/instant.ts';
+import { type EventInput, keyAsOutcome } from '../../event/record.ts';
 import {
   actionOf,
   callIdOf,
@@ -10,9 +12,7 @@ import {
   decisionNameOf,
   runIdOf,
   sessionOf,
-} from '../event/rules/decision.ts';
-import type { Env } from './ids.ts';
-import { renderInstant } from './instant.ts';
+} from '../../event/rules/decision.ts';
 import { factsBySession, type RunFacts } from './run.ts';
 
 /** Name of each decision in the chain, and its words in a sentence. */

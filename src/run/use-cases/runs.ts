@@ -1,21 +1,21 @@
 // Runs and agents as operators look at them: which run needs a person, which agent is well, and which document each
 // runs.
 
-import type { AgentPlace } from '../agent/port.ts';
-import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../agent/rules/health.ts';
-import type { Fleet, FleetAgent } from '../agent/use-cases/fleet.ts';
+import type { AgentPlace } from '../../agent/port.ts';
+import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../../agent/rules/health.ts';
+import type { Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
+import type { AppPorts } from '../../app/ports.ts';
 import {
   createRulesetNames,
   type RulesetNames,
   type RulesetVersionKey,
-} from '../bundle/use-cases/ruleset-names.ts';
-import { scopeTest } from '../domain/agent-scope.ts';
-import type { Principal } from '../domain/principal.ts';
-import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../domain/run.ts';
-import { sample } from '../domain/sample-run.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
-import type { Run, RunFilter, RunPageRequest } from '../ports/runs.ts';
-import type { AppPorts } from './ports.ts';
+} from '../../bundle/use-cases/ruleset-names.ts';
+import { scopeTest } from '../../domain/agent-scope.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { Run, RunFilter, RunPageRequest } from '../port.ts';
+import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../rules/run.ts';
+import { sample } from '../rules/sample.ts';
 
 export interface RunView {
   readonly run: Run;

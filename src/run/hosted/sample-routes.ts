@@ -1,7 +1,8 @@
 // Routes of the sample run.
+
+import { routes } from '../../api/route.ts';
 import { limits } from '../../domain/limit.ts';
-import { routes } from '../route.ts';
-import { sampleRunRemoved, sampleRunReply } from '../sample-run.ts';
+import { sampleRunRemoved, sampleRunReply } from '../console/routes.ts';
 
 export const hostedSampleRunRoutes = routes({
   hostedSampleRun: {

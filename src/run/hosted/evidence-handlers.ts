@@ -1,16 +1,16 @@
 // The signed decision bundle of a run, in the hosted API's words.
 import { Reply, Streamed } from '../../api/call.ts';
-import type { hostedEvidenceRoutes } from '../../api/hosted/evidence.ts';
-import type { UsedRuleset } from '../../app/evidence.ts';
 import { render as renderApproval } from '../../approval/hosted/handlers.ts';
-import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../../domain/decision-bundle.ts';
-import { runStatus } from '../../domain/run.ts';
 import { renderEvent } from '../../event/hosted/handlers.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import type { DecisionClass } from '../../event/rules/decision.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
-import { principalOf } from './principal.ts';
-import { micros } from './time.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { principalOf } from '../../handlers/hosted/principal.ts';
+import { micros } from '../../handlers/hosted/time.ts';
+import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../rules/decision-bundle.ts';
+import { runStatus } from '../rules/run.ts';
+import type { UsedRuleset } from '../use-cases/evidence.ts';
+import type { hostedEvidenceRoutes } from './evidence-routes.ts';
 
 export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
   async hostedRunBundle(hub, { params, query }, caller, request) {

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { agentApi, driftStatus } from '../../agent/console/routes.ts';
 import { healthStatuses } from '../../agent/rules/health.ts';
-import { runStatuses } from '../../domain/run.ts';
+import { instant, line, text } from '../../api/fields.ts';
+import { cursorQuery, hostedPaging, nextFields, pageFields } from '../../api/hosted/fields.ts';
+import { listed } from '../../api/listed.ts';
+import { routes } from '../../api/route.ts';
 import { decisionClass } from '../../event/hosted/routes.ts';
-import { instant, line, text } from '../fields.ts';
-import { listed } from '../listed.ts';
-import { routes } from '../route.ts';
-import { cursorQuery, hostedPaging, nextFields, pageFields } from './fields.ts';
+import { runStatuses } from '../rules/run.ts';
 
 const name = z.string();
 const count = z.number().int();

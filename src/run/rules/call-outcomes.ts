@@ -1,6 +1,6 @@
 // The calls of a run by their last decision. Events are counted one by one and in any order, so each event adds to one
 // figure, and the outcomes follow from the figures. Pure.
-import type { EventInput } from '../event/record.ts';
+import type { EventInput } from '../../event/record.ts';
 
 /** The first decision on a call, or a later event that can change it. */
 type CallStep =

@@ -3,8 +3,8 @@
 // never back.
 import type { Approval } from '../approval/record.ts';
 import type { Env } from '../domain/ids.ts';
-import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from '../domain/run.ts';
-import type { Page, PageRequest } from './page.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from './rules/run.ts';
 
 /** The activity and the state of an agent's session. */
 export interface Run extends RunKey {

@@ -1,20 +1,21 @@
 // Runs, agents and workflow state in the hosted API's words.
-import type { hostedRunRoutes } from '../../api/hosted/runs.ts';
+
 import { shortened, type Truncated } from '../../api/listed.ts';
 import { requireAgent } from '../../app/acting-agent.ts';
-import type { AgentView, RunView } from '../../app/runs.ts';
-import { callOutcomes } from '../../domain/call-outcomes.ts';
 import { notFound } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { RunFacts } from '../../domain/run.ts';
-import { readSnapshot } from '../../domain/workflow.ts';
 import { classOf, type DecisionClass } from '../../event/rules/decision.ts';
-import type { RunPlace } from '../../ports/runs.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers } from '../common/hub.ts';
-import { fitting, pageFieldsOf } from './pages.ts';
-import { type HostedCaller, principalOf } from './principal.ts';
-import { micros, microsOrNull } from './time.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { fitting, pageFieldsOf } from '../../handlers/hosted/pages.ts';
+import { type HostedCaller, principalOf } from '../../handlers/hosted/principal.ts';
+import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import type { RunPlace } from '../port.ts';
+import { callOutcomes } from '../rules/call-outcomes.ts';
+import type { RunFacts } from '../rules/run.ts';
+import { readSnapshot } from '../rules/workflow.ts';
+import type { AgentView, RunView } from '../use-cases/runs.ts';
+import type { hostedRunRoutes } from './routes.ts';
 
 export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
   async hostedListRuns(hub, { query }, caller) {

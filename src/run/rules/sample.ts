@@ -1,6 +1,6 @@
 // The sample run: what a new workspace is shown before it has agents of its own. Calls that the engine judges for real.
 // Pure.
-import type { JsonObject } from '../contract/record.ts';
+import type { JsonObject } from '../../contract/record.ts';
 
 export const sample = {
   agentId: 'sample-agent',

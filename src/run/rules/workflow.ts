@@ -1,6 +1,6 @@
 // Workflow snapshots: how far an agent's workflow has come, as the agent says it. The hub holds no workflow
 // definitions. Pure.
-import type { JsonObject } from '../contract/record.ts';
+import type { JsonObject } from '../../contract/record.ts';
 
 /** A client's snapshot, with the fields that the hub reads. */
 export interface WorkflowSnapshot {

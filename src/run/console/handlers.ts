@@ -1,8 +1,9 @@
 // The sample run in the console's words.
-import type { sampleRunRoutes } from '../../api/sample-run.ts';
-import type { Handlers } from '../common/hub.ts';
-import { renderSampleRun } from '../common/sample-run.ts';
-import { principalOf } from './principal.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import { renderSampleRun } from '../wire.ts';
+import type { sampleRunRoutes } from './routes.ts';
 
 export const sampleRun: Handlers<typeof sampleRunRoutes> = {
   makeSampleRun: async ({ app }, _input, caller, { limits }) =>
