@@ -38,6 +38,7 @@ import {
   deliveryStatus,
 } from '../notification/console/routes.ts';
 import { sampleRunRemoved, sampleRunReply } from '../run/console/routes.ts';
+import * as sessions from '../session/console/routes.ts';
 import { message } from './auth.ts';
 import { timeWindow } from './coverage.ts';
 import {
@@ -62,7 +63,6 @@ import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { jobQueue } from './operator.ts';
 import { givenToken, operatorRole } from './operator-tokens.ts';
-import * as sessions from './sessions.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
 import { user } from './users.ts';

@@ -43,6 +43,7 @@ import { createNotifications, type Notifications } from '../notification/use-cas
 import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.ts';
 import { createRuns, type Runs } from '../run/use-cases/runs.ts';
 import { createSampleRuns, type SampleRuns } from '../run/use-cases/samples.ts';
+import { createSessionValues, type SessionValues } from '../session/use-cases.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
@@ -52,7 +53,6 @@ import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createRateLimits, type RateLimits } from './rate-limit.ts';
-import { createSessionValues, type SessionValues } from './session-values.ts';
 import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 

@@ -89,6 +89,7 @@ export const exceptions: readonly string[] = [
   'src/run/hosted/routes.ts → src/event/hosted/routes.ts',
   'src/run/hosted/sample-routes.ts → src/run/console/routes.ts',
   'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
+  'src/session/hosted/routes.ts → src/session/console/routes.ts',
 ];
 
 /** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */

@@ -10,8 +10,8 @@ import { hostedChannelRoutes } from '../../notification/hosted/routes.ts';
 import { hostedEvidenceRoutes } from '../../run/hosted/evidence-routes.ts';
 import { hostedRunRoutes } from '../../run/hosted/routes.ts';
 import { hostedSampleRunRoutes } from '../../run/hosted/sample-routes.ts';
+import { hostedSessionRoutes } from '../../session/hosted/routes.ts';
 import { routes } from '../route.ts';
-import { hostedSessionRoutes } from './sessions.ts';
 import { hostedStreamRoutes } from './streams.ts';
 
 export const hostedApi = routes({

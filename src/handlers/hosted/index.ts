@@ -11,8 +11,8 @@ import { hostedChannels } from '../../notification/hosted/handlers.ts';
 import { hostedEvidence } from '../../run/hosted/evidence-handlers.ts';
 import { hostedRuns } from '../../run/hosted/handlers.ts';
 import { hostedSampleRun } from '../../run/hosted/sample-handlers.ts';
+import { hostedSessions } from '../../session/hosted/handlers.ts';
 import type { Handlers } from '../common/hub.ts';
-import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedKeys,

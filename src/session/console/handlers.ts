@@ -1,7 +1,8 @@
 // Session values in the console API's words.
-import type { sessionRoutes } from '../../api/sessions.ts';
-import type { Handlers } from '../common/hub.ts';
-import { keyPrincipalOf, principalOf } from './principal.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import type { sessionRoutes } from './routes.ts';
 
 export const sessions: Handlers<typeof sessionRoutes> = {
   async readSessions({ app }, { body }, caller) {

@@ -1,9 +1,9 @@
 // Routes of session values: a tenant's key-value store for agents.
 import { z } from 'zod';
-import { sessionKeyPattern } from '../domain/ids.ts';
-import { maxSessionValue } from '../domain/quota.ts';
-import { text } from './fields.ts';
-import { routes } from './route.ts';
+import { text } from '../../api/fields.ts';
+import { routes } from '../../api/route.ts';
+import { sessionKeyPattern } from '../../domain/ids.ts';
+import { maxSessionValue } from '../../domain/quota.ts';
 
 const key = z.string().min(1).max(256).regex(sessionKeyPattern);
 const params = z.object({ key });

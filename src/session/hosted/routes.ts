@@ -1,7 +1,7 @@
 // Routes of session values and health: as the console API's, for keys that may have no environment.
-import { healthRoutes } from '../health.ts';
-import { routes } from '../route.ts';
-import { sessionRoutes } from '../sessions.ts';
+import { healthRoutes } from '../../api/health.ts';
+import { routes } from '../../api/route.ts';
+import { sessionRoutes } from '../console/routes.ts';
 
 const { readSessions, getSession, setSession, incrementSession, deleteSession } = sessionRoutes;
 const own = { auth: ['hostedKey'], tag: 'hosted-sessions' } as const;

@@ -1,8 +1,9 @@
 // Session values and health in the hosted API's words, which are the console API's; its keys may have no environment.
-import type { hostedSessionRoutes } from '../../api/hosted/sessions.ts';
-import type { Handlers } from '../common/hub.ts';
-import { probed } from '../common/probe.ts';
-import { keyPrincipalOf } from './principal.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { probed } from '../../handlers/common/probe.ts';
+import { keyPrincipalOf } from '../../handlers/hosted/principal.ts';
+import type { hostedSessionRoutes } from './routes.ts';
 
 export const hostedSessions: Handlers<typeof hostedSessionRoutes> = {
   async hostedReadSessions({ app }, { body }, caller) {
