@@ -44,6 +44,7 @@ import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.t
 import { createRuns, type Runs } from '../run/use-cases/runs.ts';
 import { createSampleRuns, type SampleRuns } from '../run/use-cases/samples.ts';
 import { createSessionValues, type SessionValues } from '../session/use-cases.ts';
+import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
@@ -53,7 +54,6 @@ import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createRateLimits, type RateLimits } from './rate-limit.ts';
-import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 
 /** The use cases, a name per noun. */

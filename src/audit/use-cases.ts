@@ -4,10 +4,10 @@
 import { requireRole } from '../app/access.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { dayMs } from '../domain/duration.ts';
-import { envelopeBytes } from '../domain/envelope.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import type { Principal } from '../domain/principal.ts';
 import { maxSearchMs, searchTimeout } from '../event/record.ts';
+import { envelopeBytes } from '../signing/rules/envelope.ts';
 import type { AuditPlace, PlacedAuditEntry } from './port.ts';
 import {
   type AuditActorType,

@@ -62,7 +62,7 @@ export interface Deployment {
   readonly publicKey: string;
   readonly signingKeyId: string;
   /**
-   * Ed25519 by the same key over `attestationText` (domain/attestation), 128 hex characters; null only from older
+   * Ed25519 by the same key over `attestationText` (signing/rules/attestation), 128 hex characters; null only from older
    * versions of the hub.
    */
   readonly attestation: string | null;

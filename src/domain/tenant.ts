@@ -75,7 +75,7 @@ export interface KeySuccession {
   readonly previousKey: string;
   readonly publicKey: string;
   readonly rotatedAt: number;
-  /** Ed25519 by the previous key over `successionText` (domain/attestation), 128 hex characters. */
+  /** Ed25519 by the previous key over `successionText` (signing/rules/attestation), 128 hex characters. */
   readonly signature: string;
 }
 

@@ -10,9 +10,9 @@ import { checkBundle } from '../../packages/agent/src/cli/verify-bundle.ts';
 import { Guard, ServerSink } from '../../packages/agent/src/index.ts';
 import type { Caller } from '../../src/api/call.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { envelopeBytes } from '../../src/domain/envelope.ts';
 import { renderMicros } from '../../src/domain/instant.ts';
 import { BundleWriter, bundleType } from '../../src/run/rules/decision-bundle.ts';
+import { envelopeBytes } from '../../src/signing/rules/envelope.ts';
 import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;

@@ -1,7 +1,7 @@
 // Decision bundles: what happened in a run, as bytes that can be signed. Its events are a chain, each with the digest
 // of the one before. Pure.
 import { canonicalJson } from '../../domain/canonical-json.ts';
-import { envelopeLead } from '../../domain/envelope.ts';
+import { envelopeLead } from '../../signing/rules/envelope.ts';
 
 export const bundleSchema = 'service.decision-bundle/v1' as const;
 /** The type that is signed with the payload. */
@@ -52,7 +52,7 @@ const doubledUpTo = 1024 * 1024;
 /** Room behind the events for fields that are not counted. */
 const behindBytes = 256 * 1024;
 
-/** The payload, and the bytes that a signature of it covers (domain/envelope.ts): the same ones in memory. */
+/** The payload, and the bytes that a signature of it covers (signing/rules/envelope.ts): the same ones in memory. */
 export interface SignableBundle {
   readonly payload: Uint8Array;
   readonly signed: Uint8Array;

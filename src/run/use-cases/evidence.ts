@@ -78,7 +78,7 @@ export interface EvidenceOfRuns {
     sizeOf: (event: StoredEvent) => number,
   ): Promise<Evidence<W>>;
   /**
-   * @param signed a typed payload in its envelope (domain/envelope)
+   * @param signed a typed payload in its envelope (signing/rules/envelope)
    * @throws HubError unavailable (signing_unavailable)
    */
   sign(principal: Principal, signed: Uint8Array): Promise<SignedBytes>;

@@ -1,8 +1,8 @@
 // The texts that signing keys sign besides the YAML itself: what a deployment is, and which key follows which. Pure.
 // Their first line is no YAML mapping, so that no uploaded bundle can have the bytes of one. docs/signatures.md
 // describes both.
-import type { Deployment } from '../deployment/record.ts';
-import type { KeySuccession } from './tenant.ts';
+import type { Deployment } from '../../deployment/record.ts';
+import type { KeySuccession } from '../../domain/tenant.ts';
 
 /** A time as these texts and the frames write it. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
