@@ -39,6 +39,8 @@ import {
 } from '../notification/console/routes.ts';
 import { sampleRunRemoved, sampleRunReply } from '../run/console/routes.ts';
 import * as sessions from '../session/console/routes.ts';
+import { jobQueue } from '../tenant/console/operator-routes.ts';
+import { toolArguments, toolSettings } from '../tenant/console/routes.ts';
 import { message } from './auth.ts';
 import { timeWindow } from './coverage.ts';
 import {
@@ -61,9 +63,7 @@ import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './f
 import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
-import { jobQueue } from './operator.ts';
 import { givenToken, operatorRole } from './operator-tokens.ts';
-import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
 import { user } from './users.ts';
 

@@ -17,15 +17,15 @@ import { callbackRoutes } from '../notification/console/callback-routes.ts';
 import { channelRoutes } from '../notification/console/routes.ts';
 import { sampleRunRoutes } from '../run/console/routes.ts';
 import { sessionRoutes } from '../session/console/routes.ts';
+import { operatorRoutes } from '../tenant/console/operator-routes.ts';
+import { settingRoutes } from '../tenant/console/routes.ts';
+import { setupRoutes } from '../tenant/console/setup-routes.ts';
 import { authRoutes } from './auth.ts';
 import { coverageRoutes } from './coverage.ts';
 import { healthRoutes } from './health.ts';
-import { operatorRoutes } from './operator.ts';
 import { operatorTokenRoutes } from './operator-tokens.ts';
 import { overviewRoutes } from './overview.ts';
 import { routes } from './route.ts';
-import { settingRoutes } from './settings.ts';
-import { setupRoutes } from './setup.ts';
 import { streamRoutes } from './streams.ts';
 import { userRoutes } from './users.ts';
 

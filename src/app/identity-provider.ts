@@ -9,7 +9,7 @@ import type { JwkSet, Jwts } from '../ports/jwt.ts';
 import type { Log } from '../ports/log.ts';
 import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import type { Outbound, OutboundAnswer } from '../ports/outbound.ts';
-import type { Workspace, WorkspaceStore } from '../ports/workspaces.ts';
+import type { Workspace, WorkspaceStore } from '../tenant/port/workspaces.ts';
 
 export interface IdentityProvider extends Pick<OperatorTokens, 'identify'> {
   readonly issuer: string;

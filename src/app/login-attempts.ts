@@ -2,7 +2,7 @@
 // and unknown e-mails. No attempt is delayed: it is checked or refused at once.
 import { HubError } from '../domain/error.ts';
 import { limits, type OwnLimits } from '../domain/limit.ts';
-import { familiarMs, type User } from '../domain/tenant.ts';
+import { familiarMs, type User } from '../tenant/record.ts';
 import type { AppPorts } from './ports.ts';
 
 /** A browser that somebody signed in with. */

@@ -1,7 +1,7 @@
 // Signing in by a link that somebody made who can write to the hub's data folder. The token is in the link's fragment,
 // which browsers send to nobody; the page hands it over.
 import { HubError } from '../domain/error.ts';
-import type { User } from '../domain/tenant.ts';
+import type { User } from '../tenant/record.ts';
 import type { AppPorts } from './ports.ts';
 
 /** How long a link works. */

@@ -7,7 +7,7 @@ import { minuteMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
 import type { OwnLimits } from '../domain/limit.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
-import type { User } from '../domain/tenant.ts';
+import type { User } from '../tenant/record.ts';
 import { admitAttempt, type Device } from './login-attempts.ts';
 import { userOfLink } from './login-links.ts';
 import type { AppPorts } from './ports.ts';

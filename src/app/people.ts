@@ -4,8 +4,8 @@ import { recorder } from '../audit/note.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { limits, type OwnLimits } from '../domain/limit.ts';
 import type { Principal } from '../domain/principal.ts';
-import type { User } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
+import type { User } from '../tenant/record.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
 

@@ -5,7 +5,6 @@ import type { Registrar } from '../agent/use-cases/registrar.ts';
 import type { AiModels } from '../assistant/port/model.ts';
 import type { AiPrices } from '../assistant/record.ts';
 import type { OidcSettings } from '../domain/oidc.ts';
-import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Evaluator } from '../evaluation/port/evaluator.ts';
 import type { Replayer } from '../evaluation/port/replayer.ts';
@@ -22,6 +21,7 @@ import type { NodeHealth } from '../ports/node-health.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
+import type { Quotas } from '../tenant/rules/quota.ts';
 
 /** The settings that use cases need (src/config.ts reads them). */
 export interface Settings {

@@ -1,6 +1,5 @@
 // The first admin from the settings, and the token that strangers must present where there is none.
-import { email as emailField, newPassword } from '../api/setup.ts';
-import type { Accounts, Credentials } from '../app/accounts.ts';
+
 import type { SetupToken } from '../app/ports.ts';
 import type { Config } from '../config.ts';
 import { isLoopback } from '../http/address.ts';
@@ -8,6 +7,8 @@ import type { KeyCheckStore } from '../ports/key-check.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
+import { email as emailField, newPassword } from '../tenant/console/setup-routes.ts';
+import type { Accounts, Credentials } from '../tenant/use-cases/accounts.ts';
 
 /**
  * Creates the tenant `default` and its admin from ADMIN_EMAIL and ADMIN_PASSWORD, unless any user exists. Safe on every

@@ -5,8 +5,8 @@ import type { FleetNumbers } from '../agent/record.ts';
 import type { Resolution } from '../agent/rules/assignment.ts';
 import type { Approval } from '../approval/record.ts';
 import type { BundleVersion, Deployment } from '../deployment/record.ts';
+import type { KeySuccession } from '../tenant/record.ts';
 import type { Env } from './ids.ts';
-import type { KeySuccession } from './tenant.ts';
 
 /** A deployment, and what clients check it by. */
 interface DeployedBytes {

@@ -7,12 +7,12 @@ import type { StreamCaller } from '../api/stream.ts';
 import { HubError, refused } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
 import { type OperatorRole, rolesUpTo } from '../domain/principal.ts';
-import { type ApiKey, isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { KeyStore, LoginStore, TenantStore } from '../ports/identity.ts';
 import type { Log } from '../ports/log.ts';
 import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import type { Secrets } from '../ports/secrets.ts';
+import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.ts';
+import { type ApiKey, isExpired } from '../tenant/record.ts';
 import {
   bearer,
   type Headers,

@@ -4,7 +4,7 @@ import { requireAgent } from '../app/acting-agent.ts';
 import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError } from '../domain/error.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
-import type { ApiKey } from '../domain/tenant.ts';
+import type { ApiKey } from '../tenant/record.ts';
 
 /** Names on the wire that the edge needs (a part of the handlers' VendorNames). */
 export interface WireNames {

@@ -4,9 +4,9 @@
 import type { Caller } from '../api/call.ts';
 import type { AuthScheme } from '../api/route.ts';
 import { HubError, refused } from '../domain/error.ts';
-import { type ApiKey, isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OperatorTokens } from '../ports/operator-tokens.ts';
+import { type ApiKey, isExpired } from '../tenant/record.ts';
 import {
   bearer,
   type Headers,

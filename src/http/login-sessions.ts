@@ -2,10 +2,10 @@
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { dayMs } from '../domain/duration.ts';
 import { HubError } from '../domain/error.ts';
-import type { Login, User } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { LoginStore, TenantStore } from '../ports/identity.ts';
 import type { Secrets } from '../ports/secrets.ts';
+import type { LoginStore, TenantStore } from '../tenant/port/identity.ts';
+import type { Login, User } from '../tenant/record.ts';
 
 const cacheMs = 5_000;
 const cacheSize = 10_000;

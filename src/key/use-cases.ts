@@ -7,8 +7,8 @@ import { noted } from '../audit/note.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
-import type { ApiKey } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
+import type { ApiKey } from '../tenant/record.ts';
 
 export interface NewKey {
   /** Null or absent: a new one. */

@@ -11,14 +11,14 @@ import type { Storage } from '../domain/storage.ts';
 import type { EventStore } from '../event/port.ts';
 import type { ChannelStore, DeliveryStore } from '../notification/port/channels.ts';
 import type { RunStore } from '../run/port.ts';
+import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../tenant/port/identity.ts';
+import type { SettingsStore } from '../tenant/port/settings.ts';
+import type { WorkspaceStore } from '../tenant/port/workspaces.ts';
 import type { IdempotencyStore } from './idempotency.ts';
-import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { OperatorTokenStore } from './operator-tokens.ts';
-import type { SettingsStore } from './settings.ts';
 import type { UsageStore } from './usage.ts';
 import type { ValueStore } from './values.ts';
-import type { WorkspaceStore } from './workspaces.ts';
 
 /** All but session values, which a cluster keeps in Redis. */
 export type DocumentStore = Omit<Store, 'values'>;

@@ -4,8 +4,8 @@
 import type { AppPorts } from '../app/ports.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { KeyPrincipal, Principal } from '../domain/principal.ts';
-import { maxSessionValue } from '../domain/quota.ts';
 import type { QuotaFull, ValueWriter } from '../ports/values.ts';
+import { maxSessionValue } from '../tenant/rules/quota.ts';
 
 /** Bytes of a value's JSON, or of the values of one answer: with what stands around them an answer holds 4 MiB. */
 const maxRead = 4 * 1024 * 1024 - 65_536;

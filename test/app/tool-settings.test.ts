@@ -1,8 +1,8 @@
 // The tenant's tools as the playground knows them: read once a second, seen at once where they were written.
 import { expect, it } from 'vitest';
-import type { Setting } from '../../src/domain/settings.ts';
 import { createRecentToolSettings } from '../../src/evaluation/use-cases/tool-settings.ts';
 import type { Store } from '../../src/ports/store.ts';
+import type { Setting } from '../../src/tenant/rules/settings.ts';
 import { ManualClock } from '../clock.ts';
 
 const setting = (customSelectors: readonly string[]): Setting<'tools'> => ({

@@ -1,6 +1,6 @@
-// What every store promises of a tenant's settings (ports/settings).
+// What every store promises of a tenant's settings (tenant/port/settings).
 import { describe, expect, it } from 'vitest';
-import type { Setting } from '../../src/domain/settings.ts';
+import type { Setting } from '../../src/tenant/rules/settings.ts';
 import { hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 const setting = (tenantId: string, argument: string, more: Partial<Setting> = {}): Setting => ({

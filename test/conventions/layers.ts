@@ -90,6 +90,8 @@ export const exceptions: readonly string[] = [
   'src/run/hosted/sample-routes.ts → src/run/console/routes.ts',
   'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
   'src/session/hosted/routes.ts → src/session/console/routes.ts',
+  'src/tenant/console/handlers.ts → src/evaluation/use-cases/tool-settings.ts',
+  'src/tenant/console/handlers.ts → src/event/use-cases/removal.ts',
 ];
 
 /** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */

@@ -14,7 +14,6 @@ import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
 import type { Limit } from '../../src/domain/limit.ts';
 import { limitSubjectOf, limits as limitTable } from '../../src/domain/limit.ts';
 import { isOperatorRole } from '../../src/domain/principal.ts';
-import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
 import { type Budgets, createBudgets } from '../../src/http/budgets.ts';
 import { createCallers } from '../../src/http/caller.ts';
 import { createCors } from '../../src/http/headers.ts';
@@ -26,6 +25,7 @@ import { createPipeline, type Serve } from '../../src/http/pipeline.ts';
 import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import { keyRoutes } from '../../src/key/console/routes.ts';
 import type { Clock } from '../../src/ports/clock.ts';
+import type { ApiKey, Login, User } from '../../src/tenant/record.ts';
 import { ManualClock } from '../clock.ts';
 import { memoryLog } from '../log.ts';
 

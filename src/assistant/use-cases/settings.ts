@@ -10,7 +10,7 @@ import { HubError } from '../../domain/error.ts';
 import { type CountLimit, limits } from '../../domain/limit.ts';
 import { OutboundError } from '../../domain/outbound.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';
-import type { Setting } from '../../domain/settings.ts';
+import type { Setting } from '../../tenant/rules/settings.ts';
 import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../record.ts';
 import { type AiAccess, noModel } from './access.ts';
 

@@ -10,9 +10,9 @@ import type { DocumentKind } from '../../contract/record.ts';
 import { HubError, notFound } from '../../domain/error.ts';
 import type { Env } from '../../domain/ids.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';
-import type { KeySuccession } from '../../domain/tenant.ts';
 import { documentKindOf } from '../../domain/vocabulary.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
+import type { KeySuccession } from '../../tenant/record.ts';
 import type { BundleVersion, Deployment } from '../record.ts';
 import { versionsByHash } from '../rules/versions.ts';
 

@@ -6,8 +6,8 @@ import type { AppPorts } from '../../app/ports.ts';
 import { recorder } from '../../audit/note.ts';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';
-import type { Setting, ToolWords } from '../../domain/settings.ts';
 import type { Store } from '../../ports/store.ts';
+import type { Setting, ToolWords } from '../../tenant/rules/settings.ts';
 import type { CustomWords } from '../port/evaluator.ts';
 
 export interface ToolSettings {

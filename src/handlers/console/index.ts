@@ -18,15 +18,15 @@ import { callbacks } from '../../notification/console/callback-handlers.ts';
 import { channels } from '../../notification/console/handlers.ts';
 import { sampleRun } from '../../run/console/handlers.ts';
 import { sessions } from '../../session/console/handlers.ts';
+import { settings } from '../../tenant/console/handlers.ts';
+import { operator } from '../../tenant/console/operator-handlers.ts';
+import { setup } from '../../tenant/console/setup-handlers.ts';
 import type { Handlers } from '../common/hub.ts';
 import { auth } from './auth.ts';
 import { coverage } from './coverage.ts';
 import { health } from './health.ts';
-import { operator } from './operator.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { overview } from './overview.ts';
-import { settings } from './settings.ts';
-import { setup } from './setup.ts';
 import { users } from './users.ts';
 
 export const handlers: Handlers<typeof api> = {

@@ -1,6 +1,6 @@
 // People in the console API's words.
 import type { userRoutes } from '../../api/users.ts';
-import type { User } from '../../domain/tenant.ts';
+import type { User } from '../../tenant/record.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso } from '../common/render.ts';
 import { listOf } from './pages.ts';

@@ -1,10 +1,10 @@
 // API keys in the console's words.
 
-import type { ApiKey } from '../../domain/tenant.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { iso, isoOrNull } from '../../handlers/common/render.ts';
 import { listOf } from '../../handlers/console/pages.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import type { ApiKey } from '../../tenant/record.ts';
 import type { keyRoutes } from './routes.ts';
 
 export const keys: Handlers<typeof keyRoutes> = {

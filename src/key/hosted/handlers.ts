@@ -1,11 +1,11 @@
 // API keys of a workspace in the hosted API's words.
 
 import { HubError, refused } from '../../domain/error.ts';
-import type { ApiKey } from '../../domain/tenant.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { pageOf } from '../../handlers/hosted/pages.ts';
 import { principalOf } from '../../handlers/hosted/principal.ts';
 import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import type { ApiKey } from '../../tenant/record.ts';
 import type { hostedKeyRoutes } from './routes.ts';
 
 /** Keys that a workspace has at once. */

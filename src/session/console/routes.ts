@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { text } from '../../api/fields.ts';
 import { routes } from '../../api/route.ts';
 import { sessionKeyPattern } from '../../domain/ids.ts';
-import { maxSessionValue } from '../../domain/quota.ts';
+import { maxSessionValue } from '../../tenant/rules/quota.ts';
 
 const key = z.string().min(1).max(256).regex(sessionKeyPattern);
 const params = z.object({ key });

@@ -1,6 +1,7 @@
 // The first start, in the console API's words.
-import type { setupRoutes } from '../../api/setup.ts';
-import type { Handlers } from '../common/hub.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import type { setupRoutes } from './setup-routes.ts';
 
 export const setup: Handlers<typeof setupRoutes> = {
   async setup({ app }, { body }, _caller, request) {

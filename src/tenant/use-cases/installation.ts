@@ -1,6 +1,7 @@
 // Access to the whole installation: for its operator, and for the admin of its only tenant.
-import { HubError } from '../domain/error.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { HubError } from '../../domain/error.ts';
 
 export interface Installation {
   /**

@@ -1,7 +1,8 @@
 // Further tenants and users, made by the operator of the installation. The pipeline has checked the operator token.
-import type { operatorRoutes } from '../../api/operator.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso } from '../../handlers/common/render.ts';
+import type { operatorRoutes } from './operator-routes.ts';
 
 export const operator: Handlers<typeof operatorRoutes> = {
   async createTenant({ app }, { body }) {

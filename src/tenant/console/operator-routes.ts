@@ -1,9 +1,9 @@
 // Routes of the operator of an installation: further tenants and users. Served only when OPERATOR_TOKEN is set.
 import { z } from 'zod';
-import { notificationQueues } from '../notification/rules/jobs.ts';
-import { instant, intQuery, line, uuid } from './fields.ts';
-import { routes } from './route.ts';
-import { email, newPassword } from './setup.ts';
+import { instant, intQuery, line, uuid } from '../../api/fields.ts';
+import { routes } from '../../api/route.ts';
+import { notificationQueues } from '../../notification/rules/jobs.ts';
+import { email, newPassword } from './setup-routes.ts';
 
 /** The queues that the hub works. */
 export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notificationQueues)]);

@@ -1,7 +1,7 @@
 // Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are
 // epoch milliseconds.
-import { dayMs } from './duration.ts';
-import type { Env } from './ids.ts';
+import { dayMs } from '../domain/duration.ts';
+import type { Env } from '../domain/ids.ts';
 
 export interface Tenant {
   readonly id: string;

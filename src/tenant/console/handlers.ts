@@ -1,13 +1,14 @@
 // A tenant's settings: rotation of the signing key, what tools' arguments hold, removal of old events.
-import type { settingRoutes } from '../../api/settings.ts';
+
 import { HubError } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { Setting } from '../../domain/settings.ts';
 import { wordsOf } from '../../evaluation/use-cases/tool-settings.ts';
 import type { RemovalAge } from '../../event/use-cases/removal.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
-import { principalOf } from './principal.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso } from '../../handlers/common/render.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { Setting } from '../rules/settings.ts';
+import type { settingRoutes } from './routes.ts';
 
 const pinAgain =
   'The old key does not attest the new one. Agents that pinned the old key keep their rules and refuse new ones until they ' +

@@ -1,7 +1,7 @@
 // Store ports of tenants, users, logins, API keys and signing keys. Every write is durable when its promise resolves.
-import type { Env } from '../domain/ids.ts';
-import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../domain/tenant.ts';
-import type { Page, PageRequest } from './page.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../record.ts';
 
 /** Tenants and their users. */
 export interface TenantStore {

@@ -1,5 +1,5 @@
 // Store port of a tenant's settings: one small record under each name.
-import type { Setting, SettingName } from '../domain/settings.ts';
+import type { Setting, SettingName } from '../rules/settings.ts';
 
 /** Settings by tenant and name. */
 export interface SettingsStore {

@@ -1,6 +1,6 @@
 // A tenant's settings: small records, each under a name of its own, that the last write replaces.
 import type { CommandProfiles, ToolArguments } from 'reeve-agent/rules';
-import type { AiConfig } from '../assistant/record.ts';
+import type { AiConfig } from '../../assistant/record.ts';
 
 export interface ToolWords {
   /** Kinds of tools' arguments, for sandboxes. */
