@@ -10,7 +10,7 @@ import type {
   FleetUse,
   ToolUse,
   UsageStore,
-} from '../../src/ports/usage.ts';
+} from '../../src/usage/port.ts';
 import { eventQuery as anyQuery, type EventRow, toOutcome } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 

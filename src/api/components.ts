@@ -41,8 +41,8 @@ import { sampleRunRemoved, sampleRunReply } from '../run/console/routes.ts';
 import * as sessions from '../session/console/routes.ts';
 import { jobQueue } from '../tenant/console/operator-routes.ts';
 import { toolArguments, toolSettings } from '../tenant/console/routes.ts';
+import { timeWindow } from '../usage/console/coverage-routes.ts';
 import { message } from './auth.ts';
-import { timeWindow } from './coverage.ts';
 import {
   anyObject,
   approvalStatus,

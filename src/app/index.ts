@@ -47,14 +47,14 @@ import { createSessionValues, type SessionValues } from '../session/use-cases.ts
 import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
 import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
-import { type Coverage, createCoverage } from './coverage.ts';
+import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
+import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 import { createLogins, type Logins } from './logins.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createRateLimits, type RateLimits } from './rate-limit.ts';
-import { createStatistics, type Statistics } from './statistics.ts';
 
 /** The use cases, a name per noun. */
 export interface App {

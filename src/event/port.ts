@@ -2,8 +2,8 @@
 
 import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
 import type { Env } from '../domain/ids.ts';
-import type { ContractNames } from '../ports/usage.ts';
 import type { Reporter } from '../run/rules/report.ts';
+import type { ContractNames } from '../usage/port.ts';
 import type { EventInput, Ingested, StoredEvent } from './record.ts';
 import type { VerdictFilter } from './rules/decision.ts';
 import type { Facet } from './rules/facet.ts';

@@ -1,10 +1,10 @@
-// What events say over time (ports/usage): for any batches, repeats, late events and removals, every figure is what a
+// What events say over time (usage/port): for any batches, repeats, late events and removals, every figure is what a
 // recount of the stored events gives.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Env, environments } from '../../src/domain/ids.ts';
 import { contractMarks, countedAs, type EventInput, type StoredEvent } from '../../src/event/record.ts';
-import type { AgentTools, ContractUse, FleetUse, ToolUse } from '../../src/ports/usage.ts';
+import type { AgentTools, ContractUse, FleetUse, ToolUse } from '../../src/usage/port.ts';
 import { runsOf } from '../runs.ts';
 import { readAll } from './events.ts';
 import { anEvent, type Open, sharedStore, t0, uuid } from './fixtures.ts';

@@ -14,7 +14,6 @@ import {
   validateBundle,
 } from 'reeve-agent/rules';
 import type { Finding } from '../../../src/bundle/rules.ts';
-import type { DeclaredContract } from '../../../src/domain/coverage.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import {
   type Assembly,
@@ -27,6 +26,7 @@ import {
   maxBundle,
   tooLargeAssembly,
 } from '../../../src/evaluation/port/evaluator.ts';
+import type { DeclaredContract } from '../../../src/usage/rules.ts';
 import { type EvaluateTask, evaluate } from './evaluation.ts';
 import {
   type JudgedCalls,

@@ -12,7 +12,7 @@ import {
 } from '../../../src/event/port.ts';
 import { type CountedAs, countedAs, type EventOutcome } from '../../../src/event/record.ts';
 import { facetOf } from '../../../src/event/rules/facet.ts';
-import type { ContractNames } from '../../../src/ports/usage.ts';
+import type { ContractNames } from '../../../src/usage/port.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
 import { contractSums } from '../usage/contracts.ts';

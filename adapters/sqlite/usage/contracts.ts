@@ -3,7 +3,7 @@
 import { minuteMs } from '../../../src/domain/duration.ts';
 import type { Env } from '../../../src/domain/ids.ts';
 import { contractMarks, countedAs } from '../../../src/event/record.ts';
-import type { ContractNames, ContractUse } from '../../../src/ports/usage.ts';
+import type { ContractNames, ContractUse } from '../../../src/usage/port.ts';
 import { type Database, givenText } from '../database.ts';
 import { segmentSpanMs } from '../events/segment.ts';
 import type { Steps } from '../sync.ts';

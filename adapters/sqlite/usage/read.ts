@@ -10,7 +10,7 @@ import type {
   UsageStore,
   VersionAnswer,
   VersionQuestion,
-} from '../../../src/ports/usage.ts';
+} from '../../../src/usage/port.ts';
 import { type Database, givenText } from '../database.ts';
 import { segmentSpanMs, tenantNumber } from '../events/segment.ts';
 import type { Steps, Sync } from '../sync.ts';

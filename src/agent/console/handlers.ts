@@ -1,15 +1,15 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
 
 import { type Caller, List } from '../../api/call.ts';
-import type { CoverageCounts } from '../../app/coverage.ts';
 import { dayMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { iso, isoOrNull, unableText } from '../../handlers/common/render.ts';
-import { renderCounts } from '../../handlers/console/coverage.ts';
 import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import { renderCounts } from '../../usage/console/coverage-handlers.ts';
+import type { CoverageCounts } from '../../usage/use-cases/coverage.ts';
 import type { AgentPlace } from '../port.ts';
 import type { AgentOrder } from '../record.ts';
 import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';

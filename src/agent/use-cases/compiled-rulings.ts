@@ -2,7 +2,7 @@
 // the event loop: both are as long as the patterns are.
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
-import type { Ruling } from '../../domain/coverage.ts';
+import type { Ruling } from '../../usage/rules.ts';
 
 /** Rulings of each kind that are kept. */
 const maxRulings = 64;

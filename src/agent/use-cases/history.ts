@@ -7,7 +7,7 @@ import type { Deployment } from '../../deployment/record.ts';
 import { notFound } from '../../domain/error.ts';
 import type { Env } from '../../domain/ids.ts';
 import type { Principal } from '../../domain/principal.ts';
-import type { VersionAnswer } from '../../ports/usage.ts';
+import type { VersionAnswer } from '../../usage/port.ts';
 import type { Rulings } from './rulings.ts';
 
 export type HistoryEntry =

@@ -4,6 +4,9 @@ import { environmentKey } from '../../../actors/protocol.ts';
 import type { AppPorts } from '../../app/ports.ts';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { Deployment } from '../../deployment/record.ts';
+import { HubError } from '../../domain/error.ts';
+import type { Env } from '../../domain/ids.ts';
+import type { ContractNames } from '../../usage/port.ts';
 import {
   type DeclaredContract,
   joined,
@@ -11,10 +14,7 @@ import {
   mayOverlap,
   type Ruling,
   rulingOf,
-} from '../../domain/coverage.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
-import type { ContractNames } from '../../ports/usage.ts';
+} from '../../usage/rules.ts';
 import type { DriftStatus, RegistrationSummary } from '../record.ts';
 import { CompiledRulings } from './compiled-rulings.ts';
 

@@ -3,7 +3,7 @@ import type { CommandProfiles, Counters, DryRun, ToolArguments, ToolCall } from 
 import type { Finding } from '../../bundle/rules.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../../contract/record.ts';
 import type { AssembledContract } from '../../deployment/record.ts';
-import type { DeclaredContract } from '../../domain/coverage.ts';
+import type { DeclaredContract } from '../../usage/rules.ts';
 
 /** Custom selectors and operators of a tenant's agents. */
 export interface CustomWords {

@@ -21,12 +21,12 @@ import { sessions } from '../../session/console/handlers.ts';
 import { settings } from '../../tenant/console/handlers.ts';
 import { operator } from '../../tenant/console/operator-handlers.ts';
 import { setup } from '../../tenant/console/setup-handlers.ts';
+import { coverage } from '../../usage/console/coverage-handlers.ts';
+import { overview } from '../../usage/console/handlers.ts';
 import type { Handlers } from '../common/hub.ts';
 import { auth } from './auth.ts';
-import { coverage } from './coverage.ts';
 import { health } from './health.ts';
 import { operatorTokens } from './operator-tokens.ts';
-import { overview } from './overview.ts';
 import { users } from './users.ts';
 
 export const handlers: Handlers<typeof api> = {

@@ -1,12 +1,20 @@
 // Coverage: which tools agents used, and which of them a contract governs. Counted from stored events, judged by what
 // is deployed now.
 
-import type { DriftStatus, RegistrationSummary } from '../agent/record.ts';
-import { durationsByTool, measuredCalls, type ToolDurations } from '../agent/rules/tool-durations.ts';
-import { CompiledRulings, JudgeSteps, weightOf } from '../agent/use-cases/compiled-rulings.ts';
-import type { Rulings } from '../agent/use-cases/rulings.ts';
-import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
-import type { Deployment } from '../deployment/record.ts';
+import type { DriftStatus, RegistrationSummary } from '../../agent/record.ts';
+import { durationsByTool, measuredCalls, type ToolDurations } from '../../agent/rules/tool-durations.ts';
+import { CompiledRulings, JudgeSteps, weightOf } from '../../agent/use-cases/compiled-rulings.ts';
+import type { Rulings } from '../../agent/use-cases/rulings.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
+import type { Deployment } from '../../deployment/record.ts';
+import { dayMs } from '../../domain/duration.ts';
+import { notFound } from '../../domain/error.ts';
+import { type Env, environments } from '../../domain/ids.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { AgentManifest } from '../../event/record.ts';
+import type { AgentTools, ToolUse } from '../port.ts';
 import {
   coveragePercent,
   type Governing,
@@ -16,15 +24,7 @@ import {
   statusOfTool,
   type ToolStatus,
   toolStatuses,
-} from '../domain/coverage.ts';
-import { dayMs } from '../domain/duration.ts';
-import { notFound } from '../domain/error.ts';
-import { type Env, environments } from '../domain/ids.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { AgentManifest } from '../event/record.ts';
-import type { AgentTools, ToolUse } from '../ports/usage.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+} from '../rules.ts';
 
 /** Registrations, and manifests, read at once. */
 const atOnce = 2000;

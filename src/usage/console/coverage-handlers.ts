@@ -2,15 +2,15 @@
 
 import type { ToolDurations } from '../../agent/rules/tool-durations.ts';
 import type { HistoryEntry } from '../../agent/use-cases/history.ts';
-import type { coverageRoutes } from '../../api/coverage.ts';
-import type { CoverageCounts, CoveredTool, FleetAgentCoverage } from '../../app/coverage.ts';
 import { dayMs, hourMs } from '../../domain/duration.ts';
 import { HubError } from '../../domain/error.ts';
 import { parseInstant, renderInstant } from '../../domain/instant.ts';
-import { openCursor, sealCursor } from '../common/cursor.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
-import { principalOf } from './principal.ts';
+import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso } from '../../handlers/common/render.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { CoverageCounts, CoveredTool, FleetAgentCoverage } from '../use-cases/coverage.ts';
+import type { coverageRoutes } from './coverage-routes.ts';
 
 const units: { readonly [unit: string]: number } = { m: 60_000, h: hourMs, d: dayMs };
 const maxUnits = 3650;

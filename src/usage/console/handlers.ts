@@ -1,10 +1,11 @@
 // The figures on the first page, and how contracts decided. A key sees its environment, a user all of them; agents are
 // counted per tenant.
-import type { overviewRoutes } from '../../api/overview.ts';
+
 import { dayMs } from '../../domain/duration.ts';
 import { renderInstant } from '../../domain/instant.ts';
-import type { Handlers } from '../common/hub.ts';
-import { principalOf } from './principal.ts';
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { overviewRoutes } from './routes.ts';
 
 export const overview: Handlers<typeof overviewRoutes> = {
   async statsOverview({ app }, { query }, caller) {
