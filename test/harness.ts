@@ -40,7 +40,7 @@ import { checkOwnEnvironment } from '../src/http/validate.ts';
 import { workNotifications } from '../src/notification/jobs.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Jobs } from '../src/ports/jobs.ts';
-import type { LoginLink } from '../src/ports/login-links.ts';
+import type { LoginLink } from '../src/user/port/login-links.ts';
 import { ManualClock } from './clock.ts';
 import { compiled } from './compiled.ts';
 import { consoleAnnouncer, type ReadFrame, readFrame } from './frames.ts';

@@ -42,7 +42,9 @@ import * as sessions from '../session/console/routes.ts';
 import { jobQueue } from '../tenant/console/operator-routes.ts';
 import { toolArguments, toolSettings } from '../tenant/console/routes.ts';
 import { timeWindow } from '../usage/console/coverage-routes.ts';
-import { message } from './auth.ts';
+import { message } from '../user/console/login-routes.ts';
+import { user } from '../user/console/routes.ts';
+import { givenToken, operatorRole } from '../user/console/token-routes.ts';
 import {
   anyObject,
   approvalStatus,
@@ -63,9 +65,7 @@ import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './f
 import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
-import { givenToken, operatorRole } from './operator-tokens.ts';
 import { keySuccession } from './signature.ts';
-import { user } from './users.ts';
 
 const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -22,12 +22,12 @@ import { settingRoutes } from '../tenant/console/routes.ts';
 import { setupRoutes } from '../tenant/console/setup-routes.ts';
 import { coverageRoutes } from '../usage/console/coverage-routes.ts';
 import { overviewRoutes } from '../usage/console/routes.ts';
-import { authRoutes } from './auth.ts';
+import { authRoutes } from '../user/console/login-routes.ts';
+import { userRoutes } from '../user/console/routes.ts';
+import { operatorTokenRoutes } from '../user/console/token-routes.ts';
 import { healthRoutes } from './health.ts';
-import { operatorTokenRoutes } from './operator-tokens.ts';
 import { routes } from './route.ts';
 import { streamRoutes } from './streams.ts';
-import { userRoutes } from './users.ts';
 
 export const api = routes({
   ...setupRoutes,

@@ -49,10 +49,10 @@ import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
 import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
-import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
-import { createLogins, type Logins } from './logins.ts';
-import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
-import { createPeople, type People } from './people.ts';
+import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
+import { createLogins, type Logins } from '../user/use-cases/logins.ts';
+import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
+import { createPeople, type People } from '../user/use-cases/people.ts';
 import type { AppPorts } from './ports.ts';
 import { createRateLimits, type RateLimits } from './rate-limit.ts';
 

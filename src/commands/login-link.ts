@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { keepLoginLink } from '../../adapters/node/login-links.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
-import { loginLinkMs, loginLinkUrl } from '../app/login-links.ts';
 import { readConfig, readFolderSettings } from '../config.ts';
 import { HubError } from '../domain/error.ts';
+import { loginLinkMs, loginLinkUrl } from '../user/use-cases/login-links.ts';
 import { readArguments } from './arguments.ts';
 import { answer, refuseCluster } from './output.ts';
 

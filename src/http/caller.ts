@@ -9,10 +9,10 @@ import type { Control } from '../domain/frame.ts';
 import { type OperatorRole, rolesUpTo } from '../domain/principal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.ts';
 import { type ApiKey, isExpired } from '../tenant/record.ts';
+import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import {
   bearer,
   type Headers,

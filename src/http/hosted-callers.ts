@@ -5,8 +5,8 @@ import type { Caller } from '../api/call.ts';
 import type { AuthScheme } from '../api/route.ts';
 import { HubError, refused } from '../domain/error.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import { type ApiKey, isExpired } from '../tenant/record.ts';
+import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import {
   bearer,
   type Headers,

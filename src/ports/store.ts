@@ -15,9 +15,9 @@ import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../tenant/
 import type { SettingsStore } from '../tenant/port/settings.ts';
 import type { WorkspaceStore } from '../tenant/port/workspaces.ts';
 import type { UsageStore } from '../usage/port.ts';
+import type { OperatorTokenStore } from '../user/port/operator-tokens.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { KeyCheckStore } from './key-check.ts';
-import type { OperatorTokenStore } from './operator-tokens.ts';
 import type { ValueStore } from './values.ts';
 
 /** All but session values, which a cluster keeps in Redis. */

@@ -2,7 +2,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createOperatorTokens, type OwnTokens } from '../../src/app/operator-tokens.ts';
+import { createOperatorTokens, type OwnTokens } from '../../src/user/use-cases/operator-tokens.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;

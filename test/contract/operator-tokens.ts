@@ -1,6 +1,6 @@
-// What every store promises of the records of operators' tokens (ports/operator-tokens).
+// What every store promises of the records of operators' tokens (user/port/operator-tokens).
 import { describe, expect, it } from 'vitest';
-import type { OperatorTokenRecord } from '../../src/ports/operator-tokens.ts';
+import type { OperatorTokenRecord } from '../../src/user/port/operator-tokens.ts';
 import { type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 const aRecord = (over: Partial<OperatorTokenRecord> = {}): OperatorTokenRecord => ({

@@ -97,6 +97,7 @@ export const exceptions: readonly string[] = [
   'src/usage/console/coverage-handlers.ts → src/agent/use-cases/history.ts',
   'src/usage/console/coverage-routes.ts → src/agent/console/routes.ts',
   'src/usage/use-cases/coverage.ts → src/agent/use-cases/compiled-rulings.ts',
+  'src/user/console/routes.ts → src/tenant/console/setup-routes.ts',
 ];
 
 /** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */

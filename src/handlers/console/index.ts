@@ -23,11 +23,11 @@ import { operator } from '../../tenant/console/operator-handlers.ts';
 import { setup } from '../../tenant/console/setup-handlers.ts';
 import { coverage } from '../../usage/console/coverage-handlers.ts';
 import { overview } from '../../usage/console/handlers.ts';
+import { users } from '../../user/console/handlers.ts';
+import { auth } from '../../user/console/login-handlers.ts';
+import { operatorTokens } from '../../user/console/token-handlers.ts';
 import type { Handlers } from '../common/hub.ts';
-import { auth } from './auth.ts';
 import { health } from './health.ts';
-import { operatorTokens } from './operator-tokens.ts';
-import { users } from './users.ts';
 
 export const handlers: Handlers<typeof api> = {
   ...setup,

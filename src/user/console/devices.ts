@@ -1,9 +1,9 @@
 // The device cookie: a browser that signed in to an account before brings it, so that strangers who guess at the
 // account's password do not lock its owner out. It gives no access to anything.
 import { cookieOf } from '../../api/cookie.ts';
-import type { Device } from '../../app/login-attempts.ts';
 import { dayMs } from '../../domain/duration.ts';
-import type { Hub } from '../common/hub.ts';
+import type { Hub } from '../../handlers/common/hub.ts';
+import type { Device } from '../use-cases/login-attempts.ts';
 
 /** How long a device is remembered after a sign-in. */
 const deviceMs = 90 * dayMs;

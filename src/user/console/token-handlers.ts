@@ -1,10 +1,11 @@
 // Tokens for the hosted API in the console's words.
-import type { operatorTokenRoutes } from '../../api/operator-tokens.ts';
-import type { GivenToken } from '../../app/operator-tokens.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
-import { listOf } from './pages.ts';
-import { principalOf } from './principal.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso } from '../../handlers/common/render.ts';
+import { listOf } from '../../handlers/console/pages.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
+import type { GivenToken } from '../use-cases/operator-tokens.ts';
+import type { operatorTokenRoutes } from './token-routes.ts';
 
 const render = ({ token, expiresAt }: GivenToken) => ({ token, expires_at: iso(expiresAt) });
 

@@ -1,15 +1,15 @@
 // Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it
 // says; while it is away those of the last 24 hours go on being good.
-import { dayMs, minuteMs } from '../domain/duration.ts';
-import { HubError, refused } from '../domain/error.ts';
-import { displayIn, type OidcSettings, roleIn, textAt } from '../domain/oidc.ts';
-import type { OperatorRole } from '../domain/principal.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { JwkSet, Jwts } from '../ports/jwt.ts';
-import type { Log } from '../ports/log.ts';
-import type { OperatorTokens } from '../ports/operator-tokens.ts';
-import type { Outbound, OutboundAnswer } from '../ports/outbound.ts';
-import type { Workspace, WorkspaceStore } from '../tenant/port/workspaces.ts';
+import { dayMs, minuteMs } from '../../domain/duration.ts';
+import { HubError, refused } from '../../domain/error.ts';
+import type { OperatorRole } from '../../domain/principal.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { JwkSet, Jwts } from '../../ports/jwt.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Outbound, OutboundAnswer } from '../../ports/outbound.ts';
+import type { Workspace, WorkspaceStore } from '../../tenant/port/workspaces.ts';
+import type { OperatorTokens } from '../port/operator-tokens.ts';
+import { displayIn, type OidcSettings, roleIn, textAt } from '../rules/oidc.ts';
 
 export interface IdentityProvider extends Pick<OperatorTokens, 'identify'> {
   readonly issuer: string;

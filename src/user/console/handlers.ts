@@ -1,10 +1,11 @@
 // People in the console API's words.
-import type { userRoutes } from '../../api/users.ts';
+
+import type { Handlers } from '../../handlers/common/hub.ts';
+import { iso } from '../../handlers/common/render.ts';
+import { listOf } from '../../handlers/console/pages.ts';
+import { principalOf } from '../../handlers/console/principal.ts';
 import type { User } from '../../tenant/record.ts';
-import type { Handlers } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
-import { listOf } from './pages.ts';
-import { principalOf } from './principal.ts';
+import type { userRoutes } from './routes.ts';
 
 const render = ({ id, email, isAdmin, createdAt }: User) => ({
   user_id: id,

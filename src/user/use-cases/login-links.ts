@@ -1,8 +1,9 @@
 // Signing in by a link that somebody made who can write to the hub's data folder. The token is in the link's fragment,
 // which browsers send to nobody; the page hands it over.
-import { HubError } from '../domain/error.ts';
-import type { User } from '../tenant/record.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { HubError } from '../../domain/error.ts';
+import type { User } from '../../tenant/record.ts';
 
 /** How long a link works. */
 export const loginLinkMs = 5 * 60_000;

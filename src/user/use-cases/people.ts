@@ -1,13 +1,13 @@
 // The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
 
-import { recorder } from '../audit/note.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import { limits, type OwnLimits } from '../domain/limit.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
-import type { User } from '../tenant/record.ts';
-import { requireRole } from './access.ts';
-import type { AppPorts } from './ports.ts';
+import { requireRole } from '../../app/access.ts';
+import type { AppPorts } from '../../app/ports.ts';
+import { recorder } from '../../audit/note.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import { limits, type OwnLimits } from '../../domain/limit.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { User } from '../../tenant/record.ts';
 
 export interface NewPerson {
   /** Lower-cased. */

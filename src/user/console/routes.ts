@@ -1,10 +1,10 @@
 // Routes of people: the users of a tenant, for its admins, and everybody's own password.
 import { z } from 'zod';
-import { limits } from '../domain/limit.ts';
-import { email, newPassword } from '../tenant/console/setup-routes.ts';
-import { message } from './auth.ts';
-import { instant, paging, text, uuid } from './fields.ts';
-import { routes, smallBody } from './route.ts';
+import { instant, paging, text, uuid } from '../../api/fields.ts';
+import { routes, smallBody } from '../../api/route.ts';
+import { limits } from '../../domain/limit.ts';
+import { email, newPassword } from '../../tenant/console/setup-routes.ts';
+import { message } from './login-routes.ts';
 
 export const user = z.object({
   user_id: uuid,

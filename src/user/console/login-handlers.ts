@@ -1,10 +1,11 @@
 // Signing in and out, in the console API's words: the login is a cookie.
-import type { authRoutes } from '../../api/auth.ts';
+
 import { Reply } from '../../api/call.ts';
 import { cookieOf } from '../../api/cookie.ts';
 import { HubError } from '../../domain/error.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
+import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { deviceCookie, deviceIn } from './devices.ts';
+import type { authRoutes } from './login-routes.ts';
 
 export const auth: Handlers<typeof authRoutes> = {
   async login(hub, { body }, _caller, request) {

@@ -1,8 +1,8 @@
 // Routes by which signed-in people get tokens for the hosted API, and the public keys of those tokens.
 import { z } from 'zod';
-import { operatorRoles } from '../domain/principal.ts';
-import { anyObject, instant, paging, uuid } from './fields.ts';
-import { routes, smallBody } from './route.ts';
+import { anyObject, instant, paging, uuid } from '../../api/fields.ts';
+import { routes, smallBody } from '../../api/route.ts';
+import { operatorRoles } from '../../domain/principal.ts';
 
 export const operatorRole = z.enum(operatorRoles);
 export const givenToken = z.object({ token: z.string(), expires_at: instant });

@@ -1,9 +1,10 @@
 // Limits password attempts per client address and per e-mail (promise P51). The visible behaviour is the same for known
 // and unknown e-mails. No attempt is delayed: it is checked or refused at once.
-import { HubError } from '../domain/error.ts';
-import { limits, type OwnLimits } from '../domain/limit.ts';
-import { familiarMs, type User } from '../tenant/record.ts';
-import type { AppPorts } from './ports.ts';
+
+import type { AppPorts } from '../../app/ports.ts';
+import { HubError } from '../../domain/error.ts';
+import { limits, type OwnLimits } from '../../domain/limit.ts';
+import { familiarMs, type User } from '../../tenant/record.ts';
 
 /** A browser that somebody signed in with. */
 export interface Device {
