@@ -2,7 +2,7 @@
 // live in the store.
 import type { AssignmentRule, Tags } from '../src/agent/record.ts';
 import { assignedExplicitly, type Resolution } from '../src/agent/rules/assignment.ts';
-import { omitUndefined } from '../src/domain/omit-undefined.ts';
+import { omitUndefined } from '../src/shared/omit-undefined.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import type { ActorContext, Outcome } from './runtime/define.ts';

@@ -2,8 +2,8 @@
 // drifts. Keeps promise P8.
 
 import type { Deployment } from '../src/deployment/record.ts';
-import type { Announcement, Announcements } from '../src/domain/announcement.ts';
-import type { Env } from '../src/domain/ids.ts';
+import type { Announcement, Announcements } from '../src/shared/announcement.ts';
+import type { Env } from '../src/shared/ids.ts';
 import {
   announce,
   decide,

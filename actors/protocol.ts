@@ -13,9 +13,9 @@ import type { Approval, Decision } from '../src/approval/record.ts';
 import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import type { DocumentKind } from '../src/contract/record.ts';
 import type { Deployment } from '../src/deployment/record.ts';
-import { HubError } from '../src/domain/error.ts';
-import { type Env, isEnv } from '../src/domain/ids.ts';
-import type { AgentApi, SeenOn } from '../src/domain/vocabulary.ts';
+import { HubError } from '../src/shared/error.ts';
+import { type Env, isEnv } from '../src/shared/ids.ts';
+import type { AgentApi, SeenOn } from '../src/shared/vocabulary.ts';
 import type { Actors, Kinds, Tell } from './runtime/define.ts';
 
 export const environmentKey = (tenantId: string, env: Env): string => `${tenantId}/${env}`;

@@ -4,7 +4,7 @@ import { type DriftStatus, driftOf, type StreamTransport } from '../src/agent/re
 import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
 import type { DocumentKind } from '../src/contract/record.ts';
 import type { Deployment } from '../src/deployment/record.ts';
-import type { AgentApi } from '../src/domain/vocabulary.ts';
+import type { AgentApi } from '../src/shared/vocabulary.ts';
 import type { ResolvedAt } from './protocol.ts';
 
 export interface RosterStream {

@@ -8,9 +8,9 @@ import {
   fetchedName,
   mergedFetches,
 } from '../src/agent/rules/fetched-ruleset.ts';
-import { FirstOf } from '../src/concurrency/first-of.ts';
-import { SharedTexts } from '../src/concurrency/shared-texts.ts';
-import type { Env } from '../src/domain/ids.ts';
+import { FirstOf } from '../src/shared/concurrency/first-of.ts';
+import { SharedTexts } from '../src/shared/concurrency/shared-texts.ts';
+import type { Env } from '../src/shared/ids.ts';
 import type {
   AgentState,
   OpenStream,

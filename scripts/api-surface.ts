@@ -3,10 +3,10 @@
 import { apiFamilies } from '../src/api/families.ts';
 import { defaultBody, type RouteDeclaration } from '../src/api/route.ts';
 import { readConfig } from '../src/config.ts';
-import { minuteMs } from '../src/domain/duration.ts';
 import { type Limit, type LimitSettings, limits, maxOf, windowOf } from '../src/domain/limit.ts';
 import { errorsOf } from '../src/http/openapi.ts';
 import { statusOf } from '../src/http/problem.ts';
+import { minuteMs } from '../src/shared/duration.ts';
 
 const heading = `# Routes of the hub: method and path | auth | limits | status | errors
 # Written by \`npm run api-surface\`; do not edit.

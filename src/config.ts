@@ -1,7 +1,6 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain
 // words.
 import { isIP } from 'node:net';
-import type { Settings } from './app/ports.ts';
 import type { AiPrices, AiProvider } from './assistant/record.ts';
 import { aiPricesOf, isHttpUrl } from './bootstrap/ai-prices.ts';
 import {
@@ -13,7 +12,8 @@ import {
 } from './bootstrap/environment.ts';
 import { readOidc } from './bootstrap/oidc-settings.ts';
 import { settings } from './bootstrap/settings.ts';
-import { hourMs } from './domain/duration.ts';
+import { hourMs } from './shared/duration.ts';
+import type { Settings } from './shared/use-case-ports.ts';
 
 export { helpText, settings } from './bootstrap/settings.ts';
 

@@ -2,8 +2,8 @@
 
 import type { AiEvent, AiRequest } from '../../src/assistant/port/model.ts';
 import { AiError } from '../../src/assistant/record.ts';
-import { OutboundError } from '../../src/domain/outbound.ts';
-import type { Outbound, OutboundStream } from '../../src/ports/outbound.ts';
+import { OutboundError } from '../../src/shared/outbound.ts';
+import type { Outbound, OutboundStream } from '../../src/shared/ports/outbound.ts';
 import { type ServerEvent, serverEvents } from './sse.ts';
 
 /** How one provider is spoken to. */

@@ -2,7 +2,7 @@
 
 import type { AiModels } from '../../src/assistant/port/model.ts';
 import type { AiProvider } from '../../src/assistant/record.ts';
-import type { Outbound } from '../../src/ports/outbound.ts';
+import type { Outbound } from '../../src/shared/ports/outbound.ts';
 import { askOver, type WireFormat } from './call.ts';
 import { chatCompletionsFormat } from './chat-completions.ts';
 import { messagesFormat } from './messages.ts';

@@ -2,8 +2,8 @@
 // visible here, and escaped where they are written.
 import type { Approval } from '../../src/approval/record.ts';
 import type { JsonObject } from '../../src/contract/record.ts';
-import { visible, visibleLine } from '../../src/domain/visible-text.ts';
 import type { Notice } from '../../src/notification/rules/notice.ts';
+import { visible, visibleLine } from '../../src/shared/visible-text.ts';
 
 export interface Card {
   readonly title: string;

@@ -3,7 +3,7 @@
 import type { ButtonAnswer, Sending } from '../../src/notification/port/messengers.ts';
 import type { ConfigOf } from '../../src/notification/record.ts';
 import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
-import type { OutboundHead } from '../../src/ports/outbound.ts';
+import type { OutboundHead } from '../../src/shared/ports/outbound.ts';
 import { isSuccess } from './answers.ts';
 import { type ApiParts, callApi, idOf, limited, rejected } from './api.ts';
 import { type Card, cardOf } from './card.ts';

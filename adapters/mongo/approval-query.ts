@@ -2,8 +2,8 @@
 import type { Collection, Filter } from 'mongodb';
 import type { ApprovalFilter, ApprovalStore } from '../../src/approval/port.ts';
 import { type Approval, asSeen } from '../../src/approval/record.ts';
-import { environments } from '../../src/domain/ids.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
+import { environments } from '../../src/shared/ids.ts';
 import { type ApprovalRow, approvalOf, placeOf } from './approval-rows.ts';
 import { searchPattern } from './form.ts';
 import { pageOf } from './page.ts';

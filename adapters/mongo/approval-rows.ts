@@ -2,7 +2,7 @@
 
 import type { ApprovalPlace } from '../../src/approval/port.ts';
 import type { Approval, AskingContract } from '../../src/approval/record.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
 
 export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof Names | keyof Context> &

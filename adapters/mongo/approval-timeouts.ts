@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { Approval } from '../../src/approval/record.ts';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';
 import { byTenant } from './form.ts';
 

@@ -3,7 +3,7 @@
 import type { Collection } from 'mongodb';
 import type { ApprovalStore } from '../../src/approval/port.ts';
 import type { Approval } from '../../src/approval/record.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 import { approvalAnnouncements } from './approval-announcements.ts';
 import { mongoApprovalArguments } from './approval-arguments.ts';
 import { approvalLists, waitingApprovals } from './approval-query.ts';

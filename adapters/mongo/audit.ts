@@ -18,9 +18,9 @@ import {
   subjectOf,
   withAnswer,
 } from '../../src/audit/record.ts';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
-import { HubError } from '../../src/domain/error.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
 
 interface EntryKeys {

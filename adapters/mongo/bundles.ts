@@ -2,9 +2,9 @@
 // insert decides: whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
 import { Binary, type Collection } from 'mongodb';
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
-import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/deployment/record.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';

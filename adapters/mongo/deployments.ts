@@ -4,8 +4,8 @@
 // leaves the document before it is in the history.
 import type { Collection } from 'mongodb';
 import type { DeploymentStore } from '../../src/bundle/port.ts';
-import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { Deployment } from '../../src/deployment/record.ts';
+import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
 import { pageIn } from './page.ts';

@@ -1,6 +1,5 @@
 // Filters, cursors and the form of audit events in MongoDB. Reads and writes nothing.
 import type { Filter } from 'mongodb';
-import { HubError } from '../../src/domain/error.ts';
 import type { EventFilter, EventOrder } from '../../src/event/port.ts';
 import {
   type EventInput,
@@ -16,6 +15,7 @@ import {
 } from '../../src/event/rules/decision.ts';
 import { searchedTextsOf } from '../../src/event/rules/texts.ts';
 import { isRunDecision, type Reporter } from '../../src/run/rules/report.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { fromBsonText, fromText, jsonSearchPattern, textSearch, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 

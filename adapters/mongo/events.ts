@@ -3,7 +3,7 @@ import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { arrivalSlackMs, type EventStore } from '../../src/event/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
 import { mongoEventIngest } from './event-ingest.ts';

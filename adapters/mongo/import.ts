@@ -3,7 +3,7 @@
 
 import type { ContractStore } from '../../src/contract/port.ts';
 import type { Composition, ContractVersion } from '../../src/contract/record.ts';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 import {
   type ContractEntry,
   type ContractVersionRow,

@@ -3,9 +3,9 @@
 // write is under way goes into the next.
 import type { Collection } from 'mongodb';
 import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { SeenOn } from '../../src/domain/vocabulary.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import type { Env } from '../../src/shared/ids.ts';
+import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';

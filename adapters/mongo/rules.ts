@@ -2,7 +2,7 @@
 import type { Collection } from 'mongodb';
 import type { RuleStore } from '../../src/agent/port.ts';
 import type { AssignmentRule, Tags } from '../../src/agent/record.ts';
-import { createSharedReads } from '../../src/concurrency/shared-reads.ts';
+import { createSharedReads } from '../../src/shared/concurrency/shared-reads.ts';
 import { isDuplicate, stale, unlessTaken } from './failure.ts';
 import { type Fenced, fromRow, fromText, notAfter, type Row, toRow, toText } from './form.ts';
 

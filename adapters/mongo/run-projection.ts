@@ -6,8 +6,6 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import { omitUndefined } from '../../src/domain/omit-undefined.ts';
 import type { EventInput, StoredEvent } from '../../src/event/record.ts';
 import { type Reporter, runNote } from '../../src/run/rules/report.ts';
 import {
@@ -18,6 +16,8 @@ import {
   type RunStanding,
   standingOf,
 } from '../../src/run/rules/run.ts';
+import type { Env } from '../../src/shared/ids.ts';
+import { omitUndefined } from '../../src/shared/omit-undefined.ts';
 import { type EventRow, type OutcomeRow, toEvent, toOutcome } from './event-filter.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { toBsonText } from './form.ts';

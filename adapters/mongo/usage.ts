@@ -1,8 +1,8 @@
 // What events say over time, counted from the events themselves: nothing is kept beside them that a repeat or a dying
 // process could falsify.
 import type { Collection, Filter } from 'mongodb';
-import type { Env } from '../../src/domain/ids.ts';
 import { contractMarks, countedAs, maxSearchMs } from '../../src/event/record.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import type {
   AgentTools,
   AgentUse,

@@ -2,7 +2,7 @@
 
 import type { AgentStore } from '../../src/agent/port.ts';
 import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
-import { environments } from '../../src/domain/ids.ts';
+import { environments } from '../../src/shared/ids.ts';
 import { type Database, givenText, type Row } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';

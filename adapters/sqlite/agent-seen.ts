@@ -3,8 +3,8 @@
 
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { Registration } from '../../src/agent/record.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { AgentApi, SeenOn } from '../../src/domain/vocabulary.ts';
+import type { Env } from '../../src/shared/ids.ts';
+import type { AgentApi, SeenOn } from '../../src/shared/vocabulary.ts';
 import type { Database } from './database.ts';
 import { flag, json, number, table, text } from './table.ts';
 

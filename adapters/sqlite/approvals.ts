@@ -3,7 +3,7 @@
 import type { ApprovalPlace, ApprovalStore } from '../../src/approval/port.ts';
 import { type Approval, maxInlineArgs } from '../../src/approval/record.ts';
 import type { JsonObject } from '../../src/contract/record.ts';
-import { type Env, environments } from '../../src/domain/ids.ts';
+import { type Env, environments } from '../../src/shared/ids.ts';
 import { approvalArguments } from './approval-arguments.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
 import type { Database, Row } from './database.ts';

@@ -2,7 +2,7 @@
 
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
 import type { BundleSummary, BundleVersion } from '../../src/deployment/record.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

@@ -1,8 +1,8 @@
 // Notification channels in SQLite.
 
-import { taken } from '../../src/domain/error.ts';
 import type { ChannelStore } from '../../src/notification/port/channels.ts';
 import type { Channel } from '../../src/notification/record.ts';
+import { taken } from '../../src/shared/error.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

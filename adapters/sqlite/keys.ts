@@ -1,5 +1,5 @@
 // API keys in SQLite.
-import { taken } from '../../src/domain/error.ts';
+import { taken } from '../../src/shared/error.ts';
 import type { KeyStore } from '../../src/tenant/port/identity.ts';
 import type { ApiKey } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';

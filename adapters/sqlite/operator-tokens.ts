@@ -1,5 +1,5 @@
 // Records of operators' tokens in SQLite.
-import { taken } from '../../src/domain/error.ts';
+import { taken } from '../../src/shared/error.ts';
 import type { OperatorTokenRecord, OperatorTokenStore } from '../../src/user/port/operator-tokens.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';

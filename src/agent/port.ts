@@ -1,9 +1,9 @@
 // Store ports of agent registrations, reported versions and assignment rules.
 
-import type { Env } from '../domain/ids.ts';
-import type { AgentApi, AgentVocabulary, SeenOn } from '../domain/vocabulary.ts';
 import type { AgentManifest } from '../event/record.ts';
-import type { Page } from '../ports/page.ts';
+import type { Env } from '../shared/ids.ts';
+import type { Page } from '../shared/ports/page.ts';
+import type { AgentApi, AgentVocabulary, SeenOn } from '../shared/vocabulary.ts';
 import type {
   AgentOrder,
   AssignmentRule,

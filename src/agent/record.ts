@@ -1,8 +1,8 @@
 // Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
 
-import type { Env } from '../domain/ids.ts';
-import type { AgentVocabulary } from '../domain/vocabulary.ts';
 import type { AgentManifest } from '../event/record.ts';
+import type { Env } from '../shared/ids.ts';
+import type { AgentVocabulary } from '../shared/vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
 

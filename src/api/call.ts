@@ -1,7 +1,8 @@
 // A call as handlers see it: who calls, the request beside its validated parts, and a reply with more than a body.
-import type { Env } from '../domain/ids.ts';
+
 import type { OwnLimits } from '../domain/limit.ts';
-import type { OperatorRole } from '../domain/principal.ts';
+import type { Env } from '../shared/ids.ts';
+import type { OperatorRole } from '../shared/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
 /** What is known of a request's API key. */

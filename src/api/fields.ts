@@ -8,8 +8,8 @@ import {
   environments,
   hasControl,
   isWellFormed,
-} from '../domain/ids.ts';
-import { parseInstant } from '../domain/instant.ts';
+} from '../shared/ids.ts';
+import { parseInstant } from '../shared/instant.ts';
 
 const wellFormed = (text: string): boolean => isWellFormed(text) && !text.includes('\u0000');
 

@@ -1,6 +1,6 @@
 // Routes that say how the hub is.
 import { z } from 'zod';
-import { storageStates } from '../domain/storage.ts';
+import { storageStates } from '../shared/storage.ts';
 import { instant } from './fields.ts';
 import { routes } from './route.ts';
 

@@ -1,7 +1,7 @@
 // Signatures, and by what clients check them, as replies and frames write both.
 import { z } from 'zod';
 import type { Deployment } from '../deployment/record.ts';
-import type { VendorNames } from '../domain/vendor-names.ts';
+import type { VendorNames } from '../shared/vendor-names.ts';
 import { isoTime } from '../signing/rules/attestation.ts';
 import type { KeySuccession } from '../tenant/record.ts';
 import { instant } from './fields.ts';

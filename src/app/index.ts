@@ -44,6 +44,7 @@ import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.t
 import { createRuns, type Runs } from '../run/use-cases/runs.ts';
 import { createSampleRuns, type SampleRuns } from '../run/use-cases/samples.ts';
 import { createSessionValues, type SessionValues } from '../session/use-cases.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
 import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
@@ -53,7 +54,6 @@ import { createIdentityProvider, type IdentityProvider } from '../user/use-cases
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
 import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
 import { createPeople, type People } from '../user/use-cases/people.ts';
-import type { AppPorts } from './ports.ts';
 import { createRateLimits, type RateLimits } from './rate-limit.ts';
 
 /** The use cases, a name per noun. */

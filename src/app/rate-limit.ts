@@ -1,6 +1,5 @@
 // The refusal of what comes too often, in one place: it counts the limits of domain/limit.ts.
-import { type Awaitable, chain } from '../concurrency/awaitable.ts';
-import { HubError } from '../domain/error.ts';
+
 import {
   type Limit,
   type LimitSettings,
@@ -9,7 +8,9 @@ import {
   maxOf,
   windowOf,
 } from '../domain/limit.ts';
-import type { LimitAnswer, Limits } from '../ports/limits.ts';
+import { type Awaitable, chain } from '../shared/concurrency/awaitable.ts';
+import { HubError } from '../shared/error.ts';
+import type { LimitAnswer, Limits } from '../shared/ports/limits.ts';
 
 /** How far a limit is used up. */
 export interface LimitState {

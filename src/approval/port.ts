@@ -1,7 +1,7 @@
 // Store port of approvals. Adapters keep promise P19.
 
-import type { Env } from '../domain/ids.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
+import type { Env } from '../shared/ids.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { Approval, ApprovalStatus, Decision } from './record.ts';
 
 /** An approval that something is to be done about. */

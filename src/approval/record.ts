@@ -1,8 +1,8 @@
 // Approvals: the record and its state machine. Pure: time is an argument. Keeps promises P19 and P20.
 
 import type { JsonObject } from '../contract/record.ts';
-import { HubError } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
+import { HubError } from '../shared/error.ts';
+import type { Env } from '../shared/ids.ts';
 
 export const approvalStatuses = ['pending', 'approved', 'denied', 'timeout'] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];

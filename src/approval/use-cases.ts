@@ -1,14 +1,14 @@
 // Approvals: asked for, read, decided. The environment's actor orders and times them; the store decides who was first.
 import { environmentKey } from '../../actors/protocol.ts';
 import type { LastSeen } from '../agent/use-cases/last-seen.ts';
-import { requireRole } from '../app/access.ts';
-import { requireAgent } from '../app/acting-agent.ts';
-import { requireAgentId } from '../app/agent-ids.ts';
-import type { AppPorts } from '../app/ports.ts';
 import { auditActor, timeoutNote } from '../audit/record.ts';
-import { scopeTest } from '../domain/agent-scope.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import { actorName, type KeyPrincipal, type Principal } from '../domain/principal.ts';
+import { requireRole } from '../shared/access.ts';
+import { requireAgent } from '../shared/acting-agent.ts';
+import { requireAgentId } from '../shared/agent-ids.ts';
+import { scopeTest } from '../shared/agent-scope.ts';
+import { HubError, notFound } from '../shared/error.ts';
+import { actorName, type KeyPrincipal, type Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { ApprovalFilter, ApprovalPageRequest } from './port.ts';
 import {
   type Approval,

@@ -10,7 +10,7 @@ export type AiProvider = (typeof aiProviders)[number];
 /** A tenant's choice, as it is kept. */
 export interface AiConfig {
   readonly provider: AiProvider;
-  /** Sealed (ports/secrets), base64; null where the provider needs none. */
+  /** Sealed (shared/ports/secrets), base64; null where the provider needs none. */
   readonly sealedKey: string | null;
   /** The visible part of the key; null without a key. */
   readonly maskedKey: string | null;

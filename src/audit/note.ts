@@ -1,11 +1,11 @@
 // Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key
 // and the entry, or neither.
 
-import type { AppPorts } from '../app/ports.ts';
 import type { JsonObject } from '../contract/record.ts';
-import { uuidOfDigest } from '../domain/ids.ts';
-import type { Principal } from '../domain/principal.ts';
-import type { NotingStores } from '../ports/store.ts';
+import { uuidOfDigest } from '../shared/ids.ts';
+import type { NotingStores } from '../shared/ports/store.ts';
+import type { Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from './record.ts';
 
 /** A fact to note. */

@@ -3,9 +3,9 @@
 // answers of a store mean that nothing was changed. Pure.
 import type { Approval, Decision } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
-import { canonicalJson } from '../domain/canonical-json.ts';
-import { renderMicros } from '../domain/instant.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
+import { renderMicros } from '../shared/instant.ts';
+import { canonicalJson } from '../shared/json/canonical.ts';
+import { actorName, type Principal } from '../shared/principal.ts';
 
 /** Those of the first four are listed without being asked for. */
 export const auditSubjects = [

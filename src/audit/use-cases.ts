@@ -1,12 +1,12 @@
 // Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
 // then.
 
-import { requireRole } from '../app/access.ts';
-import type { AppPorts } from '../app/ports.ts';
-import { dayMs } from '../domain/duration.ts';
-import { HubError, notFound, refused } from '../domain/error.ts';
-import type { Principal } from '../domain/principal.ts';
 import { maxSearchMs, searchTimeout } from '../event/record.ts';
+import { requireRole } from '../shared/access.ts';
+import { dayMs } from '../shared/duration.ts';
+import { HubError, notFound, refused } from '../shared/error.ts';
+import type { Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 import { envelopeBytes } from '../signing/rules/envelope.ts';
 import type { AuditPlace, PlacedAuditEntry } from './port.ts';
 import {

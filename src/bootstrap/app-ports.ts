@@ -6,8 +6,8 @@ import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createLoginLinks } from '../../adapters/node/login-links.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
-import type { AppPorts, SetupToken } from '../app/ports.ts';
-import type { NodeHealth } from '../ports/node-health.ts';
+import type { NodeHealth } from '../shared/ports/node-health.ts';
+import type { AppPorts, SetupToken } from '../shared/use-case-ports.ts';
 import { version } from '../version.ts';
 import type { Materials, NodeParts } from './parts.ts';
 

@@ -2,9 +2,9 @@
 // is probably dead, so its entries are there in time (promise P13); what that misses, as while MongoDB is away, is
 // recorded once the node is no member any more, or by the housekeeping of the minute.
 import type { AuditStore } from '../audit/port.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
-import { type Membership, pulseMs } from '../ports/membership.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import { type Membership, pulseMs } from '../shared/ports/membership.ts';
 
 /** Notes of a dead node that are recorded in one go. */
 const recordedAtOnce = 200;

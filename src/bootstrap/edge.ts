@@ -4,8 +4,6 @@ import { readDownloads } from '../../adapters/node/downloads.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { createAgentStreams } from '../agent/use-cases/streams.ts';
 import { apiFamilies } from '../api/families.ts';
-import type { AppPorts } from '../app/ports.ts';
-import { isHosted } from '../domain/frame.ts';
 import { limitSubjectOf, limits } from '../domain/limit.ts';
 import type { Hub } from '../handlers/common/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
@@ -22,6 +20,8 @@ import { createLive, type Live } from '../http/live/live.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { bind, createPipeline, type Pipeline } from '../http/pipeline.ts';
 import { createStaticFiles } from '../http/static-files.ts';
+import { isHosted } from '../shared/frame.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { Materials, NodeParts } from './parts.ts';
 
 /** Where the build leaves the web console: beside the compiled sources. */

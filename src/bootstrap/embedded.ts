@@ -9,8 +9,8 @@ import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { keepInstead, readKept } from '../../adapters/node/data-folder.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
-import { shardCount } from '../domain/ids.ts';
 import { createAnnouncer } from '../http/live/announcer.ts';
+import { shardCount } from '../shared/ids.ts';
 import { version } from '../version.ts';
 import { actorPorts, type Materials, type NodeParts, registrarOf } from './parts.ts';
 

@@ -1,5 +1,5 @@
 // What the system refused about a folder and its files, as one line that says what to do. Keeps promise P25.
-import { HubError } from '../domain/error.ts';
+import { HubError } from '../shared/error.ts';
 
 type Words = (folder: string, message: string) => string;
 

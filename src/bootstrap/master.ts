@@ -1,9 +1,9 @@
 // Whether this process has the master secret that the store's secrets were sealed with. The first start leaves a sealed
 // text in the store, every later one opens it. Opens nothing else. Keeps promise P26.
 import type { Config } from '../config.ts';
-import { HubError } from '../domain/error.ts';
-import type { Secrets } from '../ports/secrets.ts';
-import type { Store } from '../ports/store.ts';
+import { HubError } from '../shared/error.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
+import type { Store } from '../shared/ports/store.ts';
 
 const name = 'master';
 const words = 'sealed with the master secret of this store';

@@ -2,8 +2,8 @@
 import type { LoopDelay } from '../../adapters/node/loop-delay.ts';
 import type { Live } from '../http/live/live.ts';
 import { durationBuckets, type Metrics } from '../http/metrics.ts';
-import type { Jobs } from '../ports/jobs.ts';
-import type { NodeHealth, NodeMetrics } from '../ports/node-health.ts';
+import type { Jobs } from '../shared/ports/jobs.ts';
+import type { NodeHealth, NodeMetrics } from '../shared/ports/node-health.ts';
 
 export interface MetricSources {
   readonly startedAt: number;

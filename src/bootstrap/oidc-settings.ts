@@ -1,6 +1,6 @@
 // The settings of the identity provider: read together, because one makes sense with the others alone.
 
-import { isOperatorRole, type OperatorRole, operatorRoles } from '../domain/principal.ts';
+import { isOperatorRole, type OperatorRole, operatorRoles } from '../shared/principal.ts';
 import { type OidcSettings, usualRoleClaims, usualWorkspaceClaims } from '../user/rules/oidc.ts';
 import { readSwitch, switchWords } from './environment.ts';
 

@@ -5,17 +5,17 @@ import type { Tell } from '../../actors/runtime/define.ts';
 import type { RuleSets } from '../agent/rules/assignment.ts';
 import { Registrar } from '../agent/use-cases/registrar.ts';
 import type { Config } from '../config.ts';
-import type { Audience, Control } from '../domain/frame.ts';
 import type { NodeHealth } from '../handlers/common/hub.ts';
 import type { ApiFrames } from '../http/live/announcer.ts';
-import type { Announcer } from '../ports/announcer.ts';
-import type { Broadcast } from '../ports/broadcast.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Jobs } from '../ports/jobs.ts';
-import type { Limits } from '../ports/limits.ts';
-import type { Log } from '../ports/log.ts';
-import type { Secrets } from '../ports/secrets.ts';
-import type { Store } from '../ports/store.ts';
+import type { Audience, Control } from '../shared/frame.ts';
+import type { Announcer } from '../shared/ports/announcer.ts';
+import type { Broadcast } from '../shared/ports/broadcast.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Jobs } from '../shared/ports/jobs.ts';
+import type { Limits } from '../shared/ports/limits.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
+import type { Store } from '../shared/ports/store.ts';
 import type { Workers } from './workers.ts';
 
 /** What every way to run is made of. */

@@ -3,8 +3,8 @@ import { startNodeServer } from '../../adapters/node-http/server.ts';
 import { loadUws } from '../../adapters/uws/load.ts';
 import { startServer } from '../../adapters/uws/server.ts';
 import type { HttpServerChoice } from '../config.ts';
-import { HubError } from '../domain/error.ts';
 import type { StartServer } from '../http/server.ts';
+import { HubError } from '../shared/error.ts';
 
 export interface ChosenServer {
   readonly start: StartServer;

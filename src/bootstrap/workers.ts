@@ -1,6 +1,6 @@
 // The loops of this node and whether they turn: a loop that has not turned within its limit is crashed, whatever the
 // reason.
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../shared/ports/clock.ts';
 
 export type WorkerState = 'running' | 'stopped' | 'crashed';
 

@@ -1,7 +1,7 @@
 // Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
 import type { BundleSummary, BundleVersion, Deployment } from '../deployment/record.ts';
-import type { Env } from '../domain/ids.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
+import type { Env } from '../shared/ids.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
 
 export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
 

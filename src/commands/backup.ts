@@ -11,7 +11,7 @@ import { copyDatabase, type Facts } from '../../adapters/sqlite/index.ts';
 import { folderFailure } from '../bootstrap/folder-failure.ts';
 import { opensSeal } from '../bootstrap/master.ts';
 import { readFolderSettings } from '../config.ts';
-import { HubError } from '../domain/error.ts';
+import { HubError } from '../shared/error.ts';
 import { version } from '../version.ts';
 import { readArguments } from './arguments.ts';
 import { draftSuffix, removeAbandonedDrafts, withDraft } from './cleanup.ts';

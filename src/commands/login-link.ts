@@ -5,7 +5,7 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { keepLoginLink } from '../../adapters/node/login-links.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { readConfig, readFolderSettings } from '../config.ts';
-import { HubError } from '../domain/error.ts';
+import { HubError } from '../shared/error.ts';
 import { loginLinkMs, loginLinkUrl } from '../user/use-cases/login-links.ts';
 import { readArguments } from './arguments.ts';
 import { answer, refuseCluster } from './output.ts';

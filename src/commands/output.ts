@@ -1,5 +1,5 @@
 // What commands say to people: lines on standard error, results on standard output, and errors as one line.
-import { HubError } from '../domain/error.ts';
+import { HubError } from '../shared/error.ts';
 
 export const say = (text: string): void => {
   process.stderr.write(`${text}\n`);

@@ -1,5 +1,5 @@
 // How far long work has come, on standard error: a line that changes in a terminal, else a line every few seconds.
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../shared/ports/clock.ts';
 import { say } from './output.ts';
 
 const inTerminalMs = 200;

@@ -17,7 +17,7 @@ import { checkDatabase, type Facts, lockStore, renumberDeployments } from '../..
 import { folderFailure } from '../bootstrap/folder-failure.ts';
 import { opensSeal } from '../bootstrap/master.ts';
 import { type FolderSettings, readFolderSettings } from '../config.ts';
-import { HubError } from '../domain/error.ts';
+import { HubError } from '../shared/error.ts';
 import { readArguments } from './arguments.ts';
 import { withDraft } from './cleanup.ts';
 import { answer, refuseCluster, UsageError } from './output.ts';

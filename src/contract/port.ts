@@ -1,6 +1,6 @@
 // Store ports of the contract library and compositions. Every write is durable when its promise resolves.
 
-import type { Page, PageRequest } from '../ports/page.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type {
   Composition,
   CompositionItem,

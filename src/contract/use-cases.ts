@@ -1,15 +1,15 @@
 // The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
 // follow it.
 
-import { requireRole } from '../app/access.ts';
-import type { AppPorts } from '../app/ports.ts';
 import { recorder } from '../audit/note.ts';
 import type { Rollouts } from '../composition/use-cases/rollouts.ts';
-import type { Announcement } from '../domain/announcement.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
 import type { BundleParts } from '../evaluation/port/evaluator.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
+import { requireRole } from '../shared/access.ts';
+import type { Announcement } from '../shared/announcement.ts';
+import { HubError, notFound } from '../shared/error.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
+import { actorName, type Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { ContractPatch, ContractSummary } from './port.ts';
 import type { Composition, ContractType, ContractVersion, JsonObject } from './record.ts';
 

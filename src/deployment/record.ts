@@ -1,7 +1,7 @@
 // Bundle versions and deployments: records as the store keeps them.
 
 import type { DocumentKind } from '../contract/record.ts';
-import type { Env } from '../domain/ids.ts';
+import type { Env } from '../shared/ids.ts';
 
 /** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */
 export interface BundleVersion {

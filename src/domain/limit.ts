@@ -1,9 +1,10 @@
 // Limits: what may be done how often, counted for whom. Route declarations name them, app/rate-limit.ts counts them.
 // Browser-safe.
+
+import { minuteMs } from '../shared/duration.ts';
+import type { HubError } from '../shared/error.ts';
+import type { Env } from '../shared/ids.ts';
 import { callerName, type LimitedCaller } from './caller-name.ts';
-import { minuteMs } from './duration.ts';
-import type { HubError } from './error.ts';
-import type { Env } from './ids.ts';
 
 /** Settings of limits. */
 export interface LimitSettings {

@@ -1,6 +1,6 @@
 // The job that removes what a request left of a removal of old events (event/use-cases/removal.ts). Keeps promise P33.
 
-import type { JobHandler, Jobs } from '../ports/jobs.ts';
+import type { JobHandler, Jobs } from '../shared/ports/jobs.ts';
 import { purgeQueue, type RemovalParts, removeInSlices } from './use-cases/removal.ts';
 
 const purgeJob =

@@ -1,8 +1,8 @@
 // Store port of audit events. Adapters keep promise P27 until the events are purged.
 
 import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
-import type { Env } from '../domain/ids.ts';
 import type { Reporter } from '../run/rules/report.ts';
+import type { Env } from '../shared/ids.ts';
 import type { ContractNames } from '../usage/port.ts';
 import type { EventInput, Ingested, StoredEvent } from './record.ts';
 import type { VerdictFilter } from './rules/decision.ts';

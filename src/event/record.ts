@@ -1,8 +1,8 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
 
 import type { JsonObject } from '../contract/record.ts';
-import { HubError } from '../domain/error.ts';
-import { omitUndefined } from '../domain/omit-undefined.ts';
+import { HubError } from '../shared/error.ts';
+import { omitUndefined } from '../shared/omit-undefined.ts';
 
 export interface EventInput {
   readonly call_id: string;

@@ -2,15 +2,15 @@
 // stored. One bad event never costs the others. What becomes of them is event/use-cases/intake.ts.
 
 import { readManifest } from '../agent/wire.ts';
-import { agentOf } from '../app/acting-agent.ts';
-import type { EventLoopBudget } from '../concurrency/event-loop-budget.ts';
-import { HubError } from '../domain/error.ts';
-import { changedFields } from '../domain/exact-numbers.ts';
-import { openObject, type Pausing, type Span } from '../domain/json-outline.ts';
-import { parseSpans, scanList } from '../domain/json-scan.ts';
 import type { CountLimit } from '../domain/limit.ts';
-import type { KeyPrincipal } from '../domain/principal.ts';
 import type { Hub } from '../handlers/common/hub.ts';
+import { agentOf } from '../shared/acting-agent.ts';
+import type { EventLoopBudget } from '../shared/concurrency/event-loop-budget.ts';
+import { HubError } from '../shared/error.ts';
+import { changedFields } from '../shared/json/exact-numbers.ts';
+import { openObject, type Pausing, type Span } from '../shared/json/outline.ts';
+import { parseSpans, scanList } from '../shared/json/scan.ts';
+import type { KeyPrincipal } from '../shared/principal.ts';
 import type { EventInput, Ingested } from './record.ts';
 import { isAsSent, type ParsedBatch, parseBatch } from './rules/as-sent.ts';
 import { isFlat, repairEitherForm, repairFlatEvent } from './rules/decision.ts';

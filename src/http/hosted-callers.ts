@@ -3,8 +3,8 @@
 // ones.
 import type { Caller } from '../api/call.ts';
 import type { AuthScheme } from '../api/route.ts';
-import { HubError, refused } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
+import { HubError, refused } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
 import { type ApiKey, isExpired } from '../tenant/record.ts';
 import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import {

@@ -4,12 +4,12 @@ import { type Caller, Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { validationFailed } from '../api/validation.ts';
 import { callerNames } from '../domain/caller-name.ts';
-import { dayMs } from '../domain/duration.ts';
-import { refused } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../ports/idempotency.ts';
-import type { Log } from '../ports/log.ts';
-import type { Secrets } from '../ports/secrets.ts';
+import { dayMs } from '../shared/duration.ts';
+import { refused } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../shared/ports/idempotency.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
 import type { Headers } from './credentials.ts';
 
 /** A request whose node died may be carried out again after so long. */

@@ -5,11 +5,11 @@ import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route
 import type { StreamHandlers } from '../api/stream.ts';
 import type { RateLimits } from '../app/rate-limit.ts';
 import { countArrival, createRouteLimits, type LimitedRoute } from '../app/route-limits.ts';
-import { turns } from '../concurrency/event-loop-budget.ts';
-import { HubError } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
-import type { Secrets } from '../ports/secrets.ts';
+import { turns } from '../shared/concurrency/event-loop-budget.ts';
+import { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';

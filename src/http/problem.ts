@@ -3,7 +3,7 @@
 import type { ErrorFormat } from '../api/route.ts';
 import { maxProblems } from '../api/validation.ts';
 import type { Finding } from '../bundle/rules.ts';
-import { type ErrorCode, type ErrorReason, HubError } from '../domain/error.ts';
+import { type ErrorCode, type ErrorReason, HubError } from '../shared/error.ts';
 import type { HeaderList } from './headers.ts';
 import { statusTexts } from './raw.ts';
 

@@ -2,8 +2,8 @@
 import type { Caller } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers, StreamQuery } from '../api/stream.ts';
-import { HubError } from '../domain/error.ts';
-import type { Secrets } from '../ports/secrets.ts';
+import { HubError } from '../shared/error.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
 import { readQuery } from './body.ts';
 import type { Live } from './live/live.ts';
 import { codecOf, type Session, subprotocols } from './live/session.ts';

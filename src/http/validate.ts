@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Caller } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { problemsOf, sentences, validationFailed } from '../api/validation.ts';
-import { HubError, type Problem } from '../domain/error.ts';
+import { HubError, type Problem } from '../shared/error.ts';
 
 export interface RequestParts {
   readonly params: unknown;

@@ -1,13 +1,13 @@
 // What the hub clears away by itself, as jobs: expired logins, values and Idempotency-Keys, agents not seen for long,
 // large arguments of old approvals, and what a purge left. Any node may do it. Keeps promise P33.
 import { dayOf } from '../assistant/record.ts';
-import { dayMs, hourMs, minuteMs } from '../domain/duration.ts';
 import { workPurges } from '../event/jobs.ts';
 import { keptDeliveriesMs } from '../notification/rules/delivery.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { JobHandler, Jobs } from '../ports/jobs.ts';
-import type { Log } from '../ports/log.ts';
-import type { Store } from '../ports/store.ts';
+import { dayMs, hourMs, minuteMs } from '../shared/duration.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { JobHandler, Jobs } from '../shared/ports/jobs.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Store } from '../shared/ports/store.ts';
 import { familiarMs } from '../tenant/record.ts';
 
 type Kept = Pick<

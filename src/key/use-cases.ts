@@ -1,13 +1,13 @@
 // API keys, for both APIs: made, listed, revoked. Those of the console are for one environment; the hosted API also
 // makes keys for all.
 import { environmentKey } from '../../actors/protocol.ts';
-import { requireRole } from '../app/access.ts';
-import type { AppPorts } from '../app/ports.ts';
 import { noted } from '../audit/note.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import { type Env, environments } from '../domain/ids.ts';
-import { actorName, type Principal } from '../domain/principal.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
+import { requireRole } from '../shared/access.ts';
+import { HubError, notFound } from '../shared/error.ts';
+import { type Env, environments } from '../shared/ids.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
+import { actorName, type Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { ApiKey } from '../tenant/record.ts';
 
 export interface NewKey {

@@ -2,7 +2,7 @@
 // wants. Sends nothing.
 import { globMatch } from 'reeve-agent/rules';
 import type { Approval } from '../approval/record.ts';
-import type { Env } from '../domain/ids.ts';
+import type { Env } from '../shared/ids.ts';
 
 /** The configuration of each kind. Texts are not empty. */
 export interface ChannelConfigs {
@@ -72,7 +72,7 @@ export interface Channel {
   readonly payloadStyle: 'console' | 'hosted';
   readonly enabled: boolean;
   readonly filters: ChannelFilters | null;
-  /** Its `ChannelConfig` as JSON, sealed (ports/secrets, purpose `channel-config`). */
+  /** Its `ChannelConfig` as JSON, sealed (shared/ports/secrets, purpose `channel-config`). */
   readonly sealedConfig: string;
   /** Rises with every change of what people set. */
   readonly revision: number;

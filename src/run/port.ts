@@ -2,8 +2,8 @@
 // and the changes of an approval that names a session, which make a run where there is none and move its activity,
 // never back.
 import type { Approval } from '../approval/record.ts';
-import type { Env } from '../domain/ids.ts';
-import type { Page, PageRequest } from '../ports/page.ts';
+import type { Env } from '../shared/ids.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from './rules/run.ts';
 
 /** The activity and the state of an agent's session. */

@@ -1,10 +1,10 @@
 // Session values: each operation is one atomic operation of the store. They belong to the tenant and are shared by its
 // environments, but their size is counted by environment.
 
-import type { AppPorts } from '../app/ports.ts';
-import { HubError, notFound } from '../domain/error.ts';
-import type { KeyPrincipal, Principal } from '../domain/principal.ts';
-import type { QuotaFull, ValueWriter } from '../ports/values.ts';
+import { HubError, notFound } from '../shared/error.ts';
+import type { QuotaFull, ValueWriter } from '../shared/ports/values.ts';
+import type { KeyPrincipal, Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 import { maxSessionValue } from '../tenant/rules/quota.ts';
 
 /** Bytes of a value's JSON, or of the values of one answer: with what stands around them an answer holds 4 MiB. */

@@ -1,9 +1,9 @@
 // Rotation of a tenant's signing key. The tenant's actor does it, so that no deploy comes between.
 
-import { requireRole } from '../app/access.ts';
-import type { AppPorts } from '../app/ports.ts';
 import { auditActor } from '../audit/record.ts';
-import type { Principal } from '../domain/principal.ts';
+import { requireRole } from '../shared/access.ts';
+import type { Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
 
 export interface Rotated {
   readonly publicKey: string;

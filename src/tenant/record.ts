@@ -1,7 +1,7 @@
 // Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are
 // epoch milliseconds.
-import { dayMs } from '../domain/duration.ts';
-import type { Env } from '../domain/ids.ts';
+import { dayMs } from '../shared/duration.ts';
+import type { Env } from '../shared/ids.ts';
 
 export interface Tenant {
   readonly id: string;
@@ -61,7 +61,7 @@ export interface SigningKey {
   readonly tenantId: string;
   /** 64 hex characters. */
   readonly publicKey: string;
-  /** The 32-byte seed, sealed (ports/secrets), base64. */
+  /** The 32-byte seed, sealed (shared/ports/secrets), base64. */
   readonly sealedSeed: string;
   readonly active: boolean;
   readonly createdAt: number;

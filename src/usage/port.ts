@@ -1,6 +1,6 @@
 // Store port of what events say over time: the tools and versions of agents, and how contracts decided. Adapters keep
 // promise P31.
-import type { Env } from '../domain/ids.ts';
+import type { Env } from '../shared/ids.ts';
 
 /** An agent's use of a tool in one environment. */
 export interface ToolUse {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { Approval } from '../../src/approval/record.ts';
 import { createApprovals } from '../../src/approval/use-cases.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { Principal } from '../../src/domain/principal.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Principal } from '../../src/shared/principal.ts';
 
 const pending = {
   id: 'one',

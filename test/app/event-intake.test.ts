@@ -1,10 +1,10 @@
 // A batch is stored in parts that each take the store a short time.
 import { expect, it } from 'vitest';
-import type { AppPorts } from '../../src/app/ports.ts';
-import type { KeyPrincipal } from '../../src/domain/principal.ts';
 import type { EventBatch } from '../../src/event/port.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import { createEventIntake } from '../../src/event/use-cases/intake.ts';
+import type { KeyPrincipal } from '../../src/shared/principal.ts';
+import type { AppPorts } from '../../src/shared/use-case-ports.ts';
 import { anEvent, t0 } from '../contract/fixtures.ts';
 
 const principal = {

@@ -1,8 +1,6 @@
 // The reader of decision events, on a store that shows some of them late, as stores do that nodes share.
 import { expect, it } from 'vitest';
 import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
-import type { AppPorts } from '../../src/app/ports.ts';
-import { eventsOf } from '../../src/domain/frame.ts';
 import type { StoredEvent } from '../../src/event/record.ts';
 import {
   createEventTail,
@@ -11,6 +9,8 @@ import {
   maxMissed,
   maxMissedMs,
 } from '../../src/event/use-cases/tail.ts';
+import { eventsOf } from '../../src/shared/frame.ts';
+import type { AppPorts } from '../../src/shared/use-case-ports.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { writeFrame } from '../frames.ts';
 import { silentLog } from '../log.ts';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createJwts } from '../../adapters/jose/jwts.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 import { type OidcSettings, usualRoleClaims, usualWorkspaceClaims } from '../../src/user/rules/oidc.ts';
 import { createIdentityProvider } from '../../src/user/use-cases/identity-provider.ts';
 import { ManualClock } from '../clock.ts';

@@ -1,7 +1,7 @@
 // The tenant's tools as the playground knows them: read once a second, seen at once where they were written.
 import { expect, it } from 'vitest';
 import { createRecentToolSettings } from '../../src/evaluation/use-cases/tool-settings.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { Store } from '../../src/shared/ports/store.ts';
 import type { Setting } from '../../src/tenant/rules/settings.ts';
 import { ManualClock } from '../clock.ts';
 

@@ -6,7 +6,7 @@ import { noteWrite } from '../../adapters/mongo/audit.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { entriesOf, linkText } from '../../src/audit/record.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { aBatch } from '../contract/events.ts';
 import { aKey, aNote, sha256, t0, uuid } from '../contract/fixtures.ts';
 import { ofSession } from '../contract/runs.ts';

@@ -11,9 +11,9 @@ import { openRedis, type RedisOptions, redisConnections } from '../../adapters/r
 import { type Link, openLink } from '../../adapters/redis/link.ts';
 import { entriesOf, redisLogs } from '../../adapters/redis/log.ts';
 import { openReader } from '../../adapters/redis/reader.ts';
-import { currentFormat } from '../../src/domain/cluster-format.ts';
-import { dashboardsOf } from '../../src/domain/frame.ts';
-import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
+import { currentFormat } from '../../src/shared/cluster-format.ts';
+import { dashboardsOf } from '../../src/shared/frame.ts';
+import type { BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
 import { aFrame, broadcastContract, collector, numbers } from '../contract/broadcast.ts';
 import { t0, writerOf } from '../contract/fixtures.ts';
 import { leasesContract } from '../contract/leases.ts';

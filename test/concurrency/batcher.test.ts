@@ -1,6 +1,6 @@
 // Gathering: what is asked for while a batch is under way goes into the next, in order; each gets its own result.
 import { expect, it } from 'vitest';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 
 /** A flush that waits to be let go, and notes what it was given. */
 function held() {

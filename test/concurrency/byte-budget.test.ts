@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../src/concurrency/byte-budget.ts';
+import { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 
 describe('a byte budget', () => {
   it('bounds each holder, then all of them', () => {

@@ -1,6 +1,6 @@
 // An outage of a server that several connections share is reported once, and a process that ends reports none.
 import { expect, it } from 'vitest';
-import { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
+import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 
 function groupWithReports() {
   const reports: string[] = [];

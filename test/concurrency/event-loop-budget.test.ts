@@ -1,6 +1,6 @@
 // Heavy work takes turns.
 import { describe, expect, it } from 'vitest';
-import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
+import { createEventLoopBudget } from '../../src/shared/concurrency/event-loop-budget.ts';
 
 /** A budget whose event loop is moved by hand. */
 function manual() {

@@ -1,6 +1,6 @@
 // Whose turn it is in a queue that many owners share.
 import { expect, it } from 'vitest';
-import { FairQueue } from '../../src/concurrency/fair-queue.ts';
+import { FairQueue } from '../../src/shared/concurrency/fair-queue.ts';
 
 const taken = (queue: FairQueue<string>): string[] => {
   const items: string[] = [];

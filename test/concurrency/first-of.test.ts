@@ -1,7 +1,7 @@
 // The first few of many, against sorting all of them.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FirstOf } from '../../src/concurrency/first-of.ts';
+import { FirstOf } from '../../src/shared/concurrency/first-of.ts';
 
 it('keeps the first of any items in their order', () => {
   fc.assert(

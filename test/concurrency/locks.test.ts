@@ -1,8 +1,8 @@
 // Keyed mutex, semaphore and timeout: order, bounds and refusals.
 import { describe, expect, it } from 'vitest';
-import { createKeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import { createSemaphore, createSemaphores } from '../../src/concurrency/semaphore.ts';
-import { withTimeout } from '../../src/concurrency/with-timeout.ts';
+import { createKeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import { createSemaphore, createSemaphores } from '../../src/shared/concurrency/semaphore.ts';
+import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
 import { ManualClock } from '../clock.ts';
 
 const gate = () => {

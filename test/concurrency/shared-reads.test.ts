@@ -1,6 +1,6 @@
 // Shared readings: how few there are, and that no answer is older than its question.
 import { expect, it } from 'vitest';
-import { createSharedReads } from '../../src/concurrency/shared-reads.ts';
+import { createSharedReads } from '../../src/shared/concurrency/shared-reads.ts';
 
 function slowStore() {
   const begun: {

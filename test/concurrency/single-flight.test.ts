@@ -1,6 +1,6 @@
 // One at a time, once more when asked for meanwhile, and none once it has ended.
 import { expect, it } from 'vitest';
-import { singleFlight } from '../../src/concurrency/single-flight.ts';
+import { singleFlight } from '../../src/shared/concurrency/single-flight.ts';
 
 /** Work that ends when it is let go. */
 function held() {

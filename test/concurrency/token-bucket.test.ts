@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { TokenBucket } from '../../src/concurrency/token-bucket.ts';
+import { TokenBucket } from '../../src/shared/concurrency/token-bucket.ts';
 
 it('a token bucket allows a burst, then its rate, and never more than the burst again', () => {
   const bucket = new TokenBucket({ burst: 3, perSecond: 2 }, 0);

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditFilter } from '../../src/audit/port.ts';
 import { type AuditNote, entriesOf, linkText } from '../../src/audit/record.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import {
   aKey,
   aNote,

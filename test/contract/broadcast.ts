@@ -1,4 +1,4 @@
-// What every broadcast promises (ports/broadcast): order, once each, positions that can be gone back to.
+// What every broadcast promises (shared/ports/broadcast): order, once each, positions that can be gone back to.
 import { describe, expect, it } from 'vitest';
 import {
   type Audience,
@@ -7,9 +7,9 @@ import {
   dashboardsOf,
   type Frame,
   type FrameHeader,
-} from '../../src/domain/frame.ts';
-import { isAfter, isPosition } from '../../src/domain/position.ts';
-import type { Broadcast, BroadcastEntry } from '../../src/ports/broadcast.ts';
+} from '../../src/shared/frame.ts';
+import type { Broadcast, BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
+import { isAfter, isPosition } from '../../src/shared/position.ts';
 import { readFrame, writeFrame } from '../frames.ts';
 import { hostileTexts, uuid } from './fixtures.ts';
 

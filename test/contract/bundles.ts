@@ -1,7 +1,7 @@
 // What every store promises of bundle versions and deployments (bundle/port).
 import { describe, expect, it } from 'vitest';
 import type { Deployment } from '../../src/deployment/record.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import {
   aBundle,
   aDeployment,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventFilter, EventPage } from '../../src/event/port.ts';
 import type { EventInput } from '../../src/event/record.ts';
-import { maxPageBytes } from '../../src/ports/page.ts';
+import { maxPageBytes } from '../../src/shared/ports/page.ts';
 import { aBatch, everything, readAll } from './events.ts';
 import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 

@@ -1,11 +1,11 @@
 // What every store promises of audit events: storing, repeats, outcomes and removal (event/port). Reading is in
 // events-search.ts.
 import { describe, expect, it } from 'vitest';
-import { uuidPattern } from '../../src/domain/ids.ts';
-import { renderMicros } from '../../src/domain/instant.ts';
 import type { EventBatch, EventFilter } from '../../src/event/port.ts';
 import { type EventInput, maxOutcomes } from '../../src/event/record.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import { uuidPattern } from '../../src/shared/ids.ts';
+import { renderMicros } from '../../src/shared/instant.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 export const aBatch = (

@@ -1,7 +1,7 @@
 // Figures that stand on one page of the console are of the same events: whichever question is asked, the sums agree.
 import { describe, expect, it } from 'vitest';
-import type { Env } from '../../src/domain/ids.ts';
 import { type CountedAs, countedAs, type EventInput } from '../../src/event/record.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { aBatch, readAll } from './events.ts';
 import { anEvent, type Open, sharedStore, uuid } from './fixtures.ts';
 

@@ -2,7 +2,7 @@
 // (vocabularies, lastOn).
 import { describe, expect, it } from 'vitest';
 import type { AgentQuery } from '../../src/agent/port.ts';
-import type { SeenOn } from '../../src/domain/vocabulary.ts';
+import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import { hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
 export function fleetContract(name: string, open: Open): void {

@@ -1,6 +1,6 @@
-// What every store promises of requests under an Idempotency-Key (ports/idempotency).
+// What every store promises of requests under an Idempotency-Key (shared/ports/idempotency).
 import { describe, expect, it } from 'vitest';
-import type { KeyedRequest } from '../../src/ports/idempotency.ts';
+import type { KeyedRequest } from '../../src/shared/ports/idempotency.ts';
 import { hostileTexts, type Open, parallel, sha256, sharedStore, t0, uuid } from './fixtures.ts';
 
 export function idempotencyContract(name: string, open: Open): void {

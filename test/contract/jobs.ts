@@ -1,7 +1,7 @@
-// What every kind of background job promises (ports/jobs), in real time.
+// What every kind of background job promises (shared/ports/jobs), in real time.
 import { describe, expect, it } from 'vitest';
-import { GiveUp, keptDeadJobs, maxLosses } from '../../src/domain/job.ts';
-import type { Job, JobRun, Jobs } from '../../src/ports/jobs.ts';
+import { GiveUp, keptDeadJobs, maxLosses } from '../../src/shared/job.ts';
+import type { Job, JobRun, Jobs } from '../../src/shared/ports/jobs.ts';
 import { parallel, uuid } from './fixtures.ts';
 
 export interface OpenJobs {

@@ -1,6 +1,6 @@
-// What every kind of lease promises (ports/leases).
+// What every kind of lease promises (shared/ports/leases).
 import { describe, expect, it } from 'vitest';
-import type { Lease, Leases } from '../../src/ports/leases.ts';
+import type { Lease, Leases } from '../../src/shared/ports/leases.ts';
 import { parallel, uuid } from './fixtures.ts';
 
 export interface OpenLeases {

@@ -1,6 +1,6 @@
-// What every limiter promises (ports/limits).
+// What every limiter promises (shared/ports/limits).
 import { describe, expect, it } from 'vitest';
-import type { Limits } from '../../src/ports/limits.ts';
+import type { Limits } from '../../src/shared/ports/limits.ts';
 import { hostileTexts, parallel, uuid } from './fixtures.ts';
 
 export interface OpenLimits {

@@ -1,7 +1,7 @@
 // What every store promises of events as those of runs and streams find them: by session, by words, by order of arrival
 // (event/port).
 import { describe, expect, it } from 'vitest';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { aBatch } from './events.ts';
 import { anEvent, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 import { ofSession } from './runs.ts';

@@ -3,9 +3,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/event/record.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
 import type { RunPlace } from '../../src/run/port.ts';
 import { type RunStatus, runStatus, runStatuses } from '../../src/run/rules/run.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { runsOf } from '../runs.ts';
 import { aBatch } from './events.ts';
 import { anApproval, anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';

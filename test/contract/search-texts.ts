@@ -1,8 +1,8 @@
 // What every store promises of searches for a text: the same letters are found in all of them, however odd
-// (src/domain/search-text.ts).
+// (src/shared/search-text.ts).
 import { describe, expect, it } from 'vitest';
-import { findsIn, foldedText } from '../../src/domain/search-text.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
+import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import { aBatch, readAll } from './events.ts';
 import {
   aContract,

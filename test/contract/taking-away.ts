@@ -1,7 +1,7 @@
 // What every store promises of bundles that are taken away: from an environment, and altogether (bundle/port).
 import { describe, expect, it } from 'vitest';
 import { nextSequence } from '../../src/deployment/record.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import {
   aBundle,
   aDeployment,

@@ -2,8 +2,8 @@
 // recount of the stored events gives.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Env, environments } from '../../src/domain/ids.ts';
 import { contractMarks, countedAs, type EventInput, type StoredEvent } from '../../src/event/record.ts';
+import { type Env, environments } from '../../src/shared/ids.ts';
 import type { AgentTools, ContractUse, FleetUse, ToolUse } from '../../src/usage/port.ts';
 import { runsOf } from '../runs.ts';
 import { readAll } from './events.ts';

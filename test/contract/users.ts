@@ -1,6 +1,6 @@
 // What every store promises of a tenant's users: lists, admins of whom one always stays, removal and passwords.
 import { describe, expect, it } from 'vitest';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import type { User } from '../../src/tenant/record.ts';
 import {
   aLogin,

@@ -1,6 +1,11 @@
-// What every store promises of session values (ports/values).
+// What every store promises of session values (shared/ports/values).
 import { describe, expect, it } from 'vitest';
-import { type QuotaFull, type ValueStore, type ValueWriter, valueTtlMs } from '../../src/ports/values.ts';
+import {
+  type QuotaFull,
+  type ValueStore,
+  type ValueWriter,
+  valueTtlMs,
+} from '../../src/shared/ports/values.ts';
 import { hostileTexts, parallel, sharedStore, t0, uuid, writerOf } from './fixtures.ts';
 
 async function readMany(values: ValueStore, tenantId: string, keys: readonly string[], now: number) {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AssignmentRule } from '../../src/agent/record.ts';
 import { type Assignee, RuleSets } from '../../src/agent/rules/assignment.ts';
-import { environments } from '../../src/domain/ids.ts';
+import { environments } from '../../src/shared/ids.ts';
 import { aRule } from '../contract/fixtures.ts';
 
 const agent = (over: Partial<Assignee> = {}): Assignee => ({

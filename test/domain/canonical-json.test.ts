@@ -1,7 +1,7 @@
 // Canonical JSON: one text for one value, whatever its keys are and in whichever order they came.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { canonicalJson } from '../../src/shared/json/canonical.ts';
 
 /** The same, told in the plainest way. */
 function plainly(value: unknown): string {

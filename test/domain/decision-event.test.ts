@@ -1,7 +1,6 @@
 // Both vocabularies of actions, and the flat form of events.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { uuidPattern } from '../../src/domain/ids.ts';
 import {
   actionOf,
   callIdOf,
@@ -13,6 +12,7 @@ import {
   sessionOf,
   verdictFilter,
 } from '../../src/event/rules/decision.ts';
+import { uuidPattern } from '../../src/shared/ids.ts';
 
 const now = Date.UTC(2026, 5, 1);
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,7 +1,7 @@
 // Whole numbers that a double cannot hold.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changedFields, withExactNumbers } from '../../src/domain/exact-numbers.ts';
+import { changedFields, withExactNumbers } from '../../src/shared/json/exact-numbers.ts';
 
 describe('whole numbers of JSON', () => {
   it.each([

@@ -1,7 +1,7 @@
 // Reading and writing instants.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { instantPattern, parseInstant, renderInstant } from '../../src/domain/instant.ts';
+import { instantPattern, parseInstant, renderInstant } from '../../src/shared/instant.ts';
 
 describe('parseInstant', () => {
   it.each([

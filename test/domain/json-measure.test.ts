@@ -1,7 +1,7 @@
 // The estimate of a value's size is never below its bytes, and its counts are exact.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { measureJson } from '../../src/domain/json-measure.ts';
+import { measureJson } from '../../src/shared/json/measure.ts';
 
 const countOf = (text: string): number => {
   let count = 0;

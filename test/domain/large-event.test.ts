@@ -2,12 +2,12 @@
 // the work pauses.
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { pauseEvery } from '../../src/domain/json-outline.ts';
-import { parseSpans } from '../../src/domain/json-scan.ts';
 import { isFlat, repairEitherForm, repairFlatEvent } from '../../src/event/rules/decision.ts';
 import { shortenEvent } from '../../src/event/rules/large.ts';
 import { maxPayload } from '../../src/event/rules/payload-fit.ts';
 import { type RepairContext, type Shortened, shortName } from '../../src/event/rules/repair.ts';
+import { pauseEvery } from '../../src/shared/json/outline.ts';
+import { parseSpans } from '../../src/shared/json/scan.ts';
 import { materialOf, shapes } from '../body-material.ts';
 import { type Random, random } from '../random.ts';
 import { runsOf } from '../runs.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findsIn, foldedText, searchedLetters } from '../../src/domain/search-text.ts';
+import { findsIn, foldedText, searchedLetters } from '../../src/shared/search-text.ts';
 
 const finds = (text: string, search: string): boolean => findsIn(text, foldedText(search));
 

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
 import { eventAsSent, maxWholeBytes } from '../../src/event/rules/as-sent.ts';
 import type { RepairContext } from '../../src/event/rules/repair.ts';
 import { readBatch } from '../../src/event/wire.ts';
+import { createEventLoopBudget } from '../../src/shared/concurrency/event-loop-budget.ts';
 import { runsOf } from '../runs.ts';
 
 const context: RepairContext = {

@@ -1,7 +1,7 @@
 // An agent's stream that is announced again, when what it says reaches its actors and when not.
 import { expect, it } from 'vitest';
 import { AgentStream, type StreamNode } from '../../src/agent/use-cases/stream.ts';
-import { agentsOf } from '../../src/domain/frame.ts';
+import { agentsOf } from '../../src/shared/frame.ts';
 import { ManualClock } from '../clock.ts';
 
 it('says until its environment has it that the agent is assigned anew, although the stream follows that by then', async () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
 import { bundleRoutes } from '../../src/bundle/console/routes.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { attestationText, successionText } from '../../src/signing/rules/attestation.ts';
 import { aDeployment } from '../contract/fixtures.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';

@@ -1,6 +1,6 @@
 // Notification channels: made, changed, masked, tried, removed; each tenant its own.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { type Receiver, startReceiver, status } from '../receiver.ts';
 

@@ -1,9 +1,9 @@
 // Coverage of agents and of the fleet, histories, and statistics of contracts.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import type { Env } from '../../src/domain/ids.ts';
 import type { Evaluator } from '../../src/evaluation/port/evaluator.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { type KeyCaller, makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { addComposition, addContract, definition } from './library.ts';
 

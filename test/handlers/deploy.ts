@@ -1,7 +1,7 @@
 // Saves and deploys a bundle without the routes for it. For tests of other routes.
 import { environmentKey } from '../../actors/protocol.ts';
 import type { Deployment } from '../../src/deployment/record.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import type { TestHub, UserCaller } from '../harness.ts';
 
 /** The next version of the bundle, deployed. @param content what its YAML holds, so that versions differ */

@@ -1,7 +1,7 @@
 // Deploying what no agent can load, rolling back to it, forcing it; and taking bundles away.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Env } from '../../src/domain/ids.ts';
-import { environments } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
+import { environments } from '../../src/shared/ids.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { deploy as deployUnchecked } from './deploy.ts';
 import { addComposition, addContract, bundleYaml, definition } from './library.ts';

@@ -1,7 +1,7 @@
 // The playground: verdicts, bounds, and what hostile YAML cannot do to the server.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { costly, hostile } from './hostile.ts';
 import { bundleYaml } from './library.ts';

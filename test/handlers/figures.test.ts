@@ -1,7 +1,7 @@
 // Figures that stand on one page of the console: the replies behind them count the same events, calls and approvals.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bucketMs, lastDay } from '../../src/dashboard/pages/home/last-day.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;

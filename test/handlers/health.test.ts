@@ -1,8 +1,8 @@
 // Probes and health details.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { StorageState } from '../../src/domain/storage.ts';
 import type { NodeHealth } from '../../src/handlers/common/hub.ts';
 import { health } from '../../src/handlers/console/health.ts';
+import type { StorageState } from '../../src/shared/storage.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;

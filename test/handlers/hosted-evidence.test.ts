@@ -9,9 +9,9 @@ import { verifyCommand } from '../../packages/agent/src/cli/verify.ts';
 import { checkBundle } from '../../packages/agent/src/cli/verify-bundle.ts';
 import { Guard, ServerSink } from '../../packages/agent/src/index.ts';
 import type { Caller } from '../../src/api/call.ts';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { renderMicros } from '../../src/domain/instant.ts';
 import { BundleWriter, bundleType } from '../../src/run/rules/decision-bundle.ts';
+import { renderMicros } from '../../src/shared/instant.ts';
+import { canonicalJson } from '../../src/shared/json/canonical.ts';
 import { envelopeBytes } from '../../src/signing/rules/envelope.ts';
 import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 

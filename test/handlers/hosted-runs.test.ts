@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
 import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
-import { renderMicros } from '../../src/domain/instant.ts';
 import { flatFields, maxExtraBytes } from '../../src/event/rules/flat.ts';
+import { renderMicros } from '../../src/shared/instant.ts';
 import { type KeyCaller, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
 import { maxPayload } from '../../src/event/rules/payload-fit.ts';
 import { maxBatchEvents, readBatch, readParsedBatch } from '../../src/event/wire.ts';
+import { createEventLoopBudget } from '../../src/shared/concurrency/event-loop-budget.ts';
 import { runsOf } from '../runs.ts';
 
 const now = Date.UTC(2026, 0, 2);

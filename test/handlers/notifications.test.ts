@@ -1,8 +1,8 @@
 // Deliveries: which channels hear of an approval, retries, the log, replay, and that a slow receiver holds up nobody
 // else.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HubError } from '../../src/domain/error.ts';
 import type { Delivery } from '../../src/notification/rules/delivery.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { settled } from '../clock.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { type Receiver, startReceiver, status } from '../receiver.ts';

@@ -1,6 +1,6 @@
 // Settings and figures: rotation of the signing key, removal of old events, the overview.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Job } from '../../src/ports/jobs.ts';
+import type { Job } from '../../src/shared/ports/jobs.ts';
 import { settings } from '../../src/tenant/console/handlers.ts';
 import { settled } from '../clock.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';

@@ -1,7 +1,7 @@
 // Deployments that are due to streams which catch up: what is kept of them, and what that counts.
 import { expect, it } from 'vitest';
 import { Updates } from '../../src/deployment/use-cases/updates.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { Store } from '../../src/shared/ports/store.ts';
 import { settled } from '../clock.ts';
 import { aDeployment } from '../contract/fixtures.ts';
 

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { api } from '../../src/api/index.ts';
 import { defaultBody } from '../../src/api/route.ts';
-import { maxValues, readJson, readLooseJson } from '../../src/domain/json.ts';
 import { readQuery, tooLarge } from '../../src/http/body.ts';
 import { unpack, unpackLoosely } from '../../src/http/live/unpack.ts';
+import { maxValues, readJson, readLooseJson } from '../../src/shared/json/json.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const refused = expect.objectContaining({ code: 'invalid_json' });

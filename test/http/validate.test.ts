@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { RouteDeclaration } from '../../src/api/route.ts';
-import { HubError } from '../../src/domain/error.ts';
 import { validate } from '../../src/http/validate.ts';
+import { HubError } from '../../src/shared/error.ts';
 
 const declaration = {
   query: z.object({

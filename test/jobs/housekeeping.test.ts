@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';
-import { HubError } from '../../src/domain/error.ts';
 import { removeLater } from '../../src/event/use-cases/removal.ts';
 import { type HousekeepingParts, startHousekeeping, unseenMs } from '../../src/jobs/housekeeping.ts';
-import type { Jobs } from '../../src/ports/jobs.ts';
-import { valueTtlMs } from '../../src/ports/values.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Jobs } from '../../src/shared/ports/jobs.ts';
+import { valueTtlMs } from '../../src/shared/ports/values.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { aBatch } from '../contract/events.ts';
 import { aLogin, anApproval, anEvent, uuid, writerOf } from '../contract/fixtures.ts';

@@ -1,8 +1,8 @@
 // What the log of an outage holds: each fact once, and then how often it was repeated.
 import { expect, it } from 'vitest';
-import { HubError } from '../../src/domain/error.ts';
 import { StreamEndLog } from '../../src/http/live/stream-end-log.ts';
-import { gatherRepeats } from '../../src/ports/log-repeats.ts';
+import { HubError } from '../../src/shared/error.ts';
+import { gatherRepeats } from '../../src/shared/log-repeats.ts';
 import { ManualClock } from '../clock.ts';
 import { memoryLog } from '../log.ts';
 

@@ -17,8 +17,8 @@ import {
   type Tracer,
 } from 'reeve-agent/rules';
 import type { Finding } from '../../../src/bundle/rules.ts';
-import { HubError } from '../../../src/domain/error.ts';
 import type { CustomWords, Evaluation, EvaluationRequest } from '../../../src/evaluation/port/evaluator.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';
 

@@ -1,7 +1,6 @@
 // A replay's work in its thread: compiles the two documents unless the thread remembers them, and judges a portion of
 // calls.
 import { type AcceptedKinds, compileBundle, createRedaction, maxStoredRules } from 'reeve-agent/rules';
-import { HubError } from '../../../src/domain/error.ts';
 import type { ReplayDocuments, ReplayOutline } from '../../../src/evaluation/port/replayer.ts';
 import type { ReplayCall } from '../../../src/evaluation/rules/replay-call.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type Judged,
   type LimitJudged,
 } from '../../../src/evaluation/rules/replay-judge.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';
 import { faultsOf, profilesIn } from './evaluation.ts';

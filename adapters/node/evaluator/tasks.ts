@@ -14,7 +14,6 @@ import {
   validateBundle,
 } from 'reeve-agent/rules';
 import type { Finding } from '../../../src/bundle/rules.ts';
-import { HubError } from '../../../src/domain/error.ts';
 import {
   type Assembly,
   type AssemblyRequest,
@@ -26,6 +25,7 @@ import {
   maxBundle,
   tooLargeAssembly,
 } from '../../../src/evaluation/port/evaluator.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import type { DeclaredContract } from '../../../src/usage/rules.ts';
 import { type EvaluateTask, evaluate } from './evaluation.ts';
 import {

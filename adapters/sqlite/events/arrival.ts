@@ -2,7 +2,7 @@
 
 import type { Arrivals } from '../../../src/event/port.ts';
 import type { StoredEvent } from '../../../src/event/record.ts';
-import { maxPageBytes } from '../../../src/ports/page.ts';
+import { maxPageBytes } from '../../../src/shared/ports/page.ts';
 import type { Database } from '../database.ts';
 import { markOf } from './search.ts';
 import {

@@ -3,11 +3,11 @@
 import { hash } from 'node:crypto';
 import type { FirstSeenAgent } from '../../../src/agent/port.ts';
 import type { AuditNote } from '../../../src/audit/record.ts';
-import type { Env } from '../../../src/domain/ids.ts';
 import type { EventBatch } from '../../../src/event/port.ts';
 import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src/event/record.ts';
 import { type Reporter, reportFacts, runNote } from '../../../src/run/rules/report.ts';
 import { factsBySession, type RunFacts } from '../../../src/run/rules/run.ts';
+import type { Env } from '../../../src/shared/ids.ts';
 import { type BodyForm, segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
 
 /** A UUID in lower case is kept as its 16 bytes, any other call id as text. */

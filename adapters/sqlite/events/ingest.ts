@@ -2,8 +2,8 @@
 // is one step, inside the caller's transaction.
 
 import type { SeenAgent } from '../../../src/agent/port.ts';
-import { minuteMs } from '../../../src/domain/duration.ts';
 import type { IngestResult } from '../../../src/event/port.ts';
+import { minuteMs } from '../../../src/shared/duration.ts';
 import { agentSeen } from '../agent-seen.ts';
 import type { Database } from '../database.ts';
 import { hourOf } from '../usage/rows.ts';

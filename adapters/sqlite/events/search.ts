@@ -1,7 +1,5 @@
 // Pages of events, newest or oldest first: merges segments that overlap in time. Runs on the reader, in steps.
 
-import { HubError } from '../../../src/domain/error.ts';
-import { findsIn, foldedText } from '../../../src/domain/search-text.ts';
 import type { EventFilter, EventOrder, EventPage } from '../../../src/event/port.ts';
 import {
   type EventInput,
@@ -11,7 +9,9 @@ import {
 } from '../../../src/event/record.ts';
 import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../../src/event/rules/decision.ts';
 import { searchedTextsOf } from '../../../src/event/rules/texts.ts';
-import { maxPageBytes } from '../../../src/ports/page.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import { maxPageBytes } from '../../../src/shared/ports/page.ts';
+import { findsIn, foldedText } from '../../../src/shared/search-text.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
 import {

@@ -1,5 +1,5 @@
 // A segment: events of one agent, stored together. Its summary, its body, where an event is and what its id is.
-import { hourMs } from '../../../src/domain/duration.ts';
+
 import {
   type EventInput,
   type EventOutcome,
@@ -7,6 +7,7 @@ import {
   type StoredEvent,
 } from '../../../src/event/record.ts';
 import { eventAsSent } from '../../../src/event/rules/as-sent.ts';
+import { hourMs } from '../../../src/shared/duration.ts';
 import type { Database, Row } from '../database.ts';
 import { givenText } from '../database.ts';
 

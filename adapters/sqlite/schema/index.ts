@@ -1,6 +1,6 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published
 // ones never change.
-import { HubError } from '../../../src/domain/error.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import type { Database } from '../database.ts';
 import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';

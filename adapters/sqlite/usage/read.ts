@@ -2,8 +2,8 @@
 // the segments' marks. Runs on the reader, in steps. Times at which one part ends and the next begins split the events,
 // so that none counts twice.
 
-import type { Env } from '../../../src/domain/ids.ts';
 import { countedAs } from '../../../src/event/record.ts';
+import type { Env } from '../../../src/shared/ids.ts';
 import type {
   AgentSpan,
   ToolUse,

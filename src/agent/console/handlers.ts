@@ -1,13 +1,13 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
 
 import { type Caller, List } from '../../api/call.ts';
-import { dayMs } from '../../domain/duration.ts';
-import { HubError } from '../../domain/error.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { iso, isoOrNull, unableText } from '../../handlers/common/render.ts';
 import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { renderCounts } from '../../usage/console/coverage-handlers.ts';
 import type { CoverageCounts } from '../../usage/use-cases/coverage.ts';
 import type { AgentPlace } from '../port.ts';

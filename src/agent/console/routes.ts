@@ -13,7 +13,7 @@ import {
 } from '../../api/fields.ts';
 import { listed } from '../../api/listed.ts';
 import { routes } from '../../api/route.ts';
-import { agentApis } from '../../domain/vocabulary.ts';
+import { agentApis } from '../../shared/vocabulary.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
 const assignment = z.union([bundleName, z.literal('')]).nullable();

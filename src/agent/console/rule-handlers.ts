@@ -1,11 +1,11 @@
 // Assignment rules in the console API's words.
 
-import { isEnv } from '../../domain/ids.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { iso, unableText } from '../../handlers/common/render.ts';
 import { listOf } from '../../handlers/console/pages.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import { isEnv } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { AssignmentRule } from '../record.ts';
 import type { ruleRoutes } from './rule-routes.ts';
 

@@ -1,7 +1,7 @@
 // Which bundle an agent should run: rules of a tenant as one compiled set, whose answers are remembered. Pure but for
 // its memory.
 import { compileGlob } from 'reeve-agent/rules';
-import type { Env } from '../../domain/ids.ts';
+import type { Env } from '../../shared/ids.ts';
 import type { AssignmentRule, Tags } from '../record.ts';
 
 export interface Resolution {

@@ -1,5 +1,5 @@
 // Which document an agent runs, as far as its fetches tell: the one name that it fetched within a day. Pure.
-import { dayMs } from '../../domain/duration.ts';
+import { dayMs } from '../../shared/duration.ts';
 
 /** The recorded fetches of an agent. Times are epoch milliseconds. */
 export interface FetchedRuleset {

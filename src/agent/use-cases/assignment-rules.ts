@@ -1,13 +1,13 @@
 // Assignment rules: which agents get which bundle unless they are assigned one by name. Changes go through the tenant's
 // actor, in order.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AssignmentRule, Tags } from '../record.ts';
 import { type Resolution, unassigned } from '../rules/assignment.ts';
 

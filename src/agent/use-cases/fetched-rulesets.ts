@@ -1,9 +1,9 @@
 // Which document an agent of the hosted API runs, as far as its fetches tell: agents whose streams name none are sent
 // updates of that one alone, and are shown to follow it.
 import { environmentKey } from '../../../actors/protocol.ts';
-import type { AppPorts } from '../../app/ports.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import type { Env } from '../../domain/ids.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type FetchedRuleset, fetchedMs, fetchedName, mergedFetches } from '../rules/fetched-ruleset.ts';
 
 /** An agent, with the API key that it uses. */

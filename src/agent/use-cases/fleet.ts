@@ -1,12 +1,12 @@
 // The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
 // Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
 import { type AgentState, environmentKey, type OpenStream } from '../../../actors/protocol.ts';
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
-import { notFound } from '../../domain/error.ts';
-import { type Env, environments } from '../../domain/ids.ts';
-import type { Principal } from '../../domain/principal.ts';
-import { isUnable } from '../../domain/vocabulary.ts';
+import { requireRole } from '../../shared/access.ts';
+import { notFound } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { isUnable } from '../../shared/vocabulary.ts';
 import type { AgentPlace } from '../port.ts';
 import type { AgentOrder, DriftStatus, RegistrationSummary } from '../record.ts';
 import type { Resolution } from '../rules/assignment.ts';

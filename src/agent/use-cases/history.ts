@@ -1,12 +1,12 @@
 // The history of an agent: what was deployed for it, and how long it ran something else. Told from deployments and
 // stored events.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import type { Deployment } from '../../deployment/record.ts';
-import { notFound } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { requireRole } from '../../shared/access.ts';
+import { notFound } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { VersionAnswer } from '../../usage/port.ts';
 import type { Rulings } from './rulings.ts';
 

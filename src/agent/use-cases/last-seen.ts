@@ -1,10 +1,10 @@
 // Registrations learn from requests that an agent was seen: at most one write per agent in 29 s, and a second later for
 // an agent that this node knows, so `last_seen_at` is at most 30 s late.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { hourMs } from '../../domain/duration.ts';
-import type { KeyPrincipal } from '../../domain/principal.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { hourMs } from '../../shared/duration.ts';
+import type { KeyPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { FirstSeenAgent, SeenAgent } from '../port.ts';
 import type { Source } from './registrar.ts';
 

@@ -1,15 +1,16 @@
 // Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
 // inventing agents. Above them promise P54 holds.
-import { type Awaitable, chain } from '../../concurrency/awaitable.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
+
 import { callerNames } from '../../domain/caller-name.ts';
-import { hourMs, minuteMs } from '../../domain/duration.ts';
-import { type Env, hash32, isAgentId } from '../../domain/ids.ts';
-import type { SeenOn } from '../../domain/vocabulary.ts';
-import type { Clock, Timer } from '../../ports/clock.ts';
-import type { Limits } from '../../ports/limits.ts';
-import type { Log } from '../../ports/log.ts';
-import type { Secrets } from '../../ports/secrets.ts';
+import { type Awaitable, chain } from '../../shared/concurrency/awaitable.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { hourMs, minuteMs } from '../../shared/duration.ts';
+import { type Env, hash32, isAgentId } from '../../shared/ids.ts';
+import type { Clock, Timer } from '../../shared/ports/clock.ts';
+import type { Limits } from '../../shared/ports/limits.ts';
+import type { Log } from '../../shared/ports/log.ts';
+import type { Secrets } from '../../shared/ports/secrets.ts';
+import type { SeenOn } from '../../shared/vocabulary.ts';
 import type { AgentStore, FirstSeenAgent, SeenAgent } from '../port.ts';
 import type { Registration } from '../record.ts';
 

@@ -1,15 +1,15 @@
 // Agents as they are registered: which bundle each is assigned, what it reports to run, and who of the connected
 // drifts.
 import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
-import { requireRole } from '../../app/access.ts';
-import { actingAgent } from '../../app/acting-agent.ts';
-import type { AppPorts } from '../../app/ports.ts';
-import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
-import { notFound } from '../../domain/error.ts';
-import { type Env, environments } from '../../domain/ids.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { KeyPrincipal, Principal } from '../../domain/principal.ts';
-import { isUnable } from '../../domain/vocabulary.ts';
+import { requireRole } from '../../shared/access.ts';
+import { actingAgent } from '../../shared/acting-agent.ts';
+import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { notFound } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { KeyPrincipal, Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { isUnable } from '../../shared/vocabulary.ts';
 import type { RegistrationPatch } from '../port.ts';
 import type { Registration } from '../record.ts';
 import type { Resolution, RuleSet } from '../rules/assignment.ts';

@@ -1,11 +1,11 @@
 // The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are
 // read once.
 import { environmentKey } from '../../../actors/protocol.ts';
-import type { AppPorts } from '../../app/ports.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { Deployment } from '../../deployment/record.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ContractNames } from '../../usage/port.ts';
 import {
   type DeclaredContract,

@@ -1,16 +1,16 @@
 // An agent's stream as the edge sees it: announced to its actors at the start, when they ask again, and at the end.
 // Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
-import type { AppPorts } from '../../app/ports.ts';
-import type { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import type { SentCopies, SentCopy } from '../../deployment/use-cases/sent-copies.ts';
 import type { Updates } from '../../deployment/use-cases/updates.ts';
-import type { Announcement } from '../../domain/announcement.ts';
-import type { Audience, Frame, FrameHeader } from '../../domain/frame.ts';
-import type { Env } from '../../domain/ids.ts';
-import type { AgentApi } from '../../domain/vocabulary.ts';
-import { pause } from '../../ports/clock.ts';
+import type { Announcement } from '../../shared/announcement.ts';
+import type { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
+import type { Audience, Frame, FrameHeader } from '../../shared/frame.ts';
+import type { Env } from '../../shared/ids.ts';
+import { pause } from '../../shared/ports/clock.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { AgentApi } from '../../shared/vocabulary.ts';
 import type { StreamTransport, Tags } from '../record.ts';
 import type { Resolution } from '../rules/assignment.ts';
 import type { FetchedRuleset } from '../rules/fetched-ruleset.ts';

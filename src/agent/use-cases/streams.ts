@@ -1,12 +1,12 @@
 // The agents' streams of a node, and what a dashboard's stream begins with.
 import { environmentKey } from '../../../actors/protocol.ts';
-import { requireAgentId } from '../../app/agent-ids.ts';
-import type { AppPorts } from '../../app/ports.ts';
-import { SharedTexts } from '../../concurrency/shared-texts.ts';
 import { SentCopies } from '../../deployment/use-cases/sent-copies.ts';
 import { Updates } from '../../deployment/use-cases/updates.ts';
-import type { Announcement } from '../../domain/announcement.ts';
-import { environments, isAgentId } from '../../domain/ids.ts';
+import { requireAgentId } from '../../shared/agent-ids.ts';
+import type { Announcement } from '../../shared/announcement.ts';
+import { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
+import { environments, isAgentId } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { AgentStream, type Asked, type StreamPorts } from './stream.ts';
 
 export interface AgentStreams {

@@ -1,11 +1,11 @@
 // Agents that are given documents which they cannot load: those last seen on the API of the other vocabulary. They keep
 // the document that they have, so whoever deploys or assigns is told.
 import { environmentKey } from '../../../actors/protocol.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import type { DocumentKind } from '../../contract/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
-import type { Env } from '../../domain/ids.ts';
-import { canLoad, otherApi } from '../../domain/vocabulary.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { canLoad, otherApi } from '../../shared/vocabulary.ts';
 import type { Registration } from '../record.ts';
 
 /** Agents that cannot load a document which they are given. */

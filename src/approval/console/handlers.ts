@@ -2,11 +2,11 @@
 import type { z } from 'zod';
 import { type Caller, List } from '../../api/call.ts';
 import { truncated } from '../../api/listed.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { iso, isoOrNull } from '../../handlers/common/render.ts';
 import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Approval } from '../record.ts';
 import { askingAgents, placeOf, principalShown, readPlace } from '../wire.ts';
 import type { approvalRoutes } from './routes.ts';

@@ -3,15 +3,15 @@
 import { truncated } from '../../api/listed.ts';
 import type { ReplyBody } from '../../api/route.ts';
 import { auditActor } from '../../audit/record.ts';
-import { HubError, refused } from '../../domain/error.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { usualEnv } from '../../handlers/hosted/environment.ts';
 import { pageFieldsOf, pageOf } from '../../handlers/hosted/pages.ts';
 import { keyPrincipalOf, principalOf } from '../../handlers/hosted/principal.ts';
 import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import { HubError, refused } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
 import type { Approval, ApprovalStatus } from '../record.ts';
 import { agentMissing, placeOf, principalShown, readPlace } from '../wire.ts';
 import type { hostedApprovalRoutes } from './routes.ts';

@@ -2,10 +2,10 @@
 
 import { Streamed } from '../../api/call.ts';
 import type { Input } from '../../api/route.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { iso } from '../../handlers/common/render.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
 import type { AiDay } from '../record.ts';
 import type { AssistEvent } from '../use-cases/conversation.ts';

@@ -1,7 +1,7 @@
 // Shared parts of questions to a language model: address, key, time limit and usage counts.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { HubError } from '../../domain/error.ts';
+import { HubError } from '../../shared/error.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AiEvent, AiRequest, AiTarget } from '../port/model.ts';
 import { type AiConfig, AiError, type AiProvider, costOf, dayOf } from '../record.ts';
 

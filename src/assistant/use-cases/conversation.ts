@@ -1,13 +1,13 @@
 // AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and
 // descriptions of contracts.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { JsonObject } from '../../contract/record.ts';
-import { dayMs, minuteMs } from '../../domain/duration.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { requireRole } from '../../shared/access.ts';
+import { dayMs, minuteMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AiMessage, AiToolCall } from '../port/model.ts';
 import { AiError } from '../record.ts';
 import { type AiAccess, type AiQuestion, type AiQuestionUse, takesTools } from './access.ts';

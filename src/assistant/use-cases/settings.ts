@@ -2,14 +2,14 @@
 // who signs in may change it; a key that is kept never goes to another provider or address than the one it was entered
 // for.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { noted } from '../../audit/note.ts';
-import { dayMs } from '../../domain/duration.ts';
-import { HubError } from '../../domain/error.ts';
 import { type CountLimit, limits } from '../../domain/limit.ts';
-import { OutboundError } from '../../domain/outbound.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
+import { requireRole } from '../../shared/access.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import { OutboundError } from '../../shared/outbound.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
 import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../record.ts';
 import { type AiAccess, noModel } from './access.ts';

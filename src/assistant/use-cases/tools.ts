@@ -1,13 +1,13 @@
 // The tools of the assistant: they check and try YAML through the evaluator's port, which bounds them, and change
 // nothing.
 import { defaultEnvironment } from 'reeve-agent/rules';
-import type { AppPorts } from '../../app/ports.ts';
 import { findingText, isError } from '../../bundle/rules.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
-import { withTimeout } from '../../concurrency/with-timeout.ts';
 import type { JsonObject } from '../../contract/record.ts';
-import { HubError } from '../../domain/error.ts';
 import { wordsOf } from '../../evaluation/use-cases/tool-settings.ts';
+import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
+import { HubError } from '../../shared/error.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AiTool, AiToolCall } from '../port/model.ts';
 
 const yamlContent = {

@@ -1,11 +1,11 @@
 // The audit chain in the hosted API's words. Entries are kept as they are shown.
 import { Reply } from '../../api/call.ts';
 import type { ReplyBody } from '../../api/route.ts';
-import { canonicalJson } from '../../domain/canonical-json.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { fitting } from '../../handlers/hosted/pages.ts';
 import { principalOf } from '../../handlers/hosted/principal.ts';
+import { canonicalJson } from '../../shared/json/canonical.ts';
 import type { AuditPlace } from '../port.ts';
 import { headText, linkText, type SignedHead } from '../record.ts';
 import type { hostedAuditRoutes } from './routes.ts';

@@ -3,12 +3,12 @@
 import { encodeSignature, provenance } from '../../api/signature.ts';
 import { validationFailed } from '../../api/validation.ts';
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { iso, isoOrNull, renderFindings, renderFindingsFor } from '../../handlers/common/render.ts';
 import { listOf } from '../../handlers/console/pages.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { bundleRoutes } from './routes.ts';
 
 const renderVersion = (bundle: BundleVersion) => ({

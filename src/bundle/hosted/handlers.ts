@@ -1,15 +1,15 @@
 // Rulesets in the hosted API's words: base64 signatures, ETags that are revisions, environments by default.
 import { Reply } from '../../api/call.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';
-import { agentOf } from '../../app/acting-agent.ts';
 import type { Deployment } from '../../deployment/record.ts';
-import { HubError, notFound } from '../../domain/error.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { renderFindingsFor } from '../../handlers/common/render.ts';
 import { envChanged, envRead } from '../../handlers/hosted/environment.ts';
 import { pageOf } from '../../handlers/hosted/pages.ts';
 import { principalOf } from '../../handlers/hosted/principal.ts';
 import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import { agentOf } from '../../shared/acting-agent.ts';
+import { HubError, notFound } from '../../shared/error.ts';
 import type { RulesetVersion } from '../use-cases/rulesets.ts';
 import type { hostedRulesetRoutes } from './routes.ts';
 

@@ -1,13 +1,13 @@
 // Bundle versions: uploaded, and read within the principal's environment.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { noted, uploaded } from '../../audit/note.ts';
 import type { BundleSummary, BundleVersion } from '../../deployment/record.ts';
-import { HubError, notFound } from '../../domain/error.ts';
-import { type Env, environments } from '../../domain/ids.ts';
-import type { Principal } from '../../domain/principal.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Finding } from '../rules.ts';
 import type { Inspector } from './inspection.ts';
 import { uploadedVersion } from './uploaded-version.ts';

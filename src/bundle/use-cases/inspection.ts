@@ -1,9 +1,9 @@
 // Inspects a document before it is sent to agents. It reads only the text and the tenant's settings.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { HubError } from '../../domain/error.ts';
 import type { DocumentForm } from '../../evaluation/port/evaluator.ts';
 import { customWords } from '../../evaluation/use-cases/tool-settings.ts';
+import { HubError } from '../../shared/error.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type Finding, findingText, isError, sizeFindings } from '../rules.ts';
 
 export interface Inspector {

@@ -1,8 +1,8 @@
 // Which stored version a policy version is: events and agents tell the hash of the document they run, never its name.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import type { Env } from '../../domain/ids.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 
 export interface RulesetVersionKey {
   readonly name: string;

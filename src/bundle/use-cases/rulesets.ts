@@ -1,18 +1,18 @@
 // Rulesets: the documents that bundles are, in the way of the hosted API. A put saves and deploys at once; bytes that
 // are saved already make no new version.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { noted, uploaded } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import type { Deployments } from '../../deployment/use-cases/deployments.ts';
-import { HubError, notFound, refused } from '../../domain/error.ts';
-import { type Env, environments } from '../../domain/ids.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
-import { documentKindOf } from '../../domain/vocabulary.ts';
 import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound, refused } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { documentKindOf } from '../../shared/vocabulary.ts';
 import { type Finding, findingText, isError } from '../rules.ts';
 import type { Inspector } from './inspection.ts';
 import { uploadedVersion } from './uploaded-version.ts';

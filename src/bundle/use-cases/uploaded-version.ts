@@ -1,8 +1,8 @@
 // A bundle version as somebody uploads it: YAML of their own, not assembled of a composition.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
 import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { NewBundle } from '../port.ts';
 
 /** @param outline what the YAML says of itself; its name is the version's */

@@ -17,7 +17,7 @@ import { listed } from '../../api/listed.ts';
 import { documentBody, routes } from '../../api/route.ts';
 import { deployReason, forceQuery, warnings } from '../../bundle/console/routes.ts';
 import { documentKinds, updateStrategies } from '../../contract/record.ts';
-import { reservedBundleNames } from '../../domain/ids.ts';
+import { reservedBundleNames } from '../../shared/ids.ts';
 
 /** Contracts of one composition. */
 export const maxItems = 100;

@@ -1,11 +1,11 @@
 // A composition as the YAML that agents load. Writes nothing.
 
-import type { AppPorts } from '../../app/ports.ts';
 import { type ItemView, maxDefinitions } from '../../contract/port.ts';
 import type { Composition } from '../../contract/record.ts';
-import { HubError } from '../../domain/error.ts';
 import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../../evaluation/port/evaluator.ts';
 import { customWords } from '../../evaluation/use-cases/tool-settings.ts';
+import { HubError } from '../../shared/error.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 
 /** `too_large` when no bundle could hold their definitions. */
 type EnabledItems = readonly ItemView[] | 'too_large';

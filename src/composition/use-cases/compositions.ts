@@ -1,18 +1,18 @@
 // Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { recorder } from '../../audit/note.ts';
 import type { Finding } from '../../bundle/rules.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { CompositionPatch, CompositionSummary, ItemSummary } from '../../contract/port.ts';
 import type { Composition, CompositionItem } from '../../contract/record.ts';
 import type { DeployChoice } from '../../deployment/use-cases/deployments.ts';
-import { HubError, notFound } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
 import type { Assembly } from '../../evaluation/port/evaluator.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Release, Releases } from './releases.ts';
 

@@ -1,13 +1,13 @@
 // From an assembled composition to a bundle version at work: saves it, then has its environments deploy it.
 
-import type { AppPorts } from '../../app/ports.ts';
 import { type Finding, isError } from '../../bundle/rules.ts';
 import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
 import type { Composition } from '../../contract/record.ts';
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import type { DeployChoice, Deployments } from '../../deployment/use-cases/deployments.ts';
-import type { Env } from '../../domain/ids.ts';
 import type { Assembly } from '../../evaluation/port/evaluator.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 
 export interface Release {
   readonly version: BundleVersion;

@@ -1,10 +1,10 @@
 // `auto_deploy`: a new version of a contract goes where its compositions run now. Never touches a manual composition.
 
-import type { AppPorts } from '../../app/ports.ts';
 import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
 import type { Composition } from '../../contract/record.ts';
-import { HubError } from '../../domain/error.ts';
-import { type Env, environments } from '../../domain/ids.ts';
+import { HubError } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Releases } from './releases.ts';
 

@@ -1,11 +1,11 @@
 // The contract library in the console API's words.
 
-import { HubError } from '../../domain/error.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { iso } from '../../handlers/common/render.ts';
 import { listOf } from '../../handlers/console/pages.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import { HubError } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { ContractVersion } from '../record.ts';
 import type { ContractView } from '../use-cases.ts';
 import type { contractRoutes } from './routes.ts';

@@ -1,17 +1,17 @@
 // Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the
 // environment's.
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { type AuditActor, auditActor } from '../../audit/record.ts';
 import { type Finding, isError } from '../../bundle/rules.ts';
 import { type Inspector, requireDeployable, textOf } from '../../bundle/use-cases/inspection.ts';
 import type { DocumentKind } from '../../contract/record.ts';
-import { HubError, notFound } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
-import { documentKindOf } from '../../domain/vocabulary.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { documentKindOf } from '../../shared/vocabulary.ts';
 import type { KeySuccession } from '../../tenant/record.ts';
 import type { BundleVersion, Deployment } from '../record.ts';
 import { versionsByHash } from '../rules/versions.ts';

@@ -1,12 +1,12 @@
 // The impact of a deployment before it happens: differences from the deployed document of the same name, and the
 // current versions of agents.
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { textOf } from '../../bundle/use-cases/inspection.ts';
 import type { Compositions } from '../../composition/use-cases/compositions.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type ComparedDocument, type Impact, impactOf } from '../rules/impact.ts';
 import { versionsByHash } from '../rules/versions.ts';
 

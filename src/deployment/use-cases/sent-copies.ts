@@ -1,7 +1,7 @@
 // Which revision a client was sent a moment ago, so that one which reconnects without saying what it has is not sent it
 // again. In memory, of this node: in doubt a copy is sent, because one too many costs a reload, and one too few a
 // start-up.
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 
 /** A stream that ended this soon after the copy may have ended before the client had read it. */
 const readMs = 5_000;

@@ -1,8 +1,8 @@
 // Deployments that are due to streams which catch up, with the bytes of their bundles: read once per deployment and
 // signature, and the same object for every stream, so that its frame is made once too. Holds at most 64 MiB, encodings
 // included.
-import type { AnnouncementOf } from '../../domain/announcement.ts';
-import type { Store } from '../../ports/store.ts';
+import type { AnnouncementOf } from '../../shared/announcement.ts';
+import type { Store } from '../../shared/ports/store.ts';
 import type { Deployment } from '../record.ts';
 
 const maxBytes = 64 * 1024 * 1024;

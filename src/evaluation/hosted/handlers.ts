@@ -1,9 +1,9 @@
 // Replays in the hosted API's words.
 import type { z } from 'zod';
-import { HubError } from '../../domain/error.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { principalOf } from '../../handlers/hosted/principal.ts';
 import { micros } from '../../handlers/hosted/time.ts';
+import { HubError } from '../../shared/error.ts';
 import type { Judgement } from '../rules/replay-judge.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
 import { renderCall, renderFrame, renderSide } from '../wire.ts';

@@ -1,7 +1,7 @@
 // Dry runs of a document against one call, with what the tenant says of its agents' tools.
 
-import type { AppPorts } from '../../app/ports.ts';
-import type { Principal } from '../../domain/principal.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EvaluationRequest } from '../port/evaluator.ts';
 import { type RecentToolSettings, wordsOf } from './tool-settings.ts';
 

@@ -2,18 +2,18 @@
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { textOf } from '../../bundle/use-cases/inspection.ts';
 import type { Compositions } from '../../composition/use-cases/compositions.ts';
-import { createSemaphore, createSemaphores } from '../../concurrency/semaphore.ts';
 import type { BundleVersion } from '../../deployment/record.ts';
-import { dayMs } from '../../domain/duration.ts';
-import { HubError, notFound, refused } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
 import { type CountLimit, limits } from '../../domain/limit.ts';
-import type { Principal } from '../../domain/principal.ts';
 import type { EventFilter, EventPage } from '../../event/port.ts';
+import { requireRole } from '../../shared/access.ts';
+import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { HubError, notFound, refused } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../port/replayer.ts';
 import { type JudgedCall, type ReplayReport, reportOf } from '../rules/replay.ts';
 import { decidingVerdicts, ReplayCalls } from '../rules/replay-call.ts';

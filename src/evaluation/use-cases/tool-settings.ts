@@ -1,12 +1,12 @@
 // A tenant's settings about its agents' tools, beside its documents. All signed-in people may read them; admins write
 // them.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { recorder } from '../../audit/note.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
-import type { Store } from '../../ports/store.ts';
+import { requireRole } from '../../shared/access.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import type { Store } from '../../shared/ports/store.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Setting, ToolWords } from '../../tenant/rules/settings.ts';
 import type { CustomWords } from '../port/evaluator.ts';
 

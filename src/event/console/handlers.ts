@@ -1,11 +1,11 @@
 // Audit events in the console API's words: taken in, searched and counted.
 import { List, Streamed } from '../../api/call.ts';
-import { turns } from '../../concurrency/event-loop-budget.ts';
-import { environments } from '../../domain/ids.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { iso } from '../../handlers/common/render.ts';
 import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import { turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { environments } from '../../shared/ids.ts';
 import { type FacetName, facetNames } from '../port.ts';
 import { policyVersionOf } from '../record.ts';
 import type { Facet } from '../rules/facet.ts';

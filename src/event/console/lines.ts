@@ -1,5 +1,5 @@
 // Events as lines of a download: NDJSON, or CSV whose cells no spreadsheet takes for formulas.
-import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
+import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import type { StoredEvent } from '../record.ts';
 import { render } from './query.ts';
 

@@ -1,8 +1,8 @@
 // What is asked of events, and how they are shown: filters and the words of the console API.
 import { shortenedMap } from '../../api/listed.ts';
-import { renderInstant } from '../../domain/instant.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { iso } from '../../handlers/common/render.ts';
+import { renderInstant } from '../../shared/instant.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { EventFilter } from '../port.ts';
 import { readConditions, type StoredEvent } from '../record.ts';
 import { actionOf, callIdOf, consoleVerdict } from '../rules/decision.ts';

@@ -2,16 +2,16 @@
 import { type Caller, WrittenJson } from '../../api/call.ts';
 import { listedText } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
-import { agentOf, requireAgent } from '../../app/acting-agent.ts';
 import type { RulesetNames, RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
-import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
-import { type Env, environments, isEnv } from '../../domain/ids.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { maxPageBytes, pageFieldsOf } from '../../handlers/hosted/pages.ts';
 import { type HostedCaller, keyPrincipalOf, principalOf } from '../../handlers/hosted/principal.ts';
 import { micros } from '../../handlers/hosted/time.ts';
+import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
+import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { type Env, environments, isEnv } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { EventFilter } from '../port.ts';
 import { type EventInput, type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
 import {

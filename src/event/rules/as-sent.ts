@@ -2,9 +2,9 @@
 // and read again from those bytes. Pure.
 
 import type { JsonObject } from '../../contract/record.ts';
-import { mayLoseDigits } from '../../domain/exact-numbers.ts';
-import { parseInstant } from '../../domain/instant.ts';
-import { type JsonMeasure, measureJson } from '../../domain/json-measure.ts';
+import { parseInstant } from '../../shared/instant.ts';
+import { mayLoseDigits } from '../../shared/json/exact-numbers.ts';
+import { type JsonMeasure, measureJson } from '../../shared/json/measure.ts';
 import type { EventInput } from '../record.ts';
 import { maxName } from './repair.ts';
 

@@ -2,9 +2,9 @@
 // API. Pure.
 
 import type { JsonObject } from '../../contract/record.ts';
-import { canonicalJson } from '../../domain/canonical-json.ts';
-import { dayMs } from '../../domain/duration.ts';
-import { maxJsonDepth } from '../../domain/json.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { canonicalJson } from '../../shared/json/canonical.ts';
+import { maxJsonDepth } from '../../shared/json/json.ts';
 import type { EventInput } from '../record.ts';
 import { depthOf, type RepairContext, type Repaired, repairEvent, type Shortened } from './repair.ts';
 

@@ -13,7 +13,7 @@ import {
   pauseEvery,
   quote,
   type Span,
-} from '../../domain/json-outline.ts';
+} from '../../shared/json/outline.ts';
 import { textLimits } from './payload-fit.ts';
 
 /** Where a text of the value can be cut. */

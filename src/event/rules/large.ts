@@ -11,8 +11,8 @@ import {
   pauseEvery,
   quote,
   type Span,
-} from '../../domain/json-outline.ts';
-import { parseSpans } from '../../domain/json-scan.ts';
+} from '../../shared/json/outline.ts';
+import { parseSpans } from '../../shared/json/scan.ts';
 import { maxWholeBytes } from './as-sent.ts';
 import { cutTextsIn, measureTexts } from './json-texts.ts';
 import {

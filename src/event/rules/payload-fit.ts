@@ -2,7 +2,7 @@
 // size. Every step is linear in the payload, whatever its shape. Pure.
 
 import type { JsonObject } from '../../contract/record.ts';
-import { measureJson } from '../../domain/json-measure.ts';
+import { measureJson } from '../../shared/json/measure.ts';
 
 /** Bytes of a serialized payload. */
 export const maxPayload = 65_536;

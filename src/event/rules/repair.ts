@@ -2,9 +2,9 @@
 // defaulted and said so. Keeps promise P28. Pure.
 
 import type { JsonObject } from '../../contract/record.ts';
-import { canonicalJson } from '../../domain/canonical-json.ts';
-import { parseInstant } from '../../domain/instant.ts';
-import { maxJsonDepth } from '../../domain/json.ts';
+import { parseInstant } from '../../shared/instant.ts';
+import { canonicalJson } from '../../shared/json/canonical.ts';
+import { maxJsonDepth } from '../../shared/json/json.ts';
 import type { EventInput } from '../record.ts';
 import { fitPayload, maxPayload } from './payload-fit.ts';
 

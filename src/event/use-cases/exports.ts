@@ -1,12 +1,12 @@
 // Exports of audit events: read page by page while they are sent, two at once of a tenant.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
 import type { JsonObject } from '../../contract/record.ts';
-import { HubError } from '../../domain/error.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError } from '../../shared/error.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EventFilter } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
 

@@ -1,14 +1,14 @@
 // Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job
 // (event/jobs.ts).
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
-import { dayMs, hourMs } from '../../domain/duration.ts';
-import { actorName, type Principal } from '../../domain/principal.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Jobs } from '../../ports/jobs.ts';
+import { requireRole } from '../../shared/access.ts';
+import { dayMs, hourMs } from '../../shared/duration.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { Jobs } from '../../shared/ports/jobs.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EventStore } from '../port.ts';
 
 /** Events that one step of the store removes, at first and at most: other writes wait as long. */

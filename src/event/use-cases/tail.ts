@@ -2,11 +2,11 @@
 // a listener missed. Nodes are told over the bus that there is something to read; a look now and then finds what nobody
 // told of. Keeps promise P40.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { singleFlight } from '../../concurrency/single-flight.ts';
-import { eventsOf } from '../../domain/frame.ts';
-import type { Following } from '../../ports/broadcast.ts';
-import { pause, type Timer } from '../../ports/clock.ts';
+import { singleFlight } from '../../shared/concurrency/single-flight.ts';
+import { eventsOf } from '../../shared/frame.ts';
+import type { Following } from '../../shared/ports/broadcast.ts';
+import { pause, type Timer } from '../../shared/ports/clock.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EventFilter } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
 import { isWanted, parentSessionOf, sessionOf } from '../rules/decision.ts';

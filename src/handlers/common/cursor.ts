@@ -1,6 +1,6 @@
 // Cursors as clients hold them: sealed for their tenant and list, so that one that was changed, made up or taken from
 // elsewhere is refused.
-import { refused } from '../../domain/error.ts';
+import { refused } from '../../shared/error.ts';
 import type { Hub } from './hub.ts';
 
 /** Whose list it is, and which. */

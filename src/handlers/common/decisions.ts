@@ -1,10 +1,10 @@
 // Decision events among the other frames of /v1/stream.
 import { decisionFrame } from '../../api/hosted/frames.ts';
 import type { DecisionSource } from '../../api/stream.ts';
-import { type Audience, eventsOf, type Frame } from '../../domain/frame.ts';
-import type { Env } from '../../domain/ids.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { sessionOf } from '../../event/rules/decision.ts';
+import { type Audience, eventsOf, type Frame } from '../../shared/frame.ts';
+import type { Env } from '../../shared/ids.ts';
 
 /** Written when somebody wants it. */
 class DecisionFrame implements Frame {

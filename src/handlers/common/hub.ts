@@ -2,10 +2,10 @@
 import type { CallerOf, List, Reply, Request, Streamed, WrittenJson } from '../../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../../api/route.ts';
 import type { App } from '../../app/index.ts';
-import type { AppPorts } from '../../app/ports.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 
-export type { Settings, SetupToken } from '../../app/ports.ts';
-export type { ClusterState, NodeHealth } from '../../ports/node-health.ts';
+export type { ClusterState, NodeHealth } from '../../shared/ports/node-health.ts';
+export type { Settings, SetupToken } from '../../shared/use-case-ports.ts';
 
 /**
  * What of the ports a translation needs. The store, the actors and the bus are not among them: what follows from a

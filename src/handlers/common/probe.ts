@@ -1,5 +1,5 @@
 // The answer of the public health probe, which is the same on both APIs.
-import { refuses } from '../../domain/storage.ts';
+import { refuses } from '../../shared/storage.ts';
 import type { Hub } from './hub.ts';
 
 export async function probed({ app, health }: Pick<Hub, 'app' | 'health'>) {

@@ -1,7 +1,7 @@
 // How the hub is, for probes and for the dashboard.
 import { Reply } from '../../api/call.ts';
 import type { healthRoutes } from '../../api/health.ts';
-import { fails, refuses } from '../../domain/storage.ts';
+import { fails, refuses } from '../../shared/storage.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { probed } from '../common/probe.ts';
 import { iso } from '../common/render.ts';

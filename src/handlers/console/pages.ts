@@ -1,6 +1,6 @@
 // Pages of the stores as lists of the API.
 import { List } from '../../api/call.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
 
 /** The page that was asked for as a list whose next page is told by an offset. */
 export const listOf = <T, U>(

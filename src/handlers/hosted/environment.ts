@@ -1,6 +1,6 @@
 // Which environment a request of the hosted API is about.
-import { HubError, refused } from '../../domain/error.ts';
-import { type Env, isEnv } from '../../domain/ids.ts';
+import { HubError, refused } from '../../shared/error.ts';
+import { type Env, isEnv } from '../../shared/ids.ts';
 import type { HostedCaller } from './principal.ts';
 
 /** Where nobody says otherwise. */

@@ -3,12 +3,12 @@ import type { HostedStreamQuery } from '../../api/hosted/streams.ts';
 import { listedText } from '../../api/listed.ts';
 import type { EventSource, History, StreamHandlers } from '../../api/stream.ts';
 import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
-import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../domain/frame.ts';
-import { environments } from '../../domain/ids.ts';
 import { filterOf, renderEvent } from '../../event/hosted/handlers.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf } from '../../event/rules/decision.ts';
 import { fits } from '../../event/use-cases/tail.ts';
+import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../shared/frame.ts';
+import { environments } from '../../shared/ids.ts';
 import type { Hub } from '../common/hub.ts';
 
 /** A place among the events, as clients send it back. */

@@ -2,9 +2,9 @@
 import { eventMaker } from '../../api/frames.ts';
 import { hostedAgentFrames } from '../../api/hosted/frames.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';
-import type { Announcements } from '../../domain/announcement.ts';
-import { eventsOf, type Frame, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
-import type { Secrets } from '../../ports/secrets.ts';
+import type { Announcements } from '../../shared/announcement.ts';
+import { eventsOf, type Frame, type FrameHeader, hostedAgentsOf } from '../../shared/frame.ts';
+import type { Secrets } from '../../shared/ports/secrets.ts';
 import { isoTime } from '../../signing/rules/attestation.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
 

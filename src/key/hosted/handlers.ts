@@ -1,10 +1,10 @@
 // API keys of a workspace in the hosted API's words.
 
-import { HubError, refused } from '../../domain/error.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { pageOf } from '../../handlers/hosted/pages.ts';
 import { principalOf } from '../../handlers/hosted/principal.ts';
 import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import { HubError, refused } from '../../shared/error.ts';
 import type { ApiKey } from '../../tenant/record.ts';
 import type { hostedKeyRoutes } from './routes.ts';
 

@@ -1,10 +1,10 @@
 // Notification channels and their deliveries. The rules are notification/use-cases/channels.ts and notification/use-cases/notifications.ts.
 import type { z } from 'zod';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { iso, isoOrNull } from '../../handlers/common/render.ts';
 import { listOf } from '../../handlers/console/pages.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { ChannelFilters } from '../record.ts';
 import type { AttemptFailure, Delivery } from '../rules/delivery.ts';
 import type { OpenChannel, TestResult } from '../use-cases/channels.ts';

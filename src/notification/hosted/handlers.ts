@@ -3,12 +3,12 @@
 import type { z } from 'zod';
 import { Reply } from '../../api/call.ts';
 import { validationFailed } from '../../api/validation.ts';
-import { HubError } from '../../domain/error.ts';
 import { limits } from '../../domain/limit.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { pageOf } from '../../handlers/hosted/pages.ts';
 import { type HostedCaller, principalOf } from '../../handlers/hosted/principal.ts';
 import { micros } from '../../handlers/hosted/time.ts';
+import { HubError } from '../../shared/error.ts';
 import { type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
 import type { Attempt } from '../rules/delivery.ts';
 import type { OpenChannel } from '../use-cases/channels.ts';

@@ -1,6 +1,6 @@
 // Store ports of notification channels and of what is on its way to them.
 
-import type { Page, PageRequest } from '../../ports/page.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Channel, ChannelKind } from '../record.ts';
 import type { Delivery, DeliveryStatus } from '../rules/delivery.ts';
 

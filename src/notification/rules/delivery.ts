@@ -1,6 +1,6 @@
 // Deliveries: one notification on its way to one channel, attempt by attempt. The record and its state machine. Pure:
 // time is an argument.
-import { dayMs, hourMs } from '../../domain/duration.ts';
+import { dayMs, hourMs } from '../../shared/duration.ts';
 
 /** `expired` takes the buttons off a message whose approval timed out. */
 export const deliveryEvents = ['requested', 'decided', 'expired'] as const;

@@ -1,6 +1,6 @@
 // The background jobs of notifications: their queues, ids and payloads. Runs none (notification/jobs.ts).
 import type { Approval, ApprovalStatus } from '../../approval/record.ts';
-import type { Job } from '../../domain/job.ts';
+import type { Job } from '../../shared/job.ts';
 import type { Channel } from '../record.ts';
 import type { Delivery } from './delivery.ts';
 

@@ -1,15 +1,15 @@
 // Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here
 // alone.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { noted } from '../../audit/note.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { minuteMs } from '../../domain/duration.ts';
-import { HubError, notFound } from '../../domain/error.ts';
-import { OutboundError } from '../../domain/outbound.ts';
-import type { Principal } from '../../domain/principal.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { requireRole } from '../../shared/access.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { minuteMs } from '../../shared/duration.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import { OutboundError } from '../../shared/outbound.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
 import type { AttemptFailure, AttemptOutcome } from '../rules/delivery.ts';
 import { registrationJob } from '../rules/jobs.ts';

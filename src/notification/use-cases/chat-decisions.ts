@@ -1,14 +1,14 @@
 // Decisions made in a chat: whose channel a callback is of, who may decide there, and what became of the approval.
 // Keeps promise P56.
 
-import type { AppPorts } from '../../app/ports.ts';
 import { type Approval, asSeen } from '../../approval/record.ts';
 import { approvalLink } from '../../approval/rules/link.ts';
 import type { Approvals } from '../../approval/use-cases.ts';
-import { turns } from '../../concurrency/event-loop-budget.ts';
-import { dayMs } from '../../domain/duration.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type ChannelConfig, type ChannelKind, type ConfigOf, notifiedCallOf, wants } from '../record.ts';
 import type { Delivery } from '../rules/delivery.ts';
 import type { Notice } from '../rules/notice.ts';
@@ -78,7 +78,7 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings'> & {
 
 /** Channels whose public keys are tried where no approval leads to some. */
 const maxTriedKeys = 200;
-/** A check of a signature, as bytes of other work (concurrency/event-loop-budget.ts): about 0.1 ms. */
+/** A check of a signature, as bytes of other work (shared/concurrency/event-loop-budget.ts): about 0.1 ms. */
 const signatureCost = 16 * 1024;
 /** Deliveries of one approval: as many as a tenant may have channels, three times. */
 const maxOfApproval = 300;

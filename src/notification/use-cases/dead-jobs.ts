@@ -1,8 +1,8 @@
 // Background jobs that failed too often: what died, and another try for one of them.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { HubError } from '../../domain/error.ts';
-import type { DeadJob } from '../../ports/jobs.ts';
+import { HubError } from '../../shared/error.ts';
+import type { DeadJob } from '../../shared/ports/jobs.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 
 export interface DeadJobs {
   /** The newest dead jobs of a queue, at most `limit`. @throws HubError unavailable */

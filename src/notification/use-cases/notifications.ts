@@ -2,16 +2,16 @@
 // and jobs only trigger checks. Every step can be repeated, because a process may die between any two. Keeps promise
 // P57.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { type Approval, isDue } from '../../approval/record.ts';
 import { approvalLink } from '../../approval/rules/link.ts';
 import { noted } from '../../audit/note.ts';
-import { Lanes } from '../../concurrency/lanes.ts';
-import { HubError, notFound } from '../../domain/error.ts';
-import { uuidOfDigest } from '../../domain/ids.ts';
-import { type Principal, systemPrincipal } from '../../domain/principal.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { requireRole } from '../../shared/access.ts';
+import { Lanes } from '../../shared/concurrency/lanes.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import { uuidOfDigest } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { type Principal, systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type Channel, isInteractive, notifiedCallOf, wants } from '../record.ts';
 import {
   afterAttempt,

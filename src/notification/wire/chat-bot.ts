@@ -1,9 +1,9 @@
 // Buttons pressed in a bot chat, whose callback comes to either API: the platform's proof and words. What a press does
 // is notification/use-cases/chat-decisions.ts. Beside it, what the other chat platforms' callbacks read alike.
 import type { Request } from '../../api/call.ts';
-import { uuidPattern } from '../../domain/ids.ts';
 import type { CountLimit, Limit } from '../../domain/limit.ts';
 import type { Hub } from '../../handlers/common/hub.ts';
+import { uuidPattern } from '../../shared/ids.ts';
 import type { OpenChannel } from '../use-cases/channels.ts';
 import type { Press, PressResult } from '../use-cases/chat-decisions.ts';
 

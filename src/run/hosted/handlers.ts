@@ -1,15 +1,15 @@
 // Runs, agents and workflow state in the hosted API's words.
 
 import { shortened, type Truncated } from '../../api/listed.ts';
-import { requireAgent } from '../../app/acting-agent.ts';
-import { notFound } from '../../domain/error.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { classOf, type DecisionClass } from '../../event/rules/decision.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { fitting, pageFieldsOf } from '../../handlers/hosted/pages.ts';
 import { type HostedCaller, principalOf } from '../../handlers/hosted/principal.ts';
 import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import { requireAgent } from '../../shared/acting-agent.ts';
+import { notFound } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { RunPlace } from '../port.ts';
 import { callOutcomes } from '../rules/call-outcomes.ts';
 import type { RunFacts } from '../rules/run.ts';

@@ -1,6 +1,6 @@
 // Decision bundles: what happened in a run, as bytes that can be signed. Its events are a chain, each with the digest
 // of the one before. Pure.
-import { canonicalJson } from '../../domain/canonical-json.ts';
+import { canonicalJson } from '../../shared/json/canonical.ts';
 import { envelopeLead } from '../../signing/rules/envelope.ts';
 
 export const bundleSchema = 'service.decision-bundle/v1' as const;

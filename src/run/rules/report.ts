@@ -1,8 +1,6 @@
 // A report about a call: an event, or a repeat that adds an outcome to one. Both count alike in their run, and the
 // audit chain can record both. Pure.
 import type { AuditNote } from '../../audit/record.ts';
-import type { Env } from '../../domain/ids.ts';
-import { renderInstant } from '../../domain/instant.ts';
 import { type EventInput, keyAsOutcome } from '../../event/record.ts';
 import {
   actionOf,
@@ -13,6 +11,8 @@ import {
   runIdOf,
   sessionOf,
 } from '../../event/rules/decision.ts';
+import type { Env } from '../../shared/ids.ts';
+import { renderInstant } from '../../shared/instant.ts';
 import { factsBySession, type RunFacts } from './run.ts';
 
 /** Name of each decision in the chain, and its words in a sentence. */

@@ -2,7 +2,6 @@
 // (promise P29). Pure.
 
 import type { JsonObject } from '../../contract/record.ts';
-import type { Env } from '../../domain/ids.ts';
 import type { EventInput } from '../../event/record.ts';
 import {
   actionOf,
@@ -15,6 +14,7 @@ import {
   runIdOf,
   sessionOf,
 } from '../../event/rules/decision.ts';
+import type { Env } from '../../shared/ids.ts';
 import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
 import { asksForApproval, isOver, readSnapshot } from './workflow.ts';
 

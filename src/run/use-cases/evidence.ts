@@ -1,17 +1,17 @@
 // Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
 // key.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { type Approval, asSeen } from '../../approval/record.ts';
 import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
-import { createSemaphore, createSemaphores } from '../../concurrency/semaphore.ts';
-import { HubError, notFound, refused } from '../../domain/error.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { Principal } from '../../domain/principal.ts';
 import type { EventFilter } from '../../event/port.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';
+import { requireRole } from '../../shared/access.ts';
+import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
+import { HubError, notFound, refused } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { maxBundleBytes, maxBundleEvents } from '../rules/decision-bundle.ts';
 import type { RunKey } from '../rules/run.ts';
 import type { Runs, RunView } from './runs.ts';

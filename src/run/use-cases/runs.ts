@@ -4,15 +4,15 @@
 import type { AgentPlace } from '../../agent/port.ts';
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../../agent/rules/health.ts';
 import type { Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import {
   createRulesetNames,
   type RulesetNames,
   type RulesetVersionKey,
 } from '../../bundle/use-cases/ruleset-names.ts';
-import { scopeTest } from '../../domain/agent-scope.ts';
-import type { Principal } from '../../domain/principal.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { scopeTest } from '../../shared/agent-scope.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Run, RunFilter, RunPageRequest } from '../port.ts';
 import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../rules/run.ts';
 import { sample } from '../rules/sample.ts';

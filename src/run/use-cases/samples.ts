@@ -2,16 +2,16 @@
 // from the workspace, and its approval, whose first insert wins, says when it was made: so that two that make it at
 // once write the same.
 
-import type { AppPorts } from '../../app/ports.ts';
 import type { Approval } from '../../approval/record.ts';
 import type { Rulesets } from '../../bundle/use-cases/rulesets.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import type { Env } from '../../domain/ids.ts';
 import { type CountLimit, limits } from '../../domain/limit.ts';
-import { type Principal, systemPrincipal } from '../../domain/principal.ts';
 import type { Evaluation } from '../../evaluation/port/evaluator.ts';
 import type { EventInput } from '../../event/record.ts';
 import { contentId } from '../../event/rules/decision.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import type { Env } from '../../shared/ids.ts';
+import { type Principal, systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../rules/sample.ts';
 
 export interface SampleRun {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { text } from '../../api/fields.ts';
 import { routes } from '../../api/route.ts';
-import { sessionKeyPattern } from '../../domain/ids.ts';
+import { sessionKeyPattern } from '../../shared/ids.ts';
 import { maxSessionValue } from '../../tenant/rules/quota.ts';
 
 const key = z.string().min(1).max(256).regex(sessionKeyPattern);

@@ -1,12 +1,12 @@
 // A tenant's settings: rotation of the signing key, what tools' arguments hold, removal of old events.
 
-import { HubError } from '../../domain/error.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { wordsOf } from '../../evaluation/use-cases/tool-settings.ts';
 import type { RemovalAge } from '../../event/use-cases/removal.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { iso } from '../../handlers/common/render.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import { HubError } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Setting } from '../rules/settings.ts';
 import type { settingRoutes } from './routes.ts';
 

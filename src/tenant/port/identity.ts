@@ -1,6 +1,6 @@
 // Store ports of tenants, users, logins, API keys and signing keys. Every write is durable when its promise resolves.
-import type { Env } from '../../domain/ids.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../record.ts';
 
 /** Tenants and their users. */

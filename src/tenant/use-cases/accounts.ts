@@ -1,13 +1,13 @@
 // Tenants and their first users: the set-up of a hub, tenants and users that the operator of the installation adds, and
 // missing signing keys. people.ts manages a tenant's users.
 
-import type { AppPorts } from '../../app/ports.ts';
 import { noted } from '../../audit/note.ts';
-import { createSemaphore } from '../../concurrency/semaphore.ts';
-import { HubError, notFound } from '../../domain/error.ts';
 import { limits, type OwnLimits } from '../../domain/limit.ts';
-import { systemPrincipal } from '../../domain/principal.ts';
 import { contentId } from '../../event/rules/decision.ts';
+import { createSemaphore } from '../../shared/concurrency/semaphore.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import { systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Workspace } from '../port/workspaces.ts';
 import type { SigningKey, Tenant, User } from '../record.ts';
 

@@ -1,7 +1,7 @@
 // Access to the whole installation: for its operator, and for the admin of its only tenant.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { HubError } from '../../domain/error.ts';
+import { HubError } from '../../shared/error.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 
 export interface Installation {
   /**

@@ -2,13 +2,13 @@
 
 import type { ToolDurations } from '../../agent/rules/tool-durations.ts';
 import type { HistoryEntry } from '../../agent/use-cases/history.ts';
-import { dayMs, hourMs } from '../../domain/duration.ts';
-import { HubError } from '../../domain/error.ts';
-import { parseInstant, renderInstant } from '../../domain/instant.ts';
 import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { iso } from '../../handlers/common/render.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import { dayMs, hourMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import { parseInstant, renderInstant } from '../../shared/instant.ts';
 import type { CoverageCounts, CoveredTool, FleetAgentCoverage } from '../use-cases/coverage.ts';
 import type { coverageRoutes } from './coverage-routes.ts';
 

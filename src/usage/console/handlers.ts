@@ -1,10 +1,10 @@
 // The figures on the first page, and how contracts decided. A key sees its environment, a user all of them; agents are
 // counted per tenant.
 
-import { dayMs } from '../../domain/duration.ts';
-import { renderInstant } from '../../domain/instant.ts';
 import type { Handlers } from '../../handlers/common/hub.ts';
 import { principalOf } from '../../handlers/console/principal.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { renderInstant } from '../../shared/instant.ts';
 import type { overviewRoutes } from './routes.ts';
 
 export const overview: Handlers<typeof overviewRoutes> = {

@@ -5,15 +5,15 @@ import type { DriftStatus, RegistrationSummary } from '../../agent/record.ts';
 import { durationsByTool, measuredCalls, type ToolDurations } from '../../agent/rules/tool-durations.ts';
 import { CompiledRulings, JudgeSteps, weightOf } from '../../agent/use-cases/compiled-rulings.ts';
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
-import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
 import type { Deployment } from '../../deployment/record.ts';
-import { dayMs } from '../../domain/duration.ts';
-import { notFound } from '../../domain/error.ts';
-import { type Env, environments } from '../../domain/ids.ts';
-import type { Principal } from '../../domain/principal.ts';
 import type { AgentManifest } from '../../event/record.ts';
+import { requireRole } from '../../shared/access.ts';
+import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { notFound } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AgentTools, ToolUse } from '../port.ts';
 import {
   coveragePercent,

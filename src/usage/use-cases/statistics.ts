@@ -1,13 +1,13 @@
 // Statistics of what contracts decided, from the store's summaries.
 
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
-import { dayMs, hourMs, minuteMs } from '../../domain/duration.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Env } from '../../domain/ids.ts';
-import type { Principal } from '../../domain/principal.ts';
 import type { SampleRuns } from '../../run/use-cases/samples.ts';
+import { requireRole } from '../../shared/access.ts';
+import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ContractUse } from '../port.ts';
 
 const floorMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;

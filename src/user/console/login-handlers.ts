@@ -2,8 +2,8 @@
 
 import { Reply } from '../../api/call.ts';
 import { cookieOf } from '../../api/cookie.ts';
-import { HubError } from '../../domain/error.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { HubError } from '../../shared/error.ts';
 import { deviceCookie, deviceIn } from './devices.ts';
 import type { authRoutes } from './login-routes.ts';
 

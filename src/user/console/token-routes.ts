@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { anyObject, instant, paging, uuid } from '../../api/fields.ts';
 import { routes, smallBody } from '../../api/route.ts';
-import { operatorRoles } from '../../domain/principal.ts';
+import { operatorRoles } from '../../shared/principal.ts';
 
 export const operatorRole = z.enum(operatorRoles);
 export const givenToken = z.object({ token: z.string(), expires_at: instant });

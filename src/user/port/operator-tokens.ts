@@ -1,6 +1,7 @@
 // Identifies operators by their bearer tokens, from identity providers or from the hub itself.
-import type { OperatorRole } from '../../domain/principal.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { OperatorRole } from '../../shared/principal.ts';
 
 /** An operator: tenant, issuer, subject, name and role. */
 export interface OperatorIdentity {

@@ -1,5 +1,5 @@
 // Reads an identity provider's tokens: the claims with workspace and role, and the words for roles. Pure.
-import { isOperatorRole, type OperatorRole, operatorRoles } from '../../domain/principal.ts';
+import { isOperatorRole, type OperatorRole, operatorRoles } from '../../shared/principal.ts';
 
 /** The installation's identity provider. */
 export interface OidcSettings {

@@ -1,12 +1,12 @@
 // Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it
 // says; while it is away those of the last 24 hours go on being good.
-import { dayMs, minuteMs } from '../../domain/duration.ts';
-import { HubError, refused } from '../../domain/error.ts';
-import type { OperatorRole } from '../../domain/principal.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { JwkSet, Jwts } from '../../ports/jwt.ts';
-import type { Log } from '../../ports/log.ts';
-import type { Outbound, OutboundAnswer } from '../../ports/outbound.ts';
+import { dayMs, minuteMs } from '../../shared/duration.ts';
+import { HubError, refused } from '../../shared/error.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { JwkSet, Jwts } from '../../shared/ports/jwt.ts';
+import type { Log } from '../../shared/ports/log.ts';
+import type { Outbound, OutboundAnswer } from '../../shared/ports/outbound.ts';
+import type { OperatorRole } from '../../shared/principal.ts';
 import type { Workspace, WorkspaceStore } from '../../tenant/port/workspaces.ts';
 import type { OperatorTokens } from '../port/operator-tokens.ts';
 import { displayIn, type OidcSettings, roleIn, textAt } from '../rules/oidc.ts';

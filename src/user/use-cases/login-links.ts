@@ -1,8 +1,8 @@
 // Signing in by a link that somebody made who can write to the hub's data folder. The token is in the link's fragment,
 // which browsers send to nobody; the page hands it over.
 
-import type { AppPorts } from '../../app/ports.ts';
-import { HubError } from '../../domain/error.ts';
+import { HubError } from '../../shared/error.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { User } from '../../tenant/record.ts';
 
 /** How long a link works. */

@@ -1,13 +1,13 @@
 // Sign-in and sign-out with a password. Only the browser knows the token; the store has its SHA-256. login-attempts.ts
 // limits attempts. Each login is recorded, and each minute of failed ones of an account.
 
-import type { AppPorts } from '../../app/ports.ts';
 import { noted, noteOf } from '../../audit/note.ts';
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { minuteMs } from '../../domain/duration.ts';
-import { HubError } from '../../domain/error.ts';
 import type { OwnLimits } from '../../domain/limit.ts';
-import { type Principal, systemPrincipal } from '../../domain/principal.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { minuteMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import { type Principal, systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { User } from '../../tenant/record.ts';
 import { admitAttempt, type Device } from './login-attempts.ts';
 import { userOfLink } from './login-links.ts';

@@ -1,13 +1,13 @@
 // Tokens with which people use the hosted API: those that the hub gives, and, where one is configured, those of an
 // identity provider. One key signs the hub's own, sealed in the store and shared by all nodes.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { noted } from '../../audit/note.ts';
-import { HubError, notFound, refused } from '../../domain/error.ts';
-import { actorName, isOperatorRole, type OperatorRole, type Principal } from '../../domain/principal.ts';
-import type { Claims, JwkSet } from '../../ports/jwt.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound, refused } from '../../shared/error.ts';
+import type { Claims, JwkSet } from '../../shared/ports/jwt.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, isOperatorRole, type OperatorRole, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { OperatorIdentity, OperatorTokenRecord, OperatorTokens } from '../port/operator-tokens.ts';
 
 export interface GivenToken {

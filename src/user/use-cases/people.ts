@@ -1,12 +1,12 @@
 // The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
 
-import { requireRole } from '../../app/access.ts';
-import type { AppPorts } from '../../app/ports.ts';
 import { recorder } from '../../audit/note.ts';
-import { HubError, notFound } from '../../domain/error.ts';
 import { limits, type OwnLimits } from '../../domain/limit.ts';
-import type { Principal } from '../../domain/principal.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { User } from '../../tenant/record.ts';
 
 export interface NewPerson {

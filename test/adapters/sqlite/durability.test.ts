@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqlite, openSqliteInline, type SqliteOptions } from '../../../adapters/sqlite/index.ts';
-import type { Store } from '../../../src/ports/store.ts';
+import type { Store } from '../../../src/shared/ports/store.ts';
 import { aBatch, everything, readAll } from '../../contract/events.ts';
 import {
   aBundle,

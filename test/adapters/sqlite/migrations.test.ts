@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqliteInline } from '../../../adapters/sqlite/index.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
-import { valueTtlMs } from '../../../src/ports/values.ts';
+import { valueTtlMs } from '../../../src/shared/ports/values.ts';
 import { firstPage, itemsOf, t0, uuid, writerOf } from '../../contract/fixtures.ts';
 
 let folder: string;

@@ -2,8 +2,8 @@
 // else meanwhile.
 import { expect, it } from 'vitest';
 import type { DecisionSource, EventSource, History } from '../../../src/api/stream.ts';
-import { eventsOf, type Frame } from '../../../src/domain/frame.ts';
 import type { StoredEvent } from '../../../src/event/record.ts';
+import { eventsOf, type Frame } from '../../../src/shared/frame.ts';
 import { settled } from '../../clock.ts';
 import { writeFrame } from '../../frames.ts';
 import { agents, bundleFrame, hub } from './fixtures.ts';

@@ -2,7 +2,7 @@
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
 import { auditSubjects } from '../../../audit/record.ts';
-import { dayMs } from '../../../domain/duration.ts';
+import { dayMs } from '../../../shared/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';

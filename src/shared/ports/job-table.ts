@@ -1,6 +1,6 @@
 // Where the jobs of the embedded store are kept; the runner of adapters/local works on it. The sqlite adapter is the
 // one implementation.
-import type { Job } from '../domain/job.ts';
+import type { Job } from '../job.ts';
 import type { DeadJob, JobStatus } from './jobs.ts';
 
 /** A job as it was taken from a table: the run's number fences it against earlier runs of the same job. */

@@ -1,4 +1,4 @@
-// Names and identifiers: the patterns of the specification and the environments. No generation (ports/secrets makes
+// Names and identifiers: the patterns of the specification and the environments. No generation (shared/ports/secrets makes
 // ids).
 
 export {

@@ -12,7 +12,7 @@ export const outboundFailures = {
 
 export type OutboundFailure = keyof typeof outboundFailures;
 
-/** Thrown by ports/outbound.ts. `message` may be shown to who configured the address. */
+/** Thrown by shared/ports/outbound.ts. `message` may be shown to who configured the address. */
 export class OutboundError extends Error {
   readonly failure: OutboundFailure;
 

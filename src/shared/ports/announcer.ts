@@ -1,5 +1,5 @@
 // The way by which what happened reaches the connected clients of every API.
-import type { Announcement } from '../domain/announcement.ts';
+import type { Announcement } from '../announcement.ts';
 
 /** Announces what happened. */
 export interface Announcer {

@@ -1,9 +1,9 @@
 // Warnings and errors that repeat, gathered: the first is logged at once, the others as one line with their count. An
 // outage fails every call, and its first line names the cause.
-import { minuteMs } from '../domain/duration.ts';
-import { HubError } from '../domain/error.ts';
-import type { Clock, Timer } from './clock.ts';
-import type { Log } from './log.ts';
+import { minuteMs } from './duration.ts';
+import { HubError } from './error.ts';
+import type { Clock, Timer } from './ports/clock.ts';
+import type { Log } from './ports/log.ts';
 
 /** Time from the first line to the first count, in milliseconds. Each following one takes twice as long. */
 const firstWindowMs = 10_000;

@@ -1,6 +1,6 @@
 // Which agent a request with an API key is of, and whether its key may speak for that agent.
-import { type AgentScope, scopeTest } from '../domain/agent-scope.ts';
-import { HubError } from '../domain/error.ts';
+import { type AgentScope, scopeTest } from './agent-scope.ts';
+import { HubError } from './error.ts';
 
 interface KeyCaller extends AgentScope {
   readonly agentId: string | null;

@@ -1,7 +1,7 @@
 // Frames to connected clients and control messages between nodes: one append-only log per audience.
-import { hourMs } from '../domain/duration.ts';
-import type { Audience, Control, Frame } from '../domain/frame.ts';
-import type { Position } from '../domain/position.ts';
+import { hourMs } from '../duration.ts';
+import type { Audience, Control, Frame } from '../frame.ts';
+import type { Position } from '../position.ts';
 
 /** A frame and its place in its audience's log. */
 export interface BroadcastEntry {

@@ -1,7 +1,7 @@
 // Membership of the cluster. Every node sends a heartbeat with its note every 1.5 s, and counts as dead after 5 s
 // without one. Between heartbeats it sends pulses without content, so that a death is suspected before it is certain.
 
-import type { ClusterFormat } from '../domain/cluster-format.ts';
+import type { ClusterFormat } from '../cluster-format.ts';
 
 /** A node that lives. */
 export interface Member {

@@ -1,8 +1,8 @@
 // The identifier rule for agents that open streams or ask for approvals: other ids are good where they are registered.
 
 import type { AgentStore } from '../agent/port.ts';
-import { HubError } from '../domain/error.ts';
-import { isAgentId } from '../domain/ids.ts';
+import { HubError } from './error.ts';
+import { isAgentId } from './ids.ts';
 
 /**
  * Reads the registration only of an id outside of the rule.

@@ -10,8 +10,8 @@
 // - Redirects are not followed: an answer with status 302 is an answer. Proxies are not used.
 // - Time and bytes are bounded, compressed answers are not asked for.
 
-export type { OutboundFailure } from '../domain/outbound.ts';
-export { OutboundError } from '../domain/outbound.ts';
+export type { OutboundFailure } from '../outbound.ts';
+export { OutboundError } from '../outbound.ts';
 
 /** A call to a service. */
 export interface OutboundRequest {

@@ -1,5 +1,5 @@
 // A node's state and its view of the cluster, for health checks.
-import type { Storage } from '../domain/storage.ts';
+import type { Storage } from '../storage.ts';
 
 /** The cluster as a node knows it. */
 export interface ClusterState {

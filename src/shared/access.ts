@@ -1,6 +1,6 @@
 // Checks of rights that use cases share. Keeps promise P47.
-import { refused } from '../domain/error.ts';
-import type { Principal, Role } from '../domain/principal.ts';
+import { refused } from './error.ts';
+import type { Principal, Role } from './principal.ts';
 
 const words: { readonly [R in Role]: string } = {
   agent: 'This request needs an API key. Send one as a bearer token.',

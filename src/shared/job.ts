@@ -1,4 +1,4 @@
-// Background jobs: their limits, their delays after failures, and the end of their attempts. ports/jobs.ts stores and
+// Background jobs: their limits, their delays after failures, and the end of their attempts. shared/ports/jobs.ts stores and
 // runs them.
 import { dayMs, hourMs } from './duration.ts';
 import { HubError } from './error.ts';

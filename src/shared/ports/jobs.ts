@@ -10,9 +10,9 @@
 // - No two runs of one job at a time while the lease holds; a run that lost it hears so by its `signal`, and what it
 //   says afterwards is ignored.
 // - Nothing is once for ever: the id of a job that is done is forgotten, and adding it again makes a new job.
-import type { Job } from '../domain/job.ts';
+import type { Job } from '../job.ts';
 
-export type { Job } from '../domain/job.ts';
+export type { Job } from '../job.ts';
 
 /** One run of a job, as its handler sees it. */
 export interface JobRun {

@@ -4,24 +4,24 @@ import type { RuleSets } from '../agent/rules/assignment.ts';
 import type { Registrar } from '../agent/use-cases/registrar.ts';
 import type { AiModels } from '../assistant/port/model.ts';
 import type { AiPrices } from '../assistant/record.ts';
-import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Evaluator } from '../evaluation/port/evaluator.ts';
 import type { Replayer } from '../evaluation/port/replayer.ts';
 import type { Messengers } from '../notification/port/messengers.ts';
-import type { Announcer } from '../ports/announcer.ts';
-import type { Broadcast } from '../ports/broadcast.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Jobs } from '../ports/jobs.ts';
-import type { Jwts } from '../ports/jwt.ts';
-import type { Limits } from '../ports/limits.ts';
-import type { Log } from '../ports/log.ts';
-import type { NodeHealth } from '../ports/node-health.ts';
-import type { Outbound } from '../ports/outbound.ts';
-import type { Secrets } from '../ports/secrets.ts';
-import type { Store } from '../ports/store.ts';
 import type { Quotas } from '../tenant/rules/quota.ts';
 import type { LoginLinks } from '../user/port/login-links.ts';
 import type { OidcSettings } from '../user/rules/oidc.ts';
+import type { Announcer } from './ports/announcer.ts';
+import type { Broadcast } from './ports/broadcast.ts';
+import type { Clock } from './ports/clock.ts';
+import type { Jobs } from './ports/jobs.ts';
+import type { Jwts } from './ports/jwt.ts';
+import type { Limits } from './ports/limits.ts';
+import type { Log } from './ports/log.ts';
+import type { NodeHealth } from './ports/node-health.ts';
+import type { Outbound } from './ports/outbound.ts';
+import type { Secrets } from './ports/secrets.ts';
+import type { Store } from './ports/store.ts';
+import type { VendorNames } from './vendor-names.ts';
 
 /** The settings that use cases need (src/config.ts reads them). */
 export interface Settings {

@@ -1,6 +1,6 @@
 // The bus between nodes: envelopes to the actors of a shard, and replies to the node that asked. Knows no actor: an
 // envelope is data. Adapters keep promise P10.
-import type { ErrorCode, ErrorDetail } from '../domain/error.ts';
+import type { ErrorCode, ErrorDetail } from '../error.ts';
 
 /** Place in a shard's stream, `<ms>-<n>`: rises within a shard. */
 export type BusPosition = string;

@@ -1,8 +1,8 @@
 // JSON from outside as plain values, with its bounds: UTF-8, depth, keys that reach into prototypes, surrogates, finite
 // numbers. Knows no schema.
-import { HubError } from './error.ts';
+import { HubError } from '../error.ts';
+import { isWellFormed } from '../ids.ts';
 import { mayLoseDigits, withExactNumbers } from './exact-numbers.ts';
-import { isWellFormed } from './ids.ts';
 
 export const maxJsonDepth = 64;
 /** Values of one body, counted by its commas: a small text must not become a large tree. */

@@ -1,6 +1,6 @@
 // Finds the elements of a list inside a large JSON object without parsing it, so that they can be parsed a few at a
 // time and one that is too deep costs nothing.
-import { HubError } from './error.ts';
+import { HubError } from '../error.ts';
 import { mayLoseDigits, withExactNumbers } from './exact-numbers.ts';
 import {
   closeList,
@@ -12,7 +12,7 @@ import {
   openObject,
   type Pausing,
   type Span,
-} from './json-outline.ts';
+} from './outline.ts';
 
 export interface ListScan {
   /** The elements of the list, in order; null when the object has no such list. */

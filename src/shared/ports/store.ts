@@ -1,21 +1,21 @@
 // The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
 // Adapters keep promise P19.
 
-import type { AgentStore, RuleStore } from '../agent/port.ts';
-import type { ApprovalStore } from '../approval/port.ts';
-import type { AiUsageStore } from '../assistant/port/usage.ts';
-import type { AuditStore, Noting } from '../audit/port.ts';
-import type { BundleStore, DeploymentStore } from '../bundle/port.ts';
-import type { CompositionStore, ContractStore } from '../contract/port.ts';
-import type { Storage } from '../domain/storage.ts';
-import type { EventStore } from '../event/port.ts';
-import type { ChannelStore, DeliveryStore } from '../notification/port/channels.ts';
-import type { RunStore } from '../run/port.ts';
-import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../tenant/port/identity.ts';
-import type { SettingsStore } from '../tenant/port/settings.ts';
-import type { WorkspaceStore } from '../tenant/port/workspaces.ts';
-import type { UsageStore } from '../usage/port.ts';
-import type { OperatorTokenStore } from '../user/port/operator-tokens.ts';
+import type { AgentStore, RuleStore } from '../../agent/port.ts';
+import type { ApprovalStore } from '../../approval/port.ts';
+import type { AiUsageStore } from '../../assistant/port/usage.ts';
+import type { AuditStore, Noting } from '../../audit/port.ts';
+import type { BundleStore, DeploymentStore } from '../../bundle/port.ts';
+import type { CompositionStore, ContractStore } from '../../contract/port.ts';
+import type { EventStore } from '../../event/port.ts';
+import type { ChannelStore, DeliveryStore } from '../../notification/port/channels.ts';
+import type { RunStore } from '../../run/port.ts';
+import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
+import type { SettingsStore } from '../../tenant/port/settings.ts';
+import type { WorkspaceStore } from '../../tenant/port/workspaces.ts';
+import type { UsageStore } from '../../usage/port.ts';
+import type { OperatorTokenStore } from '../../user/port/operator-tokens.ts';
+import type { Storage } from '../storage.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { ValueStore } from './values.ts';

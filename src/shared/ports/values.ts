@@ -3,7 +3,7 @@
 // Adapters keep promise P34. A value counts, key and value in bytes, in the quota of one environment: of the key that
 // wrote it last, unless it got no larger then. Nobody can use up another environment's quota by overwriting its values.
 // Removed and expired values make room again within an hour.
-import type { Env } from '../domain/ids.ts';
+import type { Env } from '../ids.ts';
 
 /** Quota of a tenant's values in one environment. */
 export interface ValueQuota {

@@ -1,6 +1,6 @@
 // Where the values of a JSON text stand, found without parsing it and with pauses. Knows brackets, texts and commas;
 // whoever parses a value checks what stands between them.
-import { HubError } from './error.ts';
+import { HubError } from '../error.ts';
 
 /** Where one value stands: its first byte, and the one after its last. */
 export interface Span {
