@@ -1,9 +1,10 @@
 // The text of docs/api-surface.txt: a line per route of both APIs, from the declarations in src/api. A change of a
 // route shows there as one changed line. Keeps promise P46.
+
+import { type Limit, type LimitSettings, limits, maxOf, windowOf } from '../src/admission/limit.ts';
 import { apiFamilies } from '../src/api/families.ts';
 import { defaultBody, type RouteDeclaration } from '../src/api/route.ts';
 import { readConfig } from '../src/config.ts';
-import { type Limit, type LimitSettings, limits, maxOf, windowOf } from '../src/domain/limit.ts';
 import { errorsOf } from '../src/http/openapi.ts';
 import { statusOf } from '../src/http/problem.ts';
 import { minuteMs } from '../src/shared/duration.ts';
@@ -27,7 +28,7 @@ function limitText(limit: Limit, settings: LimitSettings): string {
   return `${limit.name} ${numberText(maxOf(limit, settings))}/${window} per ${limit.per}${extent}`;
 }
 
-/** The limits of a route's class; src/app/route-limits.ts applies them. */
+/** The limits of a route's class; src/admission/route-limits.ts applies them. */
 function classLimits(route: RouteDeclaration): readonly Limit[] {
   switch (route.limit ?? (isStream(route) ? 'stream' : undefined)) {
     case 'none':

@@ -1,5 +1,6 @@
 // All use cases, made once with their ports.
 
+import { createRateLimits, type RateLimits } from '../admission/rate-limit.ts';
 import { type AssignmentRules, createAssignmentRules } from '../agent/use-cases/assignment-rules.ts';
 import { createFetchedRulesets, type FetchedRulesets } from '../agent/use-cases/fetched-rulesets.ts';
 import { createFleet, type Fleet } from '../agent/use-cases/fleet.ts';
@@ -54,7 +55,6 @@ import { createIdentityProvider, type IdentityProvider } from '../user/use-cases
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
 import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
 import { createPeople, type People } from '../user/use-cases/people.ts';
-import { createRateLimits, type RateLimits } from './rate-limit.ts';
 
 /** The use cases, a name per noun. */
 export interface App {

@@ -2,9 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { readDownloads } from '../../adapters/node/downloads.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
+import { limitSubjectOf, limits } from '../admission/limit.ts';
 import { createAgentStreams } from '../agent/use-cases/streams.ts';
 import { apiFamilies } from '../api/families.ts';
-import { limitSubjectOf, limits } from '../domain/limit.ts';
 import type { Hub } from '../handlers/common/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';

@@ -1,8 +1,8 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
 // stored. One bad event never costs the others. What becomes of them is event/use-cases/intake.ts.
 
+import type { CountLimit } from '../admission/limit.ts';
 import { readManifest } from '../agent/wire.ts';
-import type { CountLimit } from '../domain/limit.ts';
 import type { Hub } from '../handlers/common/hub.ts';
 import { agentOf } from '../shared/acting-agent.ts';
 import type { EventLoopBudget } from '../shared/concurrency/event-loop-budget.ts';

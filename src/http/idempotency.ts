@@ -1,9 +1,10 @@
 // Idempotency-Key of routes that declare it: the first request under a key is carried out, a repeat is answered as it
 // was, on any node and after a restart, for 24 hours.
+
+import { callerNames } from '../admission/caller-name.ts';
 import { type Caller, Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { validationFailed } from '../api/validation.ts';
-import { callerNames } from '../domain/caller-name.ts';
 import { dayMs } from '../shared/duration.ts';
 import { refused } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';

@@ -1,10 +1,11 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no
 // socket and none of the routes.
+
+import type { RateLimits } from '../admission/rate-limit.ts';
+import { countArrival, createRouteLimits, type LimitedRoute } from '../admission/route-limits.ts';
 import { type Caller, Reply, type Request, Streamed, WrittenJson } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
-import type { RateLimits } from '../app/rate-limit.ts';
-import { countArrival, createRouteLimits, type LimitedRoute } from '../app/route-limits.ts';
 import { turns } from '../shared/concurrency/event-loop-budget.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';

@@ -1,6 +1,6 @@
 // The caller for use cases: tenant, environment, rights, and the name in records. It does not contain the credentials.
 
-import type { KeyHolder } from '../domain/caller-name.ts';
+import type { KeyHolder } from '../admission/caller-name.ts';
 import type { AgentScope } from './agent-scope.ts';
 import type { Env } from './ids.ts';
 import type { AgentApi } from './vocabulary.ts';

@@ -1,8 +1,8 @@
 // The limits of a request: what they read of it, and that a handler counts only what its route declares.
 import { describe, expect, it } from 'vitest';
+import type { Limit } from '../../src/admission/limit.ts';
+import { createRouteLimits, type LimitedRoute } from '../../src/admission/route-limits.ts';
 import type { Caller } from '../../src/api/call.ts';
-import { createRouteLimits, type LimitedRoute } from '../../src/app/route-limits.ts';
-import type { Limit } from '../../src/domain/limit.ts';
 
 const state = { max: 1, left: 1, seconds: 60 };
 const rateLimits = {

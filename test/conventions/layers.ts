@@ -92,6 +92,7 @@ export const exceptions: readonly string[] = [
   'src/run/hosted/sample-routes.ts → src/run/console/routes.ts',
   'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
   'src/session/hosted/routes.ts → src/session/console/routes.ts',
+  'src/shared/principal.ts → src/admission/caller-name.ts',
   'src/tenant/console/handlers.ts → src/evaluation/use-cases/tool-settings.ts',
   'src/tenant/console/handlers.ts → src/event/use-cases/removal.ts',
   'src/usage/console/coverage-handlers.ts → src/agent/use-cases/history.ts',

@@ -1,9 +1,9 @@
 // Streams: admission, what a stream gets at once, what agents send on it, and its end.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
+import { callerNames } from '../../src/admission/caller-name.ts';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
-import { callerNames } from '../../src/domain/caller-name.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { environments } from '../../src/shared/ids.ts';
 import { settled } from '../clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Limit } from '../../src/admission/limit.ts';
 import { Reply, WrittenJson } from '../../src/api/call.ts';
 import { defaultBody, documentBody } from '../../src/api/route.ts';
-import type { Limit } from '../../src/domain/limit.ts';
 import { tooLarge } from '../../src/http/body.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { TransportGone } from '../../src/http/raw.ts';

@@ -1,7 +1,7 @@
 // Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
 // inventing agents. Above them promise P54 holds.
 
-import { callerNames } from '../../domain/caller-name.ts';
+import { callerNames } from '../../admission/caller-name.ts';
 import { type Awaitable, chain } from '../../shared/concurrency/awaitable.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { hourMs, minuteMs } from '../../shared/duration.ts';

@@ -1,5 +1,6 @@
 // Routes of approvals.
 import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
 import {
   anyObject,
   approvalStatus,
@@ -14,7 +15,6 @@ import {
 } from '../../api/fields.ts';
 import { listed } from '../../api/listed.ts';
 import { routes } from '../../api/route.ts';
-import { limits } from '../../domain/limit.ts';
 
 /** A contract that asks a person, with what it says. */
 export const askingContract = z.object({ name: z.string(), message: z.string() });

@@ -2,8 +2,8 @@
 // who signs in may change it; a key that is kept never goes to another provider or address than the one it was entered
 // for.
 
+import { type CountLimit, limits } from '../../admission/limit.ts';
 import { noted } from '../../audit/note.ts';
-import { type CountLimit, limits } from '../../domain/limit.ts';
 import { requireRole } from '../../shared/access.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';

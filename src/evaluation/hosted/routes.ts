@@ -1,10 +1,10 @@
 // Routes of replays on the hosted API: two saved versions of a ruleset, or a saved one and a text, over the calls that
 // agents reported.
 import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
 import { env, instantInput, intQuery, yamlContent } from '../../api/fields.ts';
 import { identifier } from '../../api/hosted/fields.ts';
 import { documentBody, routes } from '../../api/route.ts';
-import { limits } from '../../domain/limit.ts';
 import {
   replayDoubt,
   replayErrors,

@@ -2,10 +2,10 @@
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
 
+import { type CountLimit, limits } from '../../admission/limit.ts';
 import { textOf } from '../../bundle/use-cases/inspection.ts';
 import type { Compositions } from '../../composition/use-cases/compositions.ts';
 import type { BundleVersion } from '../../deployment/record.ts';
-import { type CountLimit, limits } from '../../domain/limit.ts';
 import type { EventFilter, EventPage } from '../../event/port.ts';
 import { requireRole } from '../../shared/access.ts';
 import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';

@@ -1,10 +1,10 @@
 // Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event
 // by event.
 import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
 import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from '../../api/fields.ts';
 import { listed } from '../../api/listed.ts';
 import { routes } from '../../api/route.ts';
-import { limits } from '../../domain/limit.ts';
 import { conditionResults } from '../record.ts';
 
 const name = z.string();

@@ -1,11 +1,11 @@
 // Routes of decision events. The schema of a batch is for readers and for the typed client: what is sent is judged
 // event by event.
 import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
 import { instant, instantInput, line, text } from '../../api/fields.ts';
 import { cursorQuery, hostedPaging, identifier, nextFields, pageFields } from '../../api/hosted/fields.ts';
 import { listed } from '../../api/listed.ts';
 import { routes } from '../../api/route.ts';
-import { limits } from '../../domain/limit.ts';
 import { callEnd, condition, rejected } from '../console/routes.ts';
 import { decisionActions, decisionClasses } from '../rules/decision.ts';
 

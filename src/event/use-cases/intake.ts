@@ -1,9 +1,9 @@
 // Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business
 // (event/wire.ts).
 import { environmentKey } from '../../../actors/protocol.ts';
+import { type CountLimit, fewEvents, limits } from '../../admission/limit.ts';
 import type { FirstSeenAgent } from '../../agent/port.ts';
 import type { LastSeen } from '../../agent/use-cases/last-seen.ts';
-import { type CountLimit, fewEvents, limits } from '../../domain/limit.ts';
 import { agentOf, outsideScope } from '../../shared/acting-agent.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';

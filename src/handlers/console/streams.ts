@@ -1,6 +1,8 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no
 // socket.
 import type { ZodType } from 'zod';
+import { callerNames } from '../../admission/caller-name.ts';
+import { createRouteLimits, type LimitedRoute } from '../../admission/route-limits.ts';
 import { reportVersion } from '../../agent/console/handlers.ts';
 import { agentRoutes } from '../../agent/console/routes.ts';
 import type { Tags } from '../../agent/record.ts';
@@ -13,10 +15,8 @@ import { hostedTags } from '../../api/hosted/streams.ts';
 import type { AdmittedStream, AgentMessage, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
 import { checked, sentences, validationFailed } from '../../api/validation.ts';
-import { createRouteLimits, type LimitedRoute } from '../../app/route-limits.ts';
 import { requestApproval } from '../../approval/console/handlers.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
-import { callerNames } from '../../domain/caller-name.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../../event/wire.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';

@@ -1,7 +1,8 @@
 // The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no
 // socket. Keeps promise P39.
+
+import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
 import type { EventSource, StreamHandlers } from '../../api/stream.ts';
-import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { hourMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';

@@ -1,7 +1,8 @@
 // Messages from agents on WebSockets: counts them, reads a few in each turn of the event loop, passes them on, and
 // answers with their `ref`. Too many messages, or too many mistakes, end the socket.
+
+import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
 import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
-import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';
 import type { ByteBudget } from '../../shared/concurrency/byte-budget.ts';
 import { bytesPerTurn, type EventLoopBudget } from '../../shared/concurrency/event-loop-budget.ts';
 import { HubError } from '../../shared/error.ts';

@@ -1,9 +1,9 @@
 // Notification channels in the hosted API's words: four types, secrets as `****` and their end, webhooks without a
 // secret.
 import type { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
 import { Reply } from '../../api/call.ts';
 import { validationFailed } from '../../api/validation.ts';
-import { limits } from '../../domain/limit.ts';
 import type { Handlers, Hub } from '../../handlers/common/hub.ts';
 import { pageOf } from '../../handlers/hosted/pages.ts';
 import { type HostedCaller, principalOf } from '../../handlers/hosted/principal.ts';

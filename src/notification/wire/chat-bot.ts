@@ -1,7 +1,8 @@
 // Buttons pressed in a bot chat, whose callback comes to either API: the platform's proof and words. What a press does
 // is notification/use-cases/chat-decisions.ts. Beside it, what the other chat platforms' callbacks read alike.
+
+import type { CountLimit, Limit } from '../../admission/limit.ts';
 import type { Request } from '../../api/call.ts';
-import type { CountLimit, Limit } from '../../domain/limit.ts';
 import type { Hub } from '../../handlers/common/hub.ts';
 import { uuidPattern } from '../../shared/ids.ts';
 import type { OpenChannel } from '../use-cases/channels.ts';

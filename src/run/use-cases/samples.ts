@@ -2,9 +2,9 @@
 // from the workspace, and its approval, whose first insert wins, says when it was made: so that two that make it at
 // once write the same.
 
+import { type CountLimit, limits } from '../../admission/limit.ts';
 import type { Approval } from '../../approval/record.ts';
 import type { Rulesets } from '../../bundle/use-cases/rulesets.ts';
-import { type CountLimit, limits } from '../../domain/limit.ts';
 import type { Evaluation } from '../../evaluation/port/evaluator.ts';
 import type { EventInput } from '../../event/record.ts';
 import { contentId } from '../../event/rules/decision.ts';

@@ -1,8 +1,8 @@
 // Tenants and their first users: the set-up of a hub, tenants and users that the operator of the installation adds, and
 // missing signing keys. people.ts manages a tenant's users.
 
+import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { noted } from '../../audit/note.ts';
-import { limits, type OwnLimits } from '../../domain/limit.ts';
 import { contentId } from '../../event/rules/decision.ts';
 import { createSemaphore } from '../../shared/concurrency/semaphore.ts';
 import { HubError, notFound } from '../../shared/error.ts';

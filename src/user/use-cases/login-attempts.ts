@@ -1,7 +1,7 @@
 // Limits password attempts per client address and per e-mail (promise P51). The visible behaviour is the same for known
 // and unknown e-mails. No attempt is delayed: it is checked or refused at once.
 
-import { limits, type OwnLimits } from '../../domain/limit.ts';
+import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { HubError } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { familiarMs, type User } from '../../tenant/record.ts';

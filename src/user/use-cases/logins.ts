@@ -1,8 +1,8 @@
 // Sign-in and sign-out with a password. Only the browser knows the token; the store has its SHA-256. login-attempts.ts
 // limits attempts. Each login is recorded, and each minute of failed ones of an account.
 
+import type { OwnLimits } from '../../admission/limit.ts';
 import { noted, noteOf } from '../../audit/note.ts';
-import type { OwnLimits } from '../../domain/limit.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { minuteMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';

@@ -1,7 +1,7 @@
 // The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
 
+import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { recorder } from '../../audit/note.ts';
-import { limits, type OwnLimits } from '../../domain/limit.ts';
 import { requireRole } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';

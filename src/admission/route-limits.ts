@@ -1,6 +1,11 @@
 // The limits of one request: of its route's class, and those that the route declares. They are counted before the
 // handler or when it says so; what is left of them goes into the answer's headers.
 
+import { requireAgent } from '../shared/acting-agent.ts';
+import type { AgentScope } from '../shared/agent-scope.ts';
+import type { Awaitable } from '../shared/concurrency/awaitable.ts';
+import { HubError } from '../shared/error.ts';
+import { isEnv } from '../shared/ids.ts';
 import {
   type CountedFor,
   type Limit,
@@ -9,12 +14,7 @@ import {
   limitSubjectOf,
   limits,
   type OwnLimits,
-} from '../domain/limit.ts';
-import { requireAgent } from '../shared/acting-agent.ts';
-import type { AgentScope } from '../shared/agent-scope.ts';
-import type { Awaitable } from '../shared/concurrency/awaitable.ts';
-import { HubError } from '../shared/error.ts';
-import { isEnv } from '../shared/ids.ts';
+} from './limit.ts';
 import type { LimitState, RateLimits } from './rate-limit.ts';
 
 /** The part of a route's declaration about limits. */

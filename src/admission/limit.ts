@@ -1,4 +1,4 @@
-// Limits: what may be done how often, counted for whom. Route declarations name them, app/rate-limit.ts counts them.
+// Limits: what may be done how often, counted for whom. Route declarations name them, admission/rate-limit.ts counts them.
 // Browser-safe.
 
 import { minuteMs } from '../shared/duration.ts';

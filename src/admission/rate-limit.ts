@@ -1,16 +1,9 @@
-// The refusal of what comes too often, in one place: it counts the limits of domain/limit.ts.
+// The refusal of what comes too often, in one place: it counts the limits of admission/limit.ts.
 
-import {
-  type Limit,
-  type LimitSettings,
-  type LimitSubject,
-  limitName,
-  maxOf,
-  windowOf,
-} from '../domain/limit.ts';
 import { type Awaitable, chain } from '../shared/concurrency/awaitable.ts';
 import { HubError } from '../shared/error.ts';
 import type { LimitAnswer, Limits } from '../shared/ports/limits.ts';
+import { type Limit, type LimitSettings, type LimitSubject, limitName, maxOf, windowOf } from './limit.ts';
 
 /** How far a limit is used up. */
 export interface LimitState {
