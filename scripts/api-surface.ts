@@ -3,8 +3,8 @@
 
 import { type Limit, type LimitSettings, limits, maxOf, windowOf } from '../src/admission/limit.ts';
 import { apiFamilies } from '../src/api/families.ts';
-import { defaultBody, type RouteDeclaration } from '../src/api/route.ts';
 import { readConfig } from '../src/config.ts';
+import { defaultBody, type RouteDeclaration } from '../src/http/contract/route.ts';
 import { errorsOf } from '../src/http/openapi.ts';
 import { statusOf } from '../src/http/problem.ts';
 import { minuteMs } from '../src/shared/duration.ts';

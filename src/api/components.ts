@@ -30,6 +30,25 @@ import {
   stored,
 } from '../event/console/routes.ts';
 import {
+  anyObject,
+  approvalStatus,
+  assignmentSource,
+  bundleName,
+  contractId,
+  contractType,
+  env,
+  instant,
+  mode,
+  tagMap,
+  tags,
+  timeoutWord,
+  uuid,
+  yamlDocument,
+} from '../http/contract/fields.ts';
+import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from '../http/contract/frames.ts';
+import { truncatedField } from '../http/contract/listed.ts';
+import { keySuccession } from '../http/contract/signature.ts';
+import {
   channel,
   channelConfig,
   channelFilters,
@@ -45,27 +64,8 @@ import { timeWindow } from '../usage/console/coverage-routes.ts';
 import { message } from '../user/console/login-routes.ts';
 import { user } from '../user/console/routes.ts';
 import { givenToken, operatorRole } from '../user/console/token-routes.ts';
-import {
-  anyObject,
-  approvalStatus,
-  assignmentSource,
-  bundleName,
-  contractId,
-  contractType,
-  env,
-  instant,
-  mode,
-  tagMap,
-  tags,
-  timeoutWord,
-  uuid,
-  yamlDocument,
-} from './fields.ts';
-import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
-import { truncatedField } from './listed.ts';
-import { keySuccession } from './signature.ts';
 
 const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -1,7 +1,8 @@
 // The APIs that the hub serves. Operation names are unique over all of them.
+
+import type { ApiFamily } from '../http/contract/route.ts';
 import { hostedApi } from './hosted/index.ts';
 import { api } from './index.ts';
-import type { ApiFamily } from './route.ts';
 
 /** What belongs to no other family (pages, `/.well-known`) answers errors as this one does. */
 export const consoleFamily: ApiFamily = { prefix: '', errors: 'detail', routes: api };

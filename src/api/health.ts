@@ -1,8 +1,8 @@
 // Routes that say how the hub is.
 import { z } from 'zod';
+import { instant } from '../http/contract/fields.ts';
+import { routes } from '../http/contract/route.ts';
 import { storageStates } from '../shared/storage.ts';
-import { instant } from './fields.ts';
-import { routes } from './route.ts';
 
 const status = z.enum(['ok', 'degraded']);
 export const storageState = z.enum(storageStates);

@@ -12,6 +12,7 @@ import { impactRoutes } from '../deployment/console/routes.ts';
 import { replayRoutes } from '../evaluation/console/replay-routes.ts';
 import { evaluateRoutes } from '../evaluation/console/routes.ts';
 import { eventRoutes } from '../event/console/routes.ts';
+import { routes } from '../http/contract/route.ts';
 import { keyRoutes } from '../key/console/routes.ts';
 import { callbackRoutes } from '../notification/console/callback-routes.ts';
 import { channelRoutes } from '../notification/console/routes.ts';
@@ -26,7 +27,6 @@ import { authRoutes } from '../user/console/login-routes.ts';
 import { userRoutes } from '../user/console/routes.ts';
 import { operatorTokenRoutes } from '../user/console/token-routes.ts';
 import { healthRoutes } from './health.ts';
-import { routes } from './route.ts';
 import { streamRoutes } from './streams.ts';
 
 export const api = routes({

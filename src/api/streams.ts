@@ -1,7 +1,7 @@
 // Routes of the live streams, over SSE and WebSocket. The live edge serves them.
 import { z } from 'zod';
-import { consoleAgentFrames, consoleDashboardFrames } from './frames.ts';
-import { routes } from './route.ts';
+import { consoleAgentFrames, consoleDashboardFrames } from '../http/contract/frames.ts';
+import { routes } from '../http/contract/route.ts';
 
 /** What a dashboard may ask for beside the events that every dashboard gets. */
 export const includeField = z.enum(['fleet']);

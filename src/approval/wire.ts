@@ -1,7 +1,8 @@
 // What both APIs read alike of a request for an approval.
-import { truncated } from '../api/listed.ts';
-import { validationFailed } from '../api/validation.ts';
+
 import type { JsonObject } from '../contract/record.ts';
+import { truncated } from '../http/contract/listed.ts';
+import { validationFailed } from '../http/contract/validation.ts';
 import type { Approval } from './record.ts';
 
 /** Bytes of JSON. */

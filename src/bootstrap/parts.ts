@@ -5,7 +5,7 @@ import type { Tell } from '../../actors/runtime/define.ts';
 import type { RuleSets } from '../agent/rules/assignment.ts';
 import { Registrar } from '../agent/use-cases/registrar.ts';
 import type { Config } from '../config.ts';
-import type { NodeHealth } from '../handlers/common/hub.ts';
+import type { NodeHealth } from '../http/contract/handler.ts';
 import type { ApiFrames } from '../http/live/announcer.ts';
 import type { Audience, Control } from '../shared/frame.ts';
 import type { Announcer } from '../shared/ports/announcer.ts';

@@ -1,6 +1,6 @@
 // What both APIs say alike of a replay.
 
-import { iso } from '../handlers/common/render.ts';
+import { iso } from '../http/contract/render.ts';
 import type { SeenCall } from './rules/replay-call.ts';
 import type { Replay } from './use-cases/replays.ts';
 

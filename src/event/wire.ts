@@ -3,7 +3,7 @@
 
 import type { CountLimit } from '../admission/limit.ts';
 import { readManifest } from '../agent/wire.ts';
-import type { Hub } from '../handlers/common/hub.ts';
+import type { Hub } from '../http/contract/handler.ts';
 import { agentOf } from '../shared/acting-agent.ts';
 import type { EventLoopBudget } from '../shared/concurrency/event-loop-budget.ts';
 import { HubError } from '../shared/error.ts';

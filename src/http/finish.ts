@@ -4,9 +4,9 @@
 import { callerNames } from '../admission/caller-name.ts';
 import type { LimitState } from '../admission/rate-limit.ts';
 import type { RouteLimits } from '../admission/route-limits.ts';
-import type { Caller } from '../api/call.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
+import type { Caller } from './contract/call.ts';
 import type { Cors, HeaderList } from './headers.ts';
 import type { Metrics } from './metrics.ts';
 import { rateLimitHeaders } from './problem.ts';

@@ -2,15 +2,15 @@
 // was, on any node and after a restart, for 24 hours.
 
 import { callerNames } from '../admission/caller-name.ts';
-import { type Caller, Reply } from '../api/call.ts';
-import type { RouteDeclaration } from '../api/route.ts';
-import { validationFailed } from '../api/validation.ts';
 import { dayMs } from '../shared/duration.ts';
 import { refused } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../shared/ports/idempotency.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
+import { type Caller, Reply } from './contract/call.ts';
+import type { RouteDeclaration } from './contract/route.ts';
+import { validationFailed } from './contract/validation.ts';
 import type { Headers } from './credentials.ts';
 
 /** A request whose node died may be carried out again after so long. */

@@ -2,7 +2,7 @@
 // route that has it, and referred to everywhere else.
 import { z } from 'zod';
 import { components } from '../api/components.ts';
-import type { RouteDeclaration } from '../api/route.ts';
+import type { RouteDeclaration } from './contract/route.ts';
 
 export type Json = { [key: string]: unknown };
 

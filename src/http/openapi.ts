@@ -1,7 +1,8 @@
 // The OpenAPI 3.1 document, made from the declarations of all APIs alone. Deterministic: the same tables give the same
 // text.
-import type { ApiFamily, AuthScheme, ErrorFormat, RouteDeclaration } from '../api/route.ts';
+
 import { type ErrorCode, errorCodes, reasonCodes } from '../shared/error.ts';
+import type { ApiFamily, AuthScheme, ErrorFormat, RouteDeclaration } from './contract/route.ts';
 import type { WireNames } from './credentials.ts';
 import { subprotocols } from './live/session.ts';
 import { type Json, type Schemas, schemasOf } from './openapi-schemas.ts';

@@ -2,10 +2,10 @@
 // meanwhile. Keeps promise P42.
 
 import { callerNames } from '../admission/caller-name.ts';
-import type { Caller } from '../api/call.ts';
 import { createSemaphores, type SemaphoreOptions } from '../shared/concurrency/semaphore.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
+import type { Caller } from './contract/call.ts';
 
 const maxWaitMs = 2000;
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Limit } from '../../src/admission/limit.ts';
 import { createRouteLimits, type LimitedRoute } from '../../src/admission/route-limits.ts';
-import type { Caller } from '../../src/api/call.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 
 const state = { max: 1, left: 1, seconds: 60 };
 const rateLimits = {

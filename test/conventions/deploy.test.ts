@@ -8,8 +8,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { abis, isBinaryOf, type Target } from '../../scripts/production-packages.ts';
 import { apiFamilies } from '../../src/api/families.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
 import { settings } from '../../src/config.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
 const read = (path: string): string => readFileSync(at(path), 'utf8');

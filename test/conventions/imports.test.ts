@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames.ts';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../src/http/contract/frames.ts';
 import { exceptions, mayImport } from './layers.ts';
 
 const root = join(dirname(new URL(import.meta.url).pathname), '../..');

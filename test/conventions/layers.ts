@@ -82,6 +82,7 @@ export const exceptions: readonly string[] = [
   'src/event/hosted/handlers.ts → src/event/port.ts',
   'src/event/hosted/routes.ts → src/event/console/routes.ts',
   'src/event/wire.ts → src/agent/wire.ts',
+  'src/http/contract/hosted-frames.ts → src/event/hosted/routes.ts',
   'src/notification/hosted/routes.ts → src/notification/console/routes.ts',
   'src/notification/wire/channel-config.ts → src/notification/console/routes.ts',
   'src/run/hosted/evidence-handlers.ts → src/approval/hosted/handlers.ts',

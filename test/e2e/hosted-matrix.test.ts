@@ -2,7 +2,7 @@
 // absent ones, hostile bodies are refused in a problem document, and no credential is no answer.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostedApi } from '../../src/api/hosted/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { HubProcess } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { hostedApi } from '../../src/api/hosted/index.ts';
 import { api } from '../../src/api/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { hostile } from '../handlers/hostile.ts';
 import type { OutgoingRequest } from './http.ts';
 import { agentId, oddAgentId, text } from './material.ts';

@@ -1,9 +1,9 @@
 // AI assistance: who provides it, with which key, what it used, and answers in which the model tries what it writes.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Streamed } from '../../src/api/call.ts';
 import type { AssistEvent } from '../../src/assistant/use-cases/conversation.ts';
 import { wrapped } from '../../src/assistant/use-cases/tools.ts';
-import { principalOf } from '../../src/handlers/console/principal.ts';
+import type { Streamed } from '../../src/http/contract/call.ts';
+import { principalOf } from '../../src/http/contract/principal.ts';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 

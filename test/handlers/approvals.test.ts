@@ -1,7 +1,7 @@
 // Approvals: asked for within limits, read by those who may, decided once.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { requestApproval } from '../../src/approval/console/handlers.ts';
-import type { Hub } from '../../src/handlers/common/hub.ts';
+import type { Hub } from '../../src/http/contract/handler.ts';
 import { type ErrorCode, HubError } from '../../src/shared/error.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 

@@ -1,6 +1,6 @@
 // Signing in and out.
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Settings } from '../../src/handlers/common/hub.ts';
+import type { Settings } from '../../src/http/contract/handler.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;

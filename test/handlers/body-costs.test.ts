@@ -4,14 +4,14 @@
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import type { Caller } from '../../src/api/call.ts';
 import { apiFamilies } from '../../src/api/families.ts';
-import { defaultBody, type RouteDeclaration } from '../../src/api/route.ts';
 import { handlers } from '../../src/handlers/console/index.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { eventStreams } from '../../src/handlers/hosted/event-stream.ts';
 import { hostedHandlers } from '../../src/handlers/hosted/index.ts';
 import { createBudgets } from '../../src/http/budgets.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
+import { defaultBody, type RouteDeclaration } from '../../src/http/contract/route.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { createIdempotency } from '../../src/http/idempotency.ts';
 import { oneApi } from '../../src/http/live/announcer.ts';

@@ -1,7 +1,7 @@
 // Requests of every route that takes a body, generated from the declarations: a fitting body with room for material in
 // each of its places that take some, and in the body itself.
 import { z } from 'zod';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { type Shape, shapes } from '../body-material.ts';
 import { bundleYaml } from './library.ts';
 

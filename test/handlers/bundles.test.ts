@@ -1,8 +1,8 @@
 // Bundles and deployments: uploads, what a user and what a key of an environment can see, deploying and rolling back.
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/api/call.ts';
 import { bundleRoutes } from '../../src/bundle/console/routes.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { attestationText, successionText } from '../../src/signing/rules/attestation.ts';
 import { aDeployment } from '../contract/fixtures.ts';

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { api } from '../../src/api/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { makeHub, type Operation, type TestHub, type UserCaller } from '../harness.ts';
 
 const lists = Object.entries(api)

@@ -8,7 +8,7 @@ import { createSecrets } from '../../adapters/node/secrets.ts';
 import { verifyCommand } from '../../packages/agent/src/cli/verify.ts';
 import { checkBundle } from '../../packages/agent/src/cli/verify-bundle.ts';
 import { Guard, ServerSink } from '../../packages/agent/src/index.ts';
-import type { Caller } from '../../src/api/call.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import { BundleWriter, bundleType } from '../../src/run/rules/decision-bundle.ts';
 import { renderMicros } from '../../src/shared/instant.ts';
 import { canonicalJson } from '../../src/shared/json/canonical.ts';

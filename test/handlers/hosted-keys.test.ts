@@ -1,6 +1,6 @@
 // Keys of the hosted API: of the whole workspace unless they are bound, shown once, listed on both APIs.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Caller } from '../../src/api/call.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import { renderMicros } from '../../src/shared/instant.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 

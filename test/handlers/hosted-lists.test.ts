@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { hostedApi } from '../../src/api/hosted/index.ts';
-import type { ReplyBody, RouteDeclaration } from '../../src/api/route.ts';
+import type { ReplyBody, RouteDeclaration } from '../../src/http/contract/route.ts';
 import { type HostedKeyCaller, makeHub, type OperatorCaller, type TestHub } from '../harness.ts';
 
 let t: TestHub;

@@ -2,7 +2,7 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
-import { encodeSignature } from '../../src/api/signature.ts';
+import { encodeSignature } from '../../src/http/contract/signature.ts';
 import {
   type CallInput,
   makeEvaluator,

@@ -1,8 +1,8 @@
 // Decision events, runs and agents on the hosted API; what either API stored appears on both.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Caller } from '../../src/api/call.ts';
 import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
 import { flatFields, maxExtraBytes } from '../../src/event/rules/flat.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import { renderMicros } from '../../src/shared/instant.ts';
 import { type KeyCaller, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 

@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { hostedApi } from '../../src/api/hosted/index.ts';
 import { api } from '../../src/api/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
 import {
   bucketsOfRows,
   facetsOfRows,
   visibleEvents,
 } from '../../src/dashboard/pages/events/sample-events.ts';
 import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { makeHub, type Operation, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;

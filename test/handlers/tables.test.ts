@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { api } from '../../src/api/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
 import { handlers } from '../../src/handlers/console/index.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 
 const routes: readonly [string, RouteDeclaration][] = Object.entries(api);
 

@@ -1,7 +1,7 @@
 // Idempotency-Key of a route that declares it, over a real store.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
-import { type Caller, Reply } from '../../src/api/call.ts';
+import { type Caller, Reply } from '../../src/http/contract/call.ts';
 import { createIdempotency, type Idempotency } from '../../src/http/idempotency.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { ManualClock } from '../clock.ts';

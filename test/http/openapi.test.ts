@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiFamily, RouteTable } from '../../src/api/route.ts';
+import type { ApiFamily, RouteTable } from '../../src/http/contract/route.ts';
 import { openApiText } from '../../src/http/openapi.ts';
 import { keyRoutes } from '../../src/key/console/routes.ts';
 import { hostedTestRoutes, testRoutes, wire } from './fixtures.ts';

@@ -1,10 +1,10 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
 
-import { type Caller, List } from '../../api/call.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
-import { iso, isoOrNull, unableText } from '../../handlers/common/render.ts';
-import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import { type Caller, List } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull, unableText } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';

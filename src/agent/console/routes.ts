@@ -10,9 +10,9 @@ import {
   tagMap,
   text,
   uuid,
-} from '../../api/fields.ts';
-import { listed } from '../../api/listed.ts';
-import { routes } from '../../api/route.ts';
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
 import { agentApis } from '../../shared/vocabulary.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */

@@ -1,9 +1,9 @@
 // Assignment rules in the console API's words.
 
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
-import { iso, unableText } from '../../handlers/common/render.ts';
-import { listOf } from '../../handlers/console/pages.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, unableText } from '../../http/contract/render.ts';
 import { isEnv } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { AssignmentRule } from '../record.ts';

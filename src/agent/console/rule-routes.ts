@@ -1,8 +1,17 @@
 // Routes of assignment rules: which bundle agents get by their id and tags.
 import { z } from 'zod';
-import { assignmentSource, bundleName, env, instant, line, paging, tagMap, uuid } from '../../api/fields.ts';
-import { bytesOf, listed, maxListedField } from '../../api/listed.ts';
-import { routes } from '../../api/route.ts';
+import {
+  assignmentSource,
+  bundleName,
+  env,
+  instant,
+  line,
+  paging,
+  tagMap,
+  uuid,
+} from '../../http/contract/fields.ts';
+import { bytesOf, listed, maxListedField } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
 import { assignmentWarnings } from './routes.ts';
 
 const priority = z.number().int().min(0).max(2_147_483_647);

@@ -5,13 +5,13 @@ import { hostedAuditRoutes } from '../../audit/hosted/routes.ts';
 import { hostedRulesetRoutes } from '../../bundle/hosted/routes.ts';
 import { hostedReplayRoutes } from '../../evaluation/hosted/routes.ts';
 import { hostedEventRoutes } from '../../event/hosted/routes.ts';
+import { routes } from '../../http/contract/route.ts';
 import { hostedKeyRoutes } from '../../key/hosted/routes.ts';
 import { hostedChannelRoutes } from '../../notification/hosted/routes.ts';
 import { hostedEvidenceRoutes } from '../../run/hosted/evidence-routes.ts';
 import { hostedRunRoutes } from '../../run/hosted/routes.ts';
 import { hostedSampleRunRoutes } from '../../run/hosted/sample-routes.ts';
 import { hostedSessionRoutes } from '../../session/hosted/routes.ts';
-import { routes } from '../route.ts';
 import { hostedStreamRoutes } from './streams.ts';
 
 export const hostedApi = routes({

@@ -1,11 +1,11 @@
 // Approvals in the console API's words.
 import type { z } from 'zod';
-import { type Caller, List } from '../../api/call.ts';
-import { truncated } from '../../api/listed.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
-import { iso, isoOrNull } from '../../handlers/common/render.ts';
-import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import { type Caller, List } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { truncated } from '../../http/contract/listed.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Approval } from '../record.ts';
 import { askingAgents, placeOf, principalShown, readPlace } from '../wire.ts';

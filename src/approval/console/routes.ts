@@ -12,9 +12,9 @@ import {
   text,
   timeoutWord,
   uuid,
-} from '../../api/fields.ts';
-import { listed } from '../../api/listed.ts';
-import { routes } from '../../api/route.ts';
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
 
 /** A contract that asks a person, with what it says. */
 export const askingContract = z.object({ name: z.string(), message: z.string() });

@@ -1,14 +1,14 @@
 // Approvals in the hosted API's words, over the same actors, deadlines and records as the console's.
 
-import { truncated } from '../../api/listed.ts';
-import type { ReplyBody } from '../../api/route.ts';
 import { auditActor } from '../../audit/record.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { usualEnv } from '../../handlers/hosted/environment.ts';
-import { pageFieldsOf, pageOf } from '../../handlers/hosted/pages.ts';
-import { keyPrincipalOf, principalOf } from '../../handlers/hosted/principal.ts';
-import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { usualEnv } from '../../http/contract/hosted-environment.ts';
+import { pageFieldsOf, pageOf } from '../../http/contract/hosted-pages.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros, microsOrNull } from '../../http/contract/hosted-time.ts';
+import { truncated } from '../../http/contract/listed.ts';
+import type { ReplyBody } from '../../http/contract/route.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';

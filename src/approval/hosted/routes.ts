@@ -1,10 +1,16 @@
 // Routes of approvals in the hosted API's words.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, instant, line, text, timeoutWord } from '../../api/fields.ts';
-import { cursorQuery, hostedPaging, identifier, nextFields, pageFields } from '../../api/hosted/fields.ts';
-import { listed } from '../../api/listed.ts';
-import { routes } from '../../api/route.ts';
+import { anyObject, env, instant, line, text, timeoutWord } from '../../http/contract/fields.ts';
+import {
+  cursorQuery,
+  hostedPaging,
+  identifier,
+  nextFields,
+  pageFields,
+} from '../../http/contract/hosted-fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
 import { largeArgs } from '../record.ts';
 
 export const hostedStatuses = ['pending', 'approved', 'rejected', 'timed_out'] as const;

@@ -1,10 +1,10 @@
 // AI assistance in the console API's words.
 
-import { Streamed } from '../../api/call.ts';
-import type { Input } from '../../api/route.ts';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
-import { iso } from '../../handlers/common/render.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import { Streamed } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
+import type { Input } from '../../http/contract/route.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
 import type { AiDay } from '../record.ts';

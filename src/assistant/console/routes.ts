@@ -1,8 +1,8 @@
 // Routes of AI assistance: who provides it, what it used, descriptions, and answers as a stream.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { instant, intQuery, line, text } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { instant, intQuery, line, text } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 import { aiProviders } from '../record.ts';
 
 export const aiProvider = z.enum(aiProviders);

@@ -1,10 +1,10 @@
 // The audit chain in the hosted API's words. Entries are kept as they are shown.
-import { Reply } from '../../api/call.ts';
-import type { ReplyBody } from '../../api/route.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { fitting } from '../../handlers/hosted/pages.ts';
-import { principalOf } from '../../handlers/hosted/principal.ts';
+import { Reply } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { fitting } from '../../http/contract/hosted-pages.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import type { ReplyBody } from '../../http/contract/route.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';
 import type { AuditPlace } from '../port.ts';
 import { headText, linkText, type SignedHead } from '../record.ts';

@@ -1,7 +1,7 @@
 // Routes of the audit chain.
 import { z } from 'zod';
-import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 import { auditActorTypes, auditSubjects } from '../record.ts';
 
 export const auditActorType = z.enum(auditActorTypes);

@@ -1,13 +1,13 @@
 // Bundle versions and deployments in the console API's words.
 
-import { encodeSignature, provenance } from '../../api/signature.ts';
-import { validationFailed } from '../../api/validation.ts';
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso, isoOrNull, renderFindings, renderFindingsFor } from '../../handlers/common/render.ts';
-import { listOf } from '../../handlers/console/pages.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull, renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
+import { encodeSignature, provenance } from '../../http/contract/signature.ts';
+import { validationFailed } from '../../http/contract/validation.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { bundleRoutes } from './routes.ts';
 

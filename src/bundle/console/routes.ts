@@ -1,5 +1,6 @@
 // Routes of bundles and deployments.
 import { z } from 'zod';
+import { lintFinding } from '../../evaluation/console/routes.ts';
 import {
   boolQuery,
   env,
@@ -10,10 +11,9 @@ import {
   uuid,
   versionNumber,
   yamlDocument,
-} from '../../api/fields.ts';
-import { documentBody, routes } from '../../api/route.ts';
-import { provenanceFields } from '../../api/signature.ts';
-import { lintFinding } from '../../evaluation/console/routes.ts';
+} from '../../http/contract/fields.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
+import { provenanceFields } from '../../http/contract/signature.ts';
 
 export const version = z.object({
   id: uuid,

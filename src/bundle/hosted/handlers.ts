@@ -1,13 +1,14 @@
 // Rulesets in the hosted API's words: base64 signatures, ETags that are revisions, environments by default.
-import { Reply } from '../../api/call.ts';
-import { encodeSignature, provenance } from '../../api/signature.ts';
+
 import type { Deployment } from '../../deployment/record.ts';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
-import { renderFindingsFor } from '../../handlers/common/render.ts';
-import { envChanged, envRead } from '../../handlers/hosted/environment.ts';
-import { pageOf } from '../../handlers/hosted/pages.ts';
-import { principalOf } from '../../handlers/hosted/principal.ts';
-import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import { Reply } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { envChanged, envRead } from '../../http/contract/hosted-environment.ts';
+import { pageOf } from '../../http/contract/hosted-pages.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros, microsOrNull } from '../../http/contract/hosted-time.ts';
+import { renderFindingsFor } from '../../http/contract/render.ts';
+import { encodeSignature, provenance } from '../../http/contract/signature.ts';
 import { agentOf } from '../../shared/acting-agent.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { RulesetVersion } from '../use-cases/rulesets.ts';

@@ -1,10 +1,10 @@
 // Routes of rulesets: versioned documents of rules, saved and deployed in one step.
 import { z } from 'zod';
-import { boolQuery, env, instant, versionNumber } from '../../api/fields.ts';
-import { hostedPaging, pageFields } from '../../api/hosted/fields.ts';
-import { routes } from '../../api/route.ts';
-import { provenanceFields } from '../../api/signature.ts';
 import { lintFinding } from '../../evaluation/console/routes.ts';
+import { boolQuery, env, instant, versionNumber } from '../../http/contract/fields.ts';
+import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { provenanceFields } from '../../http/contract/signature.ts';
 import { deployReason } from '../console/routes.ts';
 
 /** Bytes of a document; the next one is refused by the transport already. */

@@ -1,10 +1,10 @@
 // Compositions in the console API's words.
 
 import type { CompositionSummary } from '../../contract/port.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso, renderFindings, renderFindingsFor } from '../../handlers/common/render.ts';
-import { listOf } from '../../handlers/console/pages.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import type { CompositionView } from '../use-cases/compositions.ts';
 import type { compositionRoutes } from './routes.ts';

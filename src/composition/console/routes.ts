@@ -1,5 +1,7 @@
 // Routes of compositions.
 import { z } from 'zod';
+import { deployReason, forceQuery, warnings } from '../../bundle/console/routes.ts';
+import { documentKinds, updateStrategies } from '../../contract/record.ts';
 import {
   anyObject,
   bundleName,
@@ -12,11 +14,9 @@ import {
   paging,
   text,
   uuid,
-} from '../../api/fields.ts';
-import { listed } from '../../api/listed.ts';
-import { documentBody, routes } from '../../api/route.ts';
-import { deployReason, forceQuery, warnings } from '../../bundle/console/routes.ts';
-import { documentKinds, updateStrategies } from '../../contract/record.ts';
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
 import { reservedBundleNames } from '../../shared/ids.ts';
 
 /** Contracts of one composition. */

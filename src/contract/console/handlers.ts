@@ -1,9 +1,9 @@
 // The contract library in the console API's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso } from '../../handlers/common/render.ts';
-import { listOf } from '../../handlers/console/pages.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { ContractVersion } from '../record.ts';

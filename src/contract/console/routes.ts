@@ -12,9 +12,9 @@ import {
   uuid,
   versionNumber,
   yamlDocument,
-} from '../../api/fields.ts';
-import { listed } from '../../api/listed.ts';
-import { documentBody, routes } from '../../api/route.ts';
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
 export const maxDefinition = 262_144;

@@ -1,7 +1,7 @@
 // What a deploy would change, in the console API's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
 import type { ComparedContract, ContractChange } from '../rules/impact.ts';
 import type { impactRoutes } from './routes.ts';
 

@@ -1,8 +1,8 @@
 // Route of what a deploy would change.
 import { z } from 'zod';
-import { contractType, env, text, yamlContent } from '../../api/fields.ts';
-import { documentBody, routes } from '../../api/route.ts';
 import { runningVersion } from '../../bundle/console/routes.ts';
+import { contractType, env, text, yamlContent } from '../../http/contract/fields.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
 
 const count = z.number().int();
 

@@ -1,9 +1,9 @@
 // The playground: translates a call into the evaluator's words. The answer is the evaluator's, in the rule language's
 // words, and goes out as it was written.
 import { defaultEnvironment } from 'reeve-agent/rules';
-import { WrittenJson } from '../../api/call.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import { WrittenJson } from '../../http/contract/call.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
 import type { evaluateRoutes } from './routes.ts';
 
 export const evaluate: Handlers<typeof evaluateRoutes> = {

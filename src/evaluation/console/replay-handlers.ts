@@ -1,8 +1,8 @@
 // Replays in the console API's words.
 import type { z } from 'zod';
 import { consoleVerdict } from '../../event/rules/decision.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
 import type { ReplayChange } from '../rules/replay.ts';
 import type { Judgement } from '../rules/replay-judge.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';

@@ -1,8 +1,8 @@
 // Routes of replays: what a document would have decided on the calls that agents reported, against what is deployed.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { env, instant, instantInput, line, yamlContent } from '../../api/fields.ts';
-import { documentBody, routes } from '../../api/route.ts';
+import { env, instant, instantInput, line, yamlContent } from '../../http/contract/fields.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
 import { doubts } from '../rules/replay-judge.ts';
 
 const count = z.number().int();

@@ -1,7 +1,7 @@
 // Route of the playground: a dry run of YAML against one tool call.
 import { z } from 'zod';
-import { anyObject, line, text, yamlContent } from '../../api/fields.ts';
-import { documentBody, routes } from '../../api/route.ts';
+import { anyObject, line, text, yamlContent } from '../../http/contract/fields.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
 
 const count = z.number().int().min(0).max(1_000_000_000);
 

@@ -1,8 +1,8 @@
 // Replays in the hosted API's words.
 import type { z } from 'zod';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { principalOf } from '../../handlers/hosted/principal.ts';
-import { micros } from '../../handlers/hosted/time.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros } from '../../http/contract/hosted-time.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Judgement } from '../rules/replay-judge.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';

@@ -2,9 +2,9 @@
 // agents reported.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { env, instantInput, intQuery, yamlContent } from '../../api/fields.ts';
-import { identifier } from '../../api/hosted/fields.ts';
-import { documentBody, routes } from '../../api/route.ts';
+import { env, instantInput, intQuery, yamlContent } from '../../http/contract/fields.ts';
+import { identifier } from '../../http/contract/hosted-fields.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
 import {
   replayDoubt,
   replayErrors,

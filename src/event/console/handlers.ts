@@ -1,9 +1,9 @@
 // Audit events in the console API's words: taken in, searched and counted.
-import { List, Streamed } from '../../api/call.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso } from '../../handlers/common/render.ts';
-import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import { List, Streamed } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { environments } from '../../shared/ids.ts';
 import { type FacetName, facetNames } from '../port.ts';

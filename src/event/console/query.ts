@@ -1,6 +1,6 @@
 // What is asked of events, and how they are shown: filters and the words of the console API.
-import { shortenedMap } from '../../api/listed.ts';
-import { iso } from '../../handlers/common/render.ts';
+import { shortenedMap } from '../../http/contract/listed.ts';
+import { iso } from '../../http/contract/render.ts';
 import { renderInstant } from '../../shared/instant.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { EventFilter } from '../port.ts';

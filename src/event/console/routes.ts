@@ -2,9 +2,18 @@
 // by event.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from '../../api/fields.ts';
-import { listed } from '../../api/listed.ts';
-import { routes } from '../../api/route.ts';
+import {
+  contractType,
+  env,
+  instant,
+  instantInput,
+  intQuery,
+  mode,
+  text,
+  uuid,
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
 import { conditionResults } from '../record.ts';
 
 const name = z.string();

@@ -1,13 +1,14 @@
 // Decision events in the hosted API's words: taken in flat, stored as every other audit event, shown flat.
-import { type Caller, WrittenJson } from '../../api/call.ts';
-import { listedText } from '../../api/listed.ts';
-import { validationFailed } from '../../api/validation.ts';
+
 import type { RulesetNames, RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { maxPageBytes, pageFieldsOf } from '../../handlers/hosted/pages.ts';
-import { type HostedCaller, keyPrincipalOf, principalOf } from '../../handlers/hosted/principal.ts';
-import { micros } from '../../handlers/hosted/time.ts';
+import { type Caller, WrittenJson } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { maxPageBytes, pageFieldsOf } from '../../http/contract/hosted-pages.ts';
+import { type HostedCaller, keyPrincipalOf, principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros } from '../../http/contract/hosted-time.ts';
+import { listedText } from '../../http/contract/listed.ts';
+import { validationFailed } from '../../http/contract/validation.ts';
 import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { type Env, environments, isEnv } from '../../shared/ids.ts';

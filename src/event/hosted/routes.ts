@@ -2,10 +2,16 @@
 // event by event.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { instant, instantInput, line, text } from '../../api/fields.ts';
-import { cursorQuery, hostedPaging, identifier, nextFields, pageFields } from '../../api/hosted/fields.ts';
-import { listed } from '../../api/listed.ts';
-import { routes } from '../../api/route.ts';
+import { instant, instantInput, line, text } from '../../http/contract/fields.ts';
+import {
+  cursorQuery,
+  hostedPaging,
+  identifier,
+  nextFields,
+  pageFields,
+} from '../../http/contract/hosted-fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
 import { callEnd, condition, rejected } from '../console/routes.ts';
 import { decisionActions, decisionClasses } from '../rules/decision.ts';
 

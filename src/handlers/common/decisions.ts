@@ -1,8 +1,9 @@
 // Decision events among the other frames of /v1/stream.
-import { decisionFrame } from '../../api/hosted/frames.ts';
-import type { DecisionSource } from '../../api/stream.ts';
+
 import type { StoredEvent } from '../../event/record.ts';
 import { sessionOf } from '../../event/rules/decision.ts';
+import { decisionFrame } from '../../http/contract/hosted-frames.ts';
+import type { DecisionSource } from '../../http/contract/stream.ts';
 import { type Audience, eventsOf, type Frame } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
 

@@ -1,6 +1,7 @@
 // The answer of the public health probe, which is the same on both APIs.
+
+import type { Hub } from '../../http/contract/handler.ts';
 import { refuses } from '../../shared/storage.ts';
-import type { Hub } from './hub.ts';
 
 export async function probed({ app, health }: Pick<Hub, 'app' | 'health'>) {
   const cache = await health.keyValue();

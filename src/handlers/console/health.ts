@@ -1,10 +1,11 @@
 // How the hub is, for probes and for the dashboard.
-import { Reply } from '../../api/call.ts';
+
 import type { healthRoutes } from '../../api/health.ts';
+import { Reply } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { iso } from '../../http/contract/render.ts';
 import { fails, refuses } from '../../shared/storage.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
 import { probed } from '../common/probe.ts';
-import { iso } from '../common/render.ts';
 
 const link = (latency: number | null) => ({
   connected: latency !== null,

@@ -13,6 +13,7 @@ import { impact } from '../../deployment/console/handlers.ts';
 import { evaluate } from '../../evaluation/console/handlers.ts';
 import { replay } from '../../evaluation/console/replay-handlers.ts';
 import { events } from '../../event/console/handlers.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
 import { keys } from '../../key/console/handlers.ts';
 import { callbacks } from '../../notification/console/callback-handlers.ts';
 import { channels } from '../../notification/console/handlers.ts';
@@ -26,7 +27,6 @@ import { overview } from '../../usage/console/handlers.ts';
 import { users } from '../../user/console/handlers.ts';
 import { auth } from '../../user/console/login-handlers.ts';
 import { operatorTokens } from '../../user/console/token-handlers.ts';
-import type { Handlers } from '../common/hub.ts';
 import { health } from './health.ts';
 
 export const handlers: Handlers<typeof api> = {

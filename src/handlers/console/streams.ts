@@ -8,24 +8,29 @@ import { agentRoutes } from '../../agent/console/routes.ts';
 import type { Tags } from '../../agent/record.ts';
 import type { Fetcher } from '../../agent/use-cases/fetched-rulesets.ts';
 import type { AgentStreams } from '../../agent/use-cases/streams.ts';
-import type { Caller } from '../../api/call.ts';
-import { bundleName as bundleField, line, tagMap, text } from '../../api/fields.ts';
-import { documentEvent } from '../../api/hosted/frames.ts';
 import { hostedTags } from '../../api/hosted/streams.ts';
-import type { AdmittedStream, AgentMessage, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
-import { checked, sentences, validationFailed } from '../../api/validation.ts';
 import { requestApproval } from '../../approval/console/handlers.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../../event/wire.ts';
+import type { Caller } from '../../http/contract/call.ts';
+import { bundleName as bundleField, line, tagMap, text } from '../../http/contract/fields.ts';
+import type { Hub } from '../../http/contract/handler.ts';
+import { documentEvent } from '../../http/contract/hosted-frames.ts';
+import { keyPrincipalOf } from '../../http/contract/principal.ts';
+import type {
+  AdmittedStream,
+  AgentMessage,
+  StreamHandlers,
+  StreamQuery,
+} from '../../http/contract/stream.ts';
+import { checked, sentences, validationFailed } from '../../http/contract/validation.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../shared/frame.ts';
 import { type Env, environments, isEnv } from '../../shared/ids.ts';
 import { decisionsOf, isElsewhere } from '../common/decisions.ts';
-import type { Hub } from '../common/hub.ts';
-import { keyPrincipalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 

@@ -1,15 +1,15 @@
 // The stream of decision events: what is stored, as it is stored, in the words of GET /v1/events. Owns no socket.
 import type { HostedStreamQuery } from '../../api/hosted/streams.ts';
-import { listedText } from '../../api/listed.ts';
-import type { EventSource, History, StreamHandlers } from '../../api/stream.ts';
 import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
 import { filterOf, renderEvent } from '../../event/hosted/handlers.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf } from '../../event/rules/decision.ts';
 import { fits } from '../../event/use-cases/tail.ts';
+import type { Hub } from '../../http/contract/handler.ts';
+import { listedText } from '../../http/contract/listed.ts';
+import type { EventSource, History, StreamHandlers } from '../../http/contract/stream.ts';
 import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../shared/frame.ts';
 import { environments } from '../../shared/ids.ts';
-import type { Hub } from '../common/hub.ts';
 
 /** A place among the events, as clients send it back. */
 const place = /^\d{1,16}$/;

@@ -2,7 +2,6 @@
 // socket. Keeps promise P39.
 
 import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
-import type { EventSource, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { hourMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
@@ -19,6 +18,7 @@ import type { Broadcast } from '../../shared/ports/broadcast.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
 import { type Budgets, createBudgets } from '../budgets.ts';
+import type { EventSource, StreamHandlers } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Endings, endReason } from './endings.ts';
 import { Feeds } from './feeds.ts';

@@ -1,9 +1,9 @@
 // API keys in the console's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso, isoOrNull } from '../../handlers/common/render.ts';
-import { listOf } from '../../handlers/console/pages.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
 import type { ApiKey } from '../../tenant/record.ts';
 import type { keyRoutes } from './routes.ts';
 

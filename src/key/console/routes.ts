@@ -1,7 +1,7 @@
 // Routes of API keys.
 import { z } from 'zod';
-import { env, instant, instantInput, line, paging, text, uuid } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { env, instant, instantInput, line, paging, text, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 
 const markup = /<[a-z!/?]|javascript:|\bon[a-z]+\s*=/i;
 

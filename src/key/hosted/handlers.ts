@@ -1,9 +1,9 @@
 // API keys of a workspace in the hosted API's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { pageOf } from '../../handlers/hosted/pages.ts';
-import { principalOf } from '../../handlers/hosted/principal.ts';
-import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { pageOf } from '../../http/contract/hosted-pages.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros, microsOrNull } from '../../http/contract/hosted-time.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import type { ApiKey } from '../../tenant/record.ts';
 import type { hostedKeyRoutes } from './routes.ts';

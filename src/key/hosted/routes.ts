@@ -1,8 +1,8 @@
 // Routes of a workspace's API keys.
 import { z } from 'zod';
-import { env, instant, instantInput, line, text, uuid } from '../../api/fields.ts';
-import { hostedPaging, identifier, pageFields } from '../../api/hosted/fields.ts';
-import { routes } from '../../api/route.ts';
+import { env, instant, instantInput, line, text, uuid } from '../../http/contract/fields.ts';
+import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
+import { routes } from '../../http/contract/route.ts';
 
 const hostedKey = z.object({
   id: uuid,

@@ -1,8 +1,8 @@
 // Buttons that were pressed in chats: each platform's proof and words. What a press does is notification/use-cases/chat-decisions.ts.
 
 import { limits } from '../../admission/limit.ts';
-import { Reply, type Request } from '../../api/call.ts';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { Reply, type Request } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import type { Press } from '../use-cases/chat-decisions.ts';
 import { buttonOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from '../wire/chat-bot.ts';
 import type { callbackRoutes } from './callback-routes.ts';

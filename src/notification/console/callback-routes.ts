@@ -1,8 +1,8 @@
 // Routes that chat platforms call when somebody presses a button. Each proves itself by its own signature or secret.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { anyObject } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 
 /** Bytes. */
 const callbackBody = 64 * 1024;

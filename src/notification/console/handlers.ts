@@ -1,9 +1,9 @@
 // Notification channels and their deliveries. The rules are notification/use-cases/channels.ts and notification/use-cases/notifications.ts.
 import type { z } from 'zod';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
-import { iso, isoOrNull } from '../../handlers/common/render.ts';
-import { listOf } from '../../handlers/console/pages.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { ChannelFilters } from '../record.ts';
 import type { AttemptFailure, Delivery } from '../rules/delivery.ts';

@@ -1,8 +1,8 @@
 // Routes of notification channels and of their deliveries.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, instant, line, paging, uuid } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { anyObject, env, instant, line, paging, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 import { attemptFailures, deliveryEvents, deliveryStatuses } from '../rules/delivery.ts';
 
 export const channelTypes = [

@@ -2,12 +2,12 @@
 // secret.
 import type { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { Reply } from '../../api/call.ts';
-import { validationFailed } from '../../api/validation.ts';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
-import { pageOf } from '../../handlers/hosted/pages.ts';
-import { type HostedCaller, principalOf } from '../../handlers/hosted/principal.ts';
-import { micros } from '../../handlers/hosted/time.ts';
+import { Reply } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { pageOf } from '../../http/contract/hosted-pages.ts';
+import { type HostedCaller, principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros } from '../../http/contract/hosted-time.ts';
+import { validationFailed } from '../../http/contract/validation.ts';
 import { HubError } from '../../shared/error.ts';
 import { type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
 import type { Attempt } from '../rules/delivery.ts';

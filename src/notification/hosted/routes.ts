@@ -1,9 +1,9 @@
 // Routes of notification channels in the hosted API's words, and the callback of chat bots that were made through it.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, instant, line, uuid } from '../../api/fields.ts';
-import { hostedPaging, identifier, pageFields } from '../../api/hosted/fields.ts';
-import { routes } from '../../api/route.ts';
+import { anyObject, env, instant, line, uuid } from '../../http/contract/fields.ts';
+import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
+import { routes } from '../../http/contract/route.ts';
 import { attemptFailure, channelConfig } from '../console/routes.ts';
 
 export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;

@@ -2,8 +2,8 @@
 // is notification/use-cases/chat-decisions.ts. Beside it, what the other chat platforms' callbacks read alike.
 
 import type { CountLimit, Limit } from '../../admission/limit.ts';
-import type { Request } from '../../api/call.ts';
-import type { Hub } from '../../handlers/common/hub.ts';
+import type { Request } from '../../http/contract/call.ts';
+import type { Hub } from '../../http/contract/handler.ts';
 import { uuidPattern } from '../../shared/ids.ts';
 import type { OpenChannel } from '../use-cases/channels.ts';
 import type { Press, PressResult } from '../use-cases/chat-decisions.ts';

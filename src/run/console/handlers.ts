@@ -1,7 +1,7 @@
 // The sample run in the console's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
 import { renderSampleRun } from '../wire.ts';
 import type { sampleRunRoutes } from './routes.ts';
 

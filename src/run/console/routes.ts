@@ -1,7 +1,7 @@
 // Routes of the sample run, for the console; the hosted API has the same of its own.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { routes } from '../../api/route.ts';
+import { routes } from '../../http/contract/route.ts';
 
 export const sampleRunReply = z.object({
   agent_id: z.string(),

@@ -1,12 +1,13 @@
 // The signed decision bundle of a run, in the hosted API's words.
-import { Reply, Streamed } from '../../api/call.ts';
+
 import { render as renderApproval } from '../../approval/hosted/handlers.ts';
 import { renderEvent } from '../../event/hosted/handlers.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import type { DecisionClass } from '../../event/rules/decision.ts';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
-import { principalOf } from '../../handlers/hosted/principal.ts';
-import { micros } from '../../handlers/hosted/time.ts';
+import { Reply, Streamed } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros } from '../../http/contract/hosted-time.ts';
 import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../rules/decision-bundle.ts';
 import { runStatus } from '../rules/run.ts';
 import type { UsedRuleset } from '../use-cases/evidence.ts';

@@ -1,7 +1,7 @@
 // The route of a run's signed decision bundle.
 import { z } from 'zod';
-import { instant, intQuery, line } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { instant, intQuery, line } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 
 const place = intQuery(0, Number.MAX_SAFE_INTEGER).optional();
 

@@ -1,12 +1,12 @@
 // Runs, agents and workflow state in the hosted API's words.
 
-import { shortened, type Truncated } from '../../api/listed.ts';
 import { classOf, type DecisionClass } from '../../event/rules/decision.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { fitting, pageFieldsOf } from '../../handlers/hosted/pages.ts';
-import { type HostedCaller, principalOf } from '../../handlers/hosted/principal.ts';
-import { micros, microsOrNull } from '../../handlers/hosted/time.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { fitting, pageFieldsOf } from '../../http/contract/hosted-pages.ts';
+import { type HostedCaller, principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros, microsOrNull } from '../../http/contract/hosted-time.ts';
+import { shortened, type Truncated } from '../../http/contract/listed.ts';
 import { requireAgent } from '../../shared/acting-agent.ts';
 import { notFound } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';

@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { agentApi, driftStatus } from '../../agent/console/routes.ts';
 import { healthStatuses } from '../../agent/rules/health.ts';
-import { instant, line, text } from '../../api/fields.ts';
-import { cursorQuery, hostedPaging, nextFields, pageFields } from '../../api/hosted/fields.ts';
-import { listed } from '../../api/listed.ts';
-import { routes } from '../../api/route.ts';
 import { decisionClass } from '../../event/hosted/routes.ts';
+import { instant, line, text } from '../../http/contract/fields.ts';
+import { cursorQuery, hostedPaging, nextFields, pageFields } from '../../http/contract/hosted-fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
 import { runStatuses } from '../rules/run.ts';
 
 const name = z.string();

@@ -1,7 +1,7 @@
 // Session values in the console API's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { keyPrincipalOf, principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import type { sessionRoutes } from './routes.ts';
 
 export const sessions: Handlers<typeof sessionRoutes> = {

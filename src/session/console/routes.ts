@@ -1,7 +1,7 @@
 // Routes of session values: a tenant's key-value store for agents.
 import { z } from 'zod';
-import { text } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { text } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 import { sessionKeyPattern } from '../../shared/ids.ts';
 import { maxSessionValue } from '../../tenant/rules/quota.ts';
 

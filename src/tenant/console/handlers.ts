@@ -2,9 +2,9 @@
 
 import { wordsOf } from '../../evaluation/use-cases/tool-settings.ts';
 import type { RemovalAge } from '../../event/use-cases/removal.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso } from '../../handlers/common/render.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Setting } from '../rules/settings.ts';

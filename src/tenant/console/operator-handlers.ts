@@ -1,7 +1,7 @@
 // Further tenants and users, made by the operator of the installation. The pipeline has checked the operator token.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso } from '../../handlers/common/render.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { iso } from '../../http/contract/render.ts';
 import type { operatorRoutes } from './operator-routes.ts';
 
 export const operator: Handlers<typeof operatorRoutes> = {

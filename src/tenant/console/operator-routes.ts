@@ -1,7 +1,7 @@
 // Routes of the operator of an installation: further tenants and users. Served only when OPERATOR_TOKEN is set.
 import { z } from 'zod';
-import { instant, intQuery, line, uuid } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 import { notificationQueues } from '../../notification/rules/jobs.ts';
 import { email, newPassword } from './setup-routes.ts';
 

@@ -1,8 +1,8 @@
 // Routes of a tenant's settings: signing key, what tools' arguments hold, retention.
 import { argumentKinds, builtInPrefixes, operatorNames, profilesProblem } from 'reeve-agent/rules';
 import { z } from 'zod';
-import { instant, intQuery, line } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { instant, intQuery, line } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 
 /** Arguments of all tools together. */
 const maxDeclarations = 2_000;

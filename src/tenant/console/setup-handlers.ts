@@ -1,6 +1,6 @@
 // The first start, in the console API's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
 import type { setupRoutes } from './setup-routes.ts';
 
 export const setup: Handlers<typeof setupRoutes> = {

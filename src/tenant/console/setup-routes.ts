@@ -1,8 +1,8 @@
 // Route of the first start: the first tenant and its admin.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { line, text, uuid } from '../../api/fields.ts';
-import { routes, smallBody } from '../../api/route.ts';
+import { line, text, uuid } from '../../http/contract/fields.ts';
+import { routes, smallBody } from '../../http/contract/route.ts';
 
 /** An address to sign in with: lower-cased, because it names a user over all tenants. */
 export const email = z.email().max(255).toLowerCase();

@@ -2,10 +2,10 @@
 
 import type { ToolDurations } from '../../agent/rules/tool-durations.ts';
 import type { HistoryEntry } from '../../agent/use-cases/history.ts';
-import { openCursor, sealCursor } from '../../handlers/common/cursor.ts';
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso } from '../../handlers/common/render.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { parseInstant, renderInstant } from '../../shared/instant.ts';

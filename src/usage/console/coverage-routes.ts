@@ -1,8 +1,8 @@
 // Routes of what agents used and ran: coverage of an agent and of the fleet, and an agent's history.
 import { z } from 'zod';
 import { coverageCounts, driftStatus } from '../../agent/console/routes.ts';
-import { env, instant, intQuery, line, mode, text } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { env, instant, intQuery, line, mode, text } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 
 const count = z.number().int();
 /** `<n>m`, `<n>h` or `<n>d`, at most 3,650 of them, or an ISO 8601 time. */

@@ -1,8 +1,8 @@
 // The figures on the first page, and how contracts decided. A key sees its environment, a user all of them; agents are
 // counted per tenant.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { renderInstant } from '../../shared/instant.ts';
 import type { overviewRoutes } from './routes.ts';

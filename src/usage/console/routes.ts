@@ -1,7 +1,7 @@
 // Routes of statistics: the figures on the first page, and how contracts decided.
 import { z } from 'zod';
-import { env, instant, instantInput } from '../../api/fields.ts';
-import { routes } from '../../api/route.ts';
+import { env, instant, instantInput } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
 
 const count = z.number().int();
 

@@ -1,7 +1,7 @@
 // The device cookie: a browser that signed in to an account before brings it, so that strangers who guess at the
 // account's password do not lock its owner out. It gives no access to anything.
-import { cookieOf } from '../../api/cookie.ts';
-import type { Hub } from '../../handlers/common/hub.ts';
+import { cookieOf } from '../../http/contract/cookie.ts';
+import type { Hub } from '../../http/contract/handler.ts';
 import { dayMs } from '../../shared/duration.ts';
 import type { Device } from '../use-cases/login-attempts.ts';
 

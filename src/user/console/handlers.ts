@@ -1,9 +1,9 @@
 // People in the console API's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso } from '../../handlers/common/render.ts';
-import { listOf } from '../../handlers/console/pages.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import type { User } from '../../tenant/record.ts';
 import type { userRoutes } from './routes.ts';
 

@@ -1,8 +1,8 @@
 // Signing in and out, in the console API's words: the login is a cookie.
 
-import { Reply } from '../../api/call.ts';
-import { cookieOf } from '../../api/cookie.ts';
-import type { Handlers, Hub } from '../../handlers/common/hub.ts';
+import { Reply } from '../../http/contract/call.ts';
+import { cookieOf } from '../../http/contract/cookie.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { HubError } from '../../shared/error.ts';
 import { deviceCookie, deviceIn } from './devices.ts';
 import type { authRoutes } from './login-routes.ts';

@@ -1,8 +1,8 @@
 // Routes of signing in and out.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { text, uuid } from '../../api/fields.ts';
-import { routes, smallBody } from '../../api/route.ts';
+import { text, uuid } from '../../http/contract/fields.ts';
+import { routes, smallBody } from '../../http/contract/route.ts';
 
 export const message = z.object({ message: z.string() });
 

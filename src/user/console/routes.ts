@@ -1,8 +1,8 @@
 // Routes of people: the users of a tenant, for its admins, and everybody's own password.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { instant, paging, text, uuid } from '../../api/fields.ts';
-import { routes, smallBody } from '../../api/route.ts';
+import { instant, paging, text, uuid } from '../../http/contract/fields.ts';
+import { routes, smallBody } from '../../http/contract/route.ts';
 import { email, newPassword } from '../../tenant/console/setup-routes.ts';
 import { message } from './login-routes.ts';
 

@@ -1,9 +1,9 @@
 // Tokens for the hosted API in the console's words.
 
-import type { Handlers } from '../../handlers/common/hub.ts';
-import { iso } from '../../handlers/common/render.ts';
-import { listOf } from '../../handlers/console/pages.ts';
-import { principalOf } from '../../handlers/console/principal.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import type { GivenToken } from '../use-cases/operator-tokens.ts';
 import type { operatorTokenRoutes } from './token-routes.ts';
 

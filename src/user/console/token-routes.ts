@@ -1,7 +1,7 @@
 // Routes by which signed-in people get tokens for the hosted API, and the public keys of those tokens.
 import { z } from 'zod';
-import { anyObject, instant, paging, uuid } from '../../api/fields.ts';
-import { routes, smallBody } from '../../api/route.ts';
+import { anyObject, instant, paging, uuid } from '../../http/contract/fields.ts';
+import { routes, smallBody } from '../../http/contract/route.ts';
 import { operatorRoles } from '../../shared/principal.ts';
 
 export const operatorRole = z.enum(operatorRoles);

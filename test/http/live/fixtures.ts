@@ -1,8 +1,8 @@
 // A registry of live streams on fake connections: what is written is kept, and a connection can be made full.
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
-import type { AdmittedStream, DecisionSource, EventSource } from '../../../src/api/stream.ts';
 import { createBudgets } from '../../../src/http/budgets.ts';
+import type { AdmittedStream, DecisionSource, EventSource } from '../../../src/http/contract/stream.ts';
 import type { ApiFrames } from '../../../src/http/live/announcer.ts';
 import { oneApi } from '../../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../../src/http/live/console-frames.ts';

@@ -1,8 +1,8 @@
 // The events of the hosted API's streams. Browser-safe.
 import { z } from 'zod';
 import { decisionEvent } from '../../event/hosted/routes.ts';
-import { env } from '../fields.ts';
-import { consoleAgentFrames, type FrameTable } from '../frames.ts';
+import { env } from './fields.ts';
+import { consoleAgentFrames, type FrameTable } from './frames.ts';
 
 const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
 

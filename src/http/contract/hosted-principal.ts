@@ -1,8 +1,9 @@
 // The hosted API's callers as principals: a key acts for agents, in its environment if it is bound to one; an operator
 // by the token's role.
-import type { Caller } from '../../api/call.ts';
+
 import type { Env } from '../../shared/ids.ts';
 import { type KeyPrincipal, type Principal, type Role, rolesUpTo } from '../../shared/principal.ts';
+import type { Caller } from './call.ts';
 
 const keyRoles: ReadonlySet<Role> = new Set(['agent']);
 

@@ -1,7 +1,7 @@
 // Which environment a request of the hosted API is about.
 import { HubError, refused } from '../../shared/error.ts';
 import { type Env, isEnv } from '../../shared/ids.ts';
-import type { HostedCaller } from './principal.ts';
+import type { HostedCaller } from './hosted-principal.ts';
 
 /** Where nobody says otherwise. */
 export const usualEnv: Env = 'production';

@@ -1,8 +1,9 @@
 // What handlers work with: the use cases, what no use case needs, and the types of handlers. Holds no logic.
-import type { CallerOf, List, Reply, Request, Streamed, WrittenJson } from '../../api/call.ts';
-import type { Input, ReplyBody, RouteDeclaration } from '../../api/route.ts';
+
 import type { App } from '../../app/index.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { CallerOf, List, Reply, Request, Streamed, WrittenJson } from './call.ts';
+import type { Input, ReplyBody, RouteDeclaration } from './route.ts';
 
 export type { ClusterState, NodeHealth } from '../../shared/ports/node-health.ts';
 export type { Settings, SetupToken } from '../../shared/use-case-ports.ts';

@@ -1,7 +1,7 @@
 // Cursors as clients hold them: sealed for their tenant and list, so that one that was changed, made up or taken from
 // elsewhere is refused.
 import { refused } from '../../shared/error.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './handler.ts';
 
 /** Whose list it is, and which. */
 export interface CursorScope {

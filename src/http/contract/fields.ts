@@ -1,15 +1,15 @@
 // Fields that several declarations share: bounded texts, environments, times, names.
 import { z } from 'zod';
-import { approvalStatuses } from '../approval/record.ts';
-import { contractTypes, modes } from '../contract/record.ts';
+import { approvalStatuses } from '../../approval/record.ts';
+import { contractTypes, modes } from '../../contract/record.ts';
 import {
   bundleNamePattern,
   contractIdPattern,
   environments,
   hasControl,
   isWellFormed,
-} from '../shared/ids.ts';
-import { parseInstant } from '../shared/instant.ts';
+} from '../../shared/ids.ts';
+import { parseInstant } from '../../shared/instant.ts';
 
 const wellFormed = (text: string): boolean => isWellFormed(text) && !text.includes('\u0000');
 

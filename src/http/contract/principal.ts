@@ -1,6 +1,7 @@
 // The console API's callers as principals: a key acts for agents in its environment, a signed-in person in all of them.
-import type { Caller } from '../../api/call.ts';
+
 import type { KeyPrincipal, Principal, Role } from '../../shared/principal.ts';
+import type { Caller } from './call.ts';
 
 const memberRoles: ReadonlySet<Role> = new Set(['viewer', 'operator']);
 const adminRoles: ReadonlySet<Role> = new Set(['viewer', 'operator', 'admin']);

@@ -1,6 +1,7 @@
 // Pages of the stores as lists of the API.
-import { List } from '../../api/call.ts';
+
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { List } from './call.ts';
 
 /** The page that was asked for as a list whose next page is told by an offset. */
 export const listOf = <T, U>(

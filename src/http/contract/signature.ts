@@ -1,9 +1,9 @@
 // Signatures, and by what clients check them, as replies and frames write both.
 import { z } from 'zod';
-import type { Deployment } from '../deployment/record.ts';
-import type { VendorNames } from '../shared/vendor-names.ts';
-import { isoTime } from '../signing/rules/attestation.ts';
-import type { KeySuccession } from '../tenant/record.ts';
+import type { Deployment } from '../../deployment/record.ts';
+import type { VendorNames } from '../../shared/vendor-names.ts';
+import { isoTime } from '../../signing/rules/attestation.ts';
+import type { KeySuccession } from '../../tenant/record.ts';
 import { instant } from './fields.ts';
 
 /** Hex, or standard base64 with padding for clients that verify it so. */

@@ -2,9 +2,9 @@
 // limits, rate limits, metric labels, the OpenAPI document and the typed client. A route that lacks a declaration
 // cannot be served. Browser-safe.
 import type { z } from 'zod';
-import type { Limit, LimitClass } from '../admission/limit.ts';
-import type { ErrorCode } from '../shared/error.ts';
-import type { OperatorRole } from '../shared/principal.ts';
+import type { Limit, LimitClass } from '../../admission/limit.ts';
+import type { ErrorCode } from '../../shared/error.ts';
+import type { OperatorRole } from '../../shared/principal.ts';
 import type { FrameTable } from './frames.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,6 +1,6 @@
 // Fields that several declarations of the hosted API share: identifiers, pages.
 import { z } from 'zod';
-import { intQuery, text } from '../fields.ts';
+import { intQuery, text } from './fields.ts';
 
 /** Agent ids, session ids, names of rulesets and environments, ids of approvals. */
 export const identifier = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/, {

@@ -1,6 +1,6 @@
 // Pages of the hosted API's lists: as many items as one answer holds, with what stands beside them.
-import { maxOffset } from '../../api/hosted/fields.ts';
-import { shortened } from '../../api/listed.ts';
+import { maxOffset } from './hosted-fields.ts';
+import { shortened } from './listed.ts';
 
 /** Bytes of the items of a page; with what stands around them an answer holds 4 MiB. */
 export const maxPageBytes = 4 * 1024 * 1024 - 65_536;

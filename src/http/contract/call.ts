@@ -1,8 +1,8 @@
 // A call as handlers see it: who calls, the request beside its validated parts, and a reply with more than a body.
 
-import type { OwnLimits } from '../admission/limit.ts';
-import type { Env } from '../shared/ids.ts';
-import type { OperatorRole } from '../shared/principal.ts';
+import type { OwnLimits } from '../../admission/limit.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { OperatorRole } from '../../shared/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
 /** What is known of a request's API key. */

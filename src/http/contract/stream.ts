@@ -1,9 +1,9 @@
 // The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and
 // bundles).
-import type { StreamTransport } from '../agent/record.ts';
-import type { Announcement } from '../shared/announcement.ts';
-import type { Audience, Frame, FrameHeader } from '../shared/frame.ts';
-import type { Position } from '../shared/position.ts';
+import type { StreamTransport } from '../../agent/record.ts';
+import type { Announcement } from '../../shared/announcement.ts';
+import type { Audience, Frame, FrameHeader } from '../../shared/frame.ts';
+import type { Position } from '../../shared/position.ts';
 import type { Caller } from './call.ts';
 
 /** Whoever a stream can be of, as the edge keeps it. */

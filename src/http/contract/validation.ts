@@ -1,6 +1,6 @@
 // What does not fit a declaration, in the specification's words: for requests, and for values that come another way.
 import type { z } from 'zod';
-import { HubError, type Problem } from '../shared/error.ts';
+import { HubError, type Problem } from '../../shared/error.ts';
 
 /** The most problems that one reply lists. */
 export const maxProblems = 50;
