@@ -2,11 +2,11 @@
 // route shows there as one changed line. Keeps promise P46.
 
 import { type Limit, type LimitSettings, limits, maxOf, windowOf } from '../src/admission/limit.ts';
-import { apiFamilies } from '../src/api/families.ts';
-import { readConfig } from '../src/config.ts';
 import { defaultBody, type RouteDeclaration } from '../src/http/contract/route.ts';
-import { errorsOf } from '../src/http/openapi.ts';
 import { statusOf } from '../src/http/problem.ts';
+import { apiFamilies } from '../src/hub/api/families.ts';
+import { errorsOf } from '../src/hub/api/openapi.ts';
+import { readConfig } from '../src/hub/config.ts';
 import { minuteMs } from '../src/shared/duration.ts';
 
 const heading = `# Routes of the hub: method and path | auth | limits | status | errors

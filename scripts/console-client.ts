@@ -1,7 +1,8 @@
 // Makes the types and the table of routes of the typed client (packages/agent/src/console/generated) from the
 // declarations in src/api: one file per tag, one for types that several tags share, and one that joins them.
-import { api } from '../src/api/index.ts';
+
 import type { RouteDeclaration } from '../src/http/contract/route.ts';
+import { api } from '../src/hub/api/console-routes.ts';
 
 export const clientFolder = 'packages/agent/src/console/generated';
 

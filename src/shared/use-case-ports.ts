@@ -23,7 +23,7 @@ import type { Secrets } from './ports/secrets.ts';
 import type { Store } from './ports/store.ts';
 import type { VendorNames } from './vendor-names.ts';
 
-/** The settings that use cases need (src/config.ts reads them). */
+/** The settings that use cases need (src/hub/config.ts reads them). */
 export interface Settings {
   readonly version: string;
   readonly baseUrl: string;

@@ -1,6 +1,6 @@
 // The start says when the Node it runs on is out of support.
 import { expect, it } from 'vitest';
-import { nodeNotice } from '../../src/commands/node-support.ts';
+import { nodeNotice } from '../../src/hub/commands/node-support.ts';
 
 it('names a Node that is out of support, and what to install', () => {
   expect(nodeNotice('20.20.2')).toBe(

@@ -111,7 +111,7 @@ describe('import directions', () => {
         else if (files.includes(path)) walk(path);
       }
     };
-    walk('src/commands/serve.ts');
+    walk('src/hub/commands/serve.ts');
     expect([...packages]).toContain('zod');
     expect([...packages].filter((name) => /^(mongodb|redis|bullmq|nodemailer)/.test(name))).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe('exclusive rights', () => {
   it('reads the environment in one file (and one in the agent library, which runs in the agent)', () => {
     expect(uses(/\bprocess\.env\b|\benv\b[^;]*'node:process'/).sort()).toEqual([
       'packages/agent/src/environment.ts',
-      'src/config.ts',
+      'src/hub/config.ts',
     ]);
   });
 

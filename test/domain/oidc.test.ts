@@ -1,6 +1,6 @@
 // The settings of the identity provider: what is read, and what is refused in which words.
 import { expect, it } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/hub/config.ts';
 
 const issuer = { OIDC_ISSUER: 'https://issuer.example', OIDC_AUDIENCE: 'a, b' };
 

@@ -1,7 +1,7 @@
 // Agents: status, reports, registrations, assignment.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { deploy } from './deploy.ts';

@@ -3,11 +3,11 @@
 import { expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { oneApi } from '../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
 import { createLive, type Live } from '../../src/http/live/live.ts';
 import type { Sink } from '../../src/http/live/session.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { makeHub } from '../harness.ts';
 import { silentLog } from '../log.ts';

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Evaluator } from '../../src/evaluation/port/evaluator.ts';
-import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { type KeyCaller, makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { addComposition, addContract, definition } from './library.ts';

@@ -1,9 +1,9 @@
 // Cursors of all lists that have them: a list takes its own alone.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import { api } from '../../src/api/index.ts';
-import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { makeHub, type Operation, type TestHub, type UserCaller } from '../harness.ts';
 
 const lists = Object.entries(api)

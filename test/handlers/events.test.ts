@@ -1,7 +1,7 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { deploy } from './deploy.ts';

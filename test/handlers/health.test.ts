@@ -1,7 +1,7 @@
 // Probes and health details.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { health } from '../../src/handlers/console/health.ts';
 import type { NodeHealth } from '../../src/http/contract/handler.ts';
+import { health } from '../../src/hub/api/health-handlers.ts';
 import type { StorageState } from '../../src/shared/storage.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 

@@ -1,8 +1,8 @@
 // Lists of the hosted API: each says where its next page begins, and following that passes every item once.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { hostedApi } from '../../src/api/hosted/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../../src/http/contract/route.ts';
+import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
 import { type HostedKeyCaller, makeHub, type OperatorCaller, type TestHub } from '../harness.ts';
 
 let t: TestHub;

@@ -1,7 +1,7 @@
 // What a deploy would change, of a text and of a composition, and who runs what now.
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 

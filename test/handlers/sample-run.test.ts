@@ -1,7 +1,5 @@
 // The sample run: one for a workspace, judged for real, counted nowhere.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { hostedApi } from '../../src/api/hosted/index.ts';
-import { api } from '../../src/api/index.ts';
 import {
   bucketsOfRows,
   facetsOfRows,
@@ -9,6 +7,8 @@ import {
 } from '../../src/dashboard/pages/events/sample-events.ts';
 import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
+import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
 import { makeHub, type Operation, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;

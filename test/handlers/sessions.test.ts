@@ -1,6 +1,6 @@
 // Session values.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { api } from '../../src/api/index.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
 import { type KeyCaller, makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;

@@ -1,6 +1,6 @@
 // The first start: one winner, the setup token, the environment, missing signing keys.
 import { afterEach, expect, it, vi } from 'vitest';
-import { bootstrapFromEnvironment, printedSetupToken } from '../../src/bootstrap/first-admin.ts';
+import { bootstrapFromEnvironment, printedSetupToken } from '../../src/hub/first-admin.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;

@@ -1,9 +1,9 @@
 // The tables of routes as a whole.
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { api } from '../../src/api/index.ts';
-import { handlers } from '../../src/handlers/console/index.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { handlers } from '../../src/hub/api/console-handlers.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
 
 const routes: readonly [string, RouteDeclaration][] = Object.entries(api);
 

@@ -2,7 +2,7 @@
 // deploys or assigns it, and in its status.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { makeEvaluator, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 

@@ -1,6 +1,6 @@
 // A loop is what its last turn says it is.
 import { expect, it } from 'vitest';
-import { createWorkers } from '../../src/bootstrap/workers.ts';
+import { createWorkers } from '../../src/hub/workers.ts';
 import { ManualClock } from '../clock.ts';
 
 it('is running while it turns in time, crashed when it has not, running again when it does, stopped with its node', () => {

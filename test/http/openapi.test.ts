@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiFamily, RouteTable } from '../../src/http/contract/route.ts';
-import { openApiText } from '../../src/http/openapi.ts';
+import { openApiText } from '../../src/hub/api/openapi.ts';
 import { keyRoutes } from '../../src/key/console/routes.ts';
 import { hostedTestRoutes, testRoutes, wire } from './fixtures.ts';
 
@@ -47,7 +47,9 @@ describe('the OpenAPI document', () => {
   it('refuses two routes that share a schema without a name', () => {
     const { createKey } = keyRoutes;
     const again = { again: { ...createKey, path: '/api/v1/again' } };
-    expect(() => openApiText([family(keyRoutes), family(again)], options)).toThrow('src/api/components.ts');
+    expect(() => openApiText([family(keyRoutes), family(again)], options)).toThrow(
+      'src/hub/api/components.ts',
+    );
   });
 
   it('documents streams with their events', () => {

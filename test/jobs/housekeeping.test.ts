@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';
 import { removeLater } from '../../src/event/use-cases/removal.ts';
-import { type HousekeepingParts, startHousekeeping, unseenMs } from '../../src/jobs/housekeeping.ts';
+import { type HousekeepingParts, startHousekeeping, unseenMs } from '../../src/hub/housekeeping.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Jobs } from '../../src/shared/ports/jobs.ts';
 import { valueTtlMs } from '../../src/shared/ports/values.ts';

@@ -1,6 +1,6 @@
 // What handlers work with: the use cases, what no use case needs, and the types of handlers. Holds no logic.
 
-import type { App } from '../../app/index.ts';
+import type { App } from '../../hub/use-cases.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { CallerOf, List, Reply, Request, Streamed, WrittenJson } from './call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from './route.ts';

@@ -1,8 +1,8 @@
 // Session values and health in the hosted API's words, which are the console API's; its keys may have no environment.
 
-import { probed } from '../../handlers/common/probe.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { keyPrincipalOf } from '../../http/contract/hosted-principal.ts';
+import { probed } from '../../hub/api/probe.ts';
 import type { hostedSessionRoutes } from './routes.ts';
 
 export const hostedSessions: Handlers<typeof hostedSessionRoutes> = {

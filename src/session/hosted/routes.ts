@@ -1,6 +1,7 @@
 // Routes of session values and health: as the console API's, for keys that may have no environment.
-import { healthRoutes } from '../../api/health.ts';
+
 import { routes } from '../../http/contract/route.ts';
+import { healthRoutes } from '../../hub/api/health-routes.ts';
 import { sessionRoutes } from '../console/routes.ts';
 
 const { readSessions, getSession, setSession, incrementSession, deleteSession } = sessionRoutes;
