@@ -1,4 +1,4 @@
-// The text of docs/api-surface.txt: a line per route of both APIs, from the declarations in src/api. A change of a
+// The text of docs/api-surface.txt: a line per route of both APIs, from the declarations of routes. A change of a
 // route shows there as one changed line. Keeps promise P46.
 
 import { type Limit, type LimitSettings, limits, maxOf, windowOf } from '../src/admission/limit.ts';

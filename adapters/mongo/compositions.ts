@@ -1,4 +1,4 @@
-// Compositions in MongoDB: entries of the tenant's library document (library.ts), items included, so that pinning them
+// Compositions in MongoDB: entries of the tenant's library document (adapters/mongo/library.ts), items included, so that pinning them
 // to the latest versions and saving them is one write.
 
 import {

@@ -1,5 +1,5 @@
-// Limits: what may be done how often, counted for whom. Route declarations name them, admission/rate-limit.ts counts them.
-// Browser-safe.
+// Limits: what may be done how often, counted for whom. Route declarations name them, admission/rate-limit.ts counts
+// them. Browser-safe.
 
 import { minuteMs } from '../shared/duration.ts';
 import type { HubError } from '../shared/error.ts';

@@ -62,8 +62,8 @@ export interface Deployment {
   readonly publicKey: string;
   readonly signingKeyId: string;
   /**
-   * Ed25519 by the same key over `attestationText` (signing/rules/attestation), 128 hex characters; null only from older
-   * versions of the hub.
+   * Ed25519 by the same key over `attestationText` (signing/rules/attestation), 128 hex characters; null only from
+   * older versions of the hub.
    */
   readonly attestation: string | null;
   readonly deployedBy: string;

@@ -1,5 +1,5 @@
-// The queues of notifications, worked on this node. What each job does is the use cases' (notification/use-cases/notifications.ts,
-// notification/use-cases/channels.ts).
+// The queues of notifications, worked on this node. What each job does is the use cases'
+// (notification/use-cases/notifications.ts, notification/use-cases/channels.ts).
 
 import type { Jobs } from '../shared/ports/jobs.ts';
 import {

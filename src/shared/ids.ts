@@ -1,5 +1,5 @@
-// Names and identifiers: the patterns of the specification and the environments. No generation (shared/ports/secrets makes
-// ids).
+// Names and identifiers: the patterns of the specification and the environments. No generation (shared/ports/secrets
+// makes ids).
 
 export {
   bundleNamePattern,

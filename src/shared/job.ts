@@ -1,5 +1,5 @@
-// Background jobs: their limits, their delays after failures, and the end of their attempts. shared/ports/jobs.ts stores and
-// runs them.
+// Background jobs: their limits, their delays after failures, and the end of their attempts. shared/ports/jobs.ts
+// stores and runs them.
 import { dayMs, hourMs } from './duration.ts';
 import { HubError } from './error.ts';
 import { isWellFormed } from './ids.ts';

@@ -1,4 +1,5 @@
-// What every store promises of tenants, users, logins and API keys (tenant/port/identity). Signing keys are in signing.ts.
+// What every store promises of tenants, users, logins and API keys (tenant/port/identity). Signing keys are in
+// signing.ts.
 import { describe, expect, it } from 'vitest';
 import { maxNetworks } from '../../src/tenant/port/identity.ts';
 import {

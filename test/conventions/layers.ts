@@ -106,12 +106,6 @@ export const exceptions: readonly string[] = [
   'src/user/console/routes.ts → src/tenant/console/setup-routes.ts',
 ];
 
-/** Folders of the layout by kind, until their files have moved to the rooms of their nouns. */
-const isOldFolder = (file: string): boolean =>
-  /^src\/(?:domain|app|api|handlers|ports|jobs|bootstrap|commands|concurrency)\/|^src\/config\.ts$/.test(
-    file,
-  );
-
 interface Place {
   readonly layer: string;
   /** The noun, or the adapter's folder. */
@@ -139,7 +133,7 @@ const seesAll = (file: string): boolean => /^src\/(?:hub\/|main\.ts|client\.ts|v
 
 /** @param isType whether the import takes types alone */
 export function mayImport(from: string, to: string, isType: boolean): boolean {
-  if (seesAll(from) || isOldFolder(from) || isOldFolder(to)) return true;
+  if (seesAll(from)) return true;
   const source = placeOf(from);
   const target = placeOf(to);
   if (target.layer === 'shared' && from.startsWith('packages/') === false) return true;

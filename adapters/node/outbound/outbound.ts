@@ -1,5 +1,5 @@
-// Calls other services through the guard (src/shared/ports/outbound.ts) with node:https. One connection a call: none is reused
-// for another address.
+// Calls other services through the guard (src/shared/ports/outbound.ts) with node:https. One connection a call: none is
+// reused for another address.
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';

@@ -5,7 +5,7 @@ import { ApiError, actionAnswer, answerOf, call, type Page, type Reply } from '.
 import { now } from './browser.ts';
 import { isAction } from './unanswered.ts';
 
-/** The routes that pages use. The compiler compares each with its declaration in src/api/hosted. */
+/** The routes that pages use. The compiler compares each with its declaration in src/<noun>/hosted. */
 const routes = {
   hostedListRuns: { method: 'GET', path: '/v1/runs' },
   hostedRunBundle: { method: 'GET', path: '/v1/runs/{agent_id}/{session_id}/bundle' },

@@ -24,7 +24,7 @@ export interface RepairContext {
   readonly sha256: (text: string) => string;
 }
 
-/** An event that was shortened before it was parsed (large-event.ts). */
+/** An event that was shortened before it was parsed (large.ts). */
 export interface Shortened {
   /** Fields that lost something, as `truncated` names them. Its payload fits. */
   readonly cut: readonly string[];

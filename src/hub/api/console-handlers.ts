@@ -1,5 +1,5 @@
-// Every handler by operation name; a route of src/hub/api/console-routes.ts that lacks one does not compile. Stream routes are in
-// streams.ts.
+// Every handler by operation name; a route of src/hub/api/console-routes.ts that lacks one does not compile. Stream
+// routes are in stream-routes.ts.
 
 import { agents } from '../../agent/console/handlers.ts';
 import { rules } from '../../agent/console/rule-handlers.ts';

@@ -1,5 +1,5 @@
-// The schemas of the OpenAPI document: each is written once, under its name in src/hub/api/components.ts or after the one
-// route that has it, and referred to everywhere else.
+// The schemas of the OpenAPI document: each is written once, under its name in src/hub/api/components.ts or after the
+// one route that has it, and referred to everywhere else.
 import { z } from 'zod';
 import type { RouteDeclaration } from '../../http/contract/route.ts';
 import { components } from './components.ts';

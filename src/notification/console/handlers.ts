@@ -1,4 +1,5 @@
-// Notification channels and their deliveries. The rules are notification/use-cases/channels.ts and notification/use-cases/notifications.ts.
+// Notification channels and their deliveries. The rules are notification/use-cases/channels.ts and
+// notification/use-cases/notifications.ts.
 import type { z } from 'zod';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';

@@ -1,4 +1,5 @@
-// Messages to a channel, in the words of the domain. Messengers (notification/port/messengers) write them in a platform's format.
+// Messages to a channel, in the words of the domain. Messengers (notification/port/messengers) write them in a
+// platform's format.
 import type { Approval } from '../../approval/record.ts';
 
 export type Notice =

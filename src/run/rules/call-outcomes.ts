@@ -43,8 +43,9 @@ const laterSteps: { readonly [S in CallStep]?: CallStep } = {
 const firstSteps: ReadonlySet<CallStep> = new Set(['allowed', 'denied', 'asked', 'wouldDeny']);
 
 /**
- * The step that an event with this action reports; null if it reports none. A verdict from one contract in observe mode comes beside the
- * decision, without the session's counts. If the guard itself observes, the verdict is the decision and has the counts.
+ * The step that an event with this action reports; null if it reports none. A verdict from one contract in observe mode
+ * comes beside the decision, without the session's counts. If the guard itself observes, the verdict is the decision
+ * and has the counts.
  */
 export function callStepOf(action: string, { mode, payload }: EventInput): CallStep | null {
   const isBeside = action === 'call_would_block' && !(Number(payload?.session_attempt_count) > 0);
