@@ -11,7 +11,7 @@ import type { Control, Frame } from '../../src/shared/frame.ts';
 import { agentsOf } from '../../src/shared/frame.ts';
 import type { Envelope } from '../../src/shared/ports/message-bus.ts';
 import { settled } from '../clock.ts';
-import { aNote, aRule } from '../contract/fixtures.ts';
+import { aNote, aRule } from '../conformance/fixtures.ts';
 import { consoleAnnouncer } from '../frames.ts';
 import { memoryLog } from '../log.ts';
 import { aHub, allStreams, registrarOf } from './hub.ts';

@@ -13,7 +13,7 @@ import { agentsOf, type Control, dashboardsOf } from '../../src/shared/frame.ts'
 import { type Env, environments } from '../../src/shared/ids.ts';
 import type { Store } from '../../src/shared/ports/store.ts';
 import { ManualClock, settled } from '../clock.ts';
-import { aBundle, anApproval, sha256, t0, uuid } from '../contract/fixtures.ts';
+import { aBundle, anApproval, sha256, t0, uuid } from '../conformance/fixtures.ts';
 import { consoleAnnouncer, type ReadFrame, readFrame } from '../frames.ts';
 import { memoryLog } from '../log.ts';
 

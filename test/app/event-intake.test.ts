@@ -5,7 +5,7 @@ import type { EventInput } from '../../src/event/record.ts';
 import { createEventIntake } from '../../src/event/use-cases/intake.ts';
 import type { KeyPrincipal } from '../../src/shared/principal.ts';
 import type { AppPorts } from '../../src/shared/use-case-ports.ts';
-import { anEvent, t0 } from '../contract/fixtures.ts';
+import { anEvent, t0 } from '../conformance/fixtures.ts';
 
 const principal = {
   kind: 'key',

@@ -4,7 +4,7 @@ import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
 import { Registrar, type RegistrarParts } from '../../src/agent/use-cases/registrar.ts';
 import { ManualClock, settled } from '../clock.ts';
-import { uuid } from '../contract/fixtures.ts';
+import { uuid } from '../conformance/fixtures.ts';
 import { memoryLog } from '../log.ts';
 
 const day = 24 * 3_600_000;

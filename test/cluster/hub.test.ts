@@ -2,7 +2,7 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entriesOf } from '../../src/audit/record.ts';
-import { aNote } from '../contract/fixtures.ts';
+import { aNote } from '../conformance/fixtures.ts';
 import { SseClient } from '../e2e/sse.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 

@@ -24,7 +24,7 @@ import {
   parallel,
   t0,
   uuid,
-} from '../contract/fixtures.ts';
+} from '../conformance/fixtures.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();

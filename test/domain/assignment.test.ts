@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { AssignmentRule } from '../../src/agent/record.ts';
 import { type Assignee, RuleSets } from '../../src/agent/rules/assignment.ts';
 import { environments } from '../../src/shared/ids.ts';
-import { aRule } from '../contract/fixtures.ts';
+import { aRule } from '../conformance/fixtures.ts';
 
 const agent = (over: Partial<Assignee> = {}): Assignee => ({
   agentId: 'mail-1',

@@ -5,7 +5,7 @@ import { bundleRoutes } from '../../src/bundle/console/routes.ts';
 import type { Caller } from '../../src/http/contract/call.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { attestationText, successionText } from '../../src/signing/rules/attestation.ts';
-import { aDeployment } from '../contract/fixtures.ts';
+import { aDeployment } from '../conformance/fixtures.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { bundleYaml } from './library.ts';
 

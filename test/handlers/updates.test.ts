@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { Updates } from '../../src/deployment/use-cases/updates.ts';
 import type { Store } from '../../src/shared/ports/store.ts';
 import { settled } from '../clock.ts';
-import { aDeployment } from '../contract/fixtures.ts';
+import { aDeployment } from '../conformance/fixtures.ts';
 
 /** A store whose texts each count about 20 MiB with the frames made of them: two are more than are kept. */
 function aStore() {

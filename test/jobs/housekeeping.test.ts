@@ -8,8 +8,8 @@ import { HubError } from '../../src/shared/error.ts';
 import type { Jobs } from '../../src/shared/ports/jobs.ts';
 import { valueTtlMs } from '../../src/shared/ports/values.ts';
 import { ManualClock, settled } from '../clock.ts';
-import { aBatch } from '../contract/events.ts';
-import { aLogin, anApproval, anEvent, uuid, writerOf } from '../contract/fixtures.ts';
+import { aBatch } from '../conformance/events.ts';
+import { aLogin, anApproval, anEvent, uuid, writerOf } from '../conformance/fixtures.ts';
 import { silentLog as log } from '../log.ts';
 
 const minute = 60_000;

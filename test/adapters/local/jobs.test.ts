@@ -11,7 +11,7 @@ import { HubError } from '../../../src/shared/error.ts';
 import { keptDeadJobs } from '../../../src/shared/job.ts';
 import type { Jobs } from '../../../src/shared/ports/jobs.ts';
 import { ManualClock, settled } from '../../clock.ts';
-import { jobsContract, type OpenJobs, shortLeaseMs } from '../../contract/jobs.ts';
+import { jobsContract, type OpenJobs, shortLeaseMs } from '../../conformance/jobs.ts';
 import { silentLog as log } from '../../log.ts';
 import { startTestThread } from '../sqlite/start.ts';
 

@@ -7,7 +7,7 @@ import type { ConfigOf } from '../../../src/notification/record.ts';
 import type { Notice } from '../../../src/notification/rules/notice.ts';
 import { OutboundError } from '../../../src/shared/outbound.ts';
 import { certificate } from '../../certificate.ts';
-import { anApproval } from '../../contract/fixtures.ts';
+import { anApproval } from '../../conformance/fixtures.ts';
 import { type MailOptions, type MailServer, startMailServer } from '../../platforms/smtp.ts';
 
 let server: MailServer | undefined;

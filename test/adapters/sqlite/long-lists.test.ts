@@ -8,7 +8,7 @@ import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
 import type { AuditNote } from '../../../src/audit/record.ts';
 import type { RunPlace } from '../../../src/run/port.ts';
-import { t0, uuid } from '../../contract/fixtures.ts';
+import { t0, uuid } from '../../conformance/fixtures.ts';
 
 let db: Database;
 beforeEach(() => {

@@ -8,7 +8,7 @@ import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqliteInline } from '../../../adapters/sqlite/index.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { valueTtlMs } from '../../../src/shared/ports/values.ts';
-import { firstPage, itemsOf, t0, uuid, writerOf } from '../../contract/fixtures.ts';
+import { firstPage, itemsOf, t0, uuid, writerOf } from '../../conformance/fixtures.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -14,8 +14,8 @@ import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
 import type { EventBatch } from '../../../src/event/port.ts';
 import type { EventInput } from '../../../src/event/record.ts';
 import { hourMs } from '../../../src/shared/duration.ts';
-import { aBatch } from '../../contract/events.ts';
-import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+import { aBatch } from '../../conformance/events.ts';
+import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
 import { type Random, random as randomOf } from '../../random.ts';
 import { runsOf } from '../../runs.ts';
 

@@ -13,7 +13,7 @@ import type { Announcement } from '../../../src/shared/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/shared/frame.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import { ManualClock, settled } from '../../clock.ts';
-import { aDeployment } from '../../contract/fixtures.ts';
+import { aDeployment } from '../../conformance/fixtures.ts';
 import { writeFrame } from '../../frames.ts';
 import { memoryLog } from '../../log.ts';
 import { recordingStreams } from '../fixtures.ts';
