@@ -22,7 +22,13 @@ export default defineConfig({
     maxWorkers: 4,
     coverage: {
       provider: 'v8',
-      include: ['src/*/rules/**', 'src/*/rules.ts', 'actors/**', 'src/*/{console,hosted,wire}/**', 'src/http/**'],
+      include: [
+        'src/*/rules/**',
+        'src/*/rules.ts',
+        'actors/**',
+        'src/*/{console,hosted,wire}/**',
+        'src/http/**',
+      ],
       reporter: ['text-summary', 'json-summary'],
       thresholds: {
         'src/*/rules/**': atLeast,

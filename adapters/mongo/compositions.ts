@@ -1,5 +1,5 @@
-// Compositions in MongoDB: entries of the tenant's library document (adapters/mongo/library.ts), items included, so that pinning them
-// to the latest versions and saving them is one write.
+// Compositions in MongoDB: entries of the tenant's library document (adapters/mongo/library.ts), items included, so
+// that pinning them to the latest versions and saving them is one write.
 
 import {
   type CompositionStore,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
-import { hostile } from '../handlers/hostile.ts';
+import { hostile } from '../http/hostile.ts';
 import type { OutgoingRequest } from './http.ts';
 import { agentId, oddAgentId, text } from './material.ts';
 import { bent, brokenJson, fitting, type JsonSchema, type Writer } from './schema.ts';
