@@ -1,5 +1,5 @@
-// Definitions of MCP tools as pins compare them: the members of a fingerprint, their canonical text, and the bounds of a
-// list. The library and the hub share these rules. Pure: the digest of a text is the caller's.
+// Definitions of MCP tools as pins compare them: the members of a fingerprint, their canonical text, and the bounds of
+// a list. The library and the hub share these rules. Pure: the digest of a text is the caller's.
 import { canonicalJson } from '../canonical-json.ts';
 import { foldCase } from '../fold.ts';
 import { isWellFormed } from '../names.ts';

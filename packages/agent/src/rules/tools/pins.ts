@@ -53,7 +53,10 @@ export const pinText = ({ tenant, env, server, mode, sequence, pins }: PinDocume
     pins: [...pins].sort(byTool).map(({ tool, fingerprint, decision }) => ({ tool, fingerprint, decision })),
   });
 
-/** The text that the tenant's signing key signs (Ed25519 over its UTF-8 bytes). @param document as `pinText` writes it */
+/**
+ * The text that the tenant's signing key signs (Ed25519 over its UTF-8 bytes).
+ * @param document as `pinText` writes it
+ */
 export const signedPinText = (document: string): string => `reeve-tool-pins-v1\n${document}`;
 
 /** The document of a text; null if the text is none. */
