@@ -58,7 +58,11 @@ function idTable(name: 'audit_ids' | 'audit_run_ids') {
       if (ids.length > 0) db.run(insert, [tenantId, JSON.stringify(ids)]);
     },
     recordedAmong: (db: Database, tenantId: string, ids: readonly string[]): ReadonlySet<string> =>
-      new Set(db.all(selectRecorded, [tenantId, JSON.stringify(ids)]).map(([id]) => String(id))),
+      new Set(
+        ids.length === 0
+          ? []
+          : db.all(selectRecorded, [tenantId, JSON.stringify(ids)]).map(([id]) => String(id)),
+      ),
     isEmpty: (db: Database, tenantId: string): boolean =>
       db.get(`SELECT 1 FROM ${name} WHERE tenant_id = ? LIMIT 1`, [tenantId]) === undefined,
     removeOfLinks: (db: Database, tenantId: string, upTo: number): void => {
@@ -95,8 +99,7 @@ export function appendNotes(db: Database, notes: readonly AuditNote[]): void {
 export function appendRunNotes(db: Database, notes: readonly AuditNote[]): void {
   const [first] = notes;
   if (!first) return;
-  if (runIds.isEmpty(db, first.tenantId)) return appendLink(db, notes);
-  const noteIds = notes.map(({ id }) => id);
+  const noteIds = runIds.isEmpty(db, first.tenantId) ? [] : notes.map(({ id }) => id);
   const recordedIds = runIds.recordedAmong(db, first.tenantId, noteIds);
   appendLink(
     db,

@@ -16,8 +16,8 @@ CREATE TABLE audit_heads (
 `;
 
 /**
- * Entries in the order of the chain, so that new ones lie side by side: a random id per entry cost a page each. `audit_ids`
- * contains the ids that may come again, `audit_run_ids` those of entries whose events may be removed.
+ * Entries in the order of the chain, so that new ones lie side by side: a random id per entry cost a page each.
+ * `audit_ids` contains the ids that may come again, `audit_run_ids` those of entries whose events were removed.
  */
 export const auditOrder = `
 ALTER TABLE audit_entries RENAME TO audit_entries_by_id;
