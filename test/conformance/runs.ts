@@ -242,6 +242,25 @@ export function runsContract(name: string, open: Open): void {
       expect(await store.audit.links(tenantId, 1, 100, 1 << 20)).toHaveLength(2);
     });
 
+    it('records no decision again whose event was purged and is sent again', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const asked = ofSession('s', { call_id: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
+      const denied = ofSession('s', { call_id: `${tenantId}/2`, verdict: 'call_denied', timestamp: t0 });
+      const granted = { ...asked, verdict: 'call_approval_granted' };
+      const send = async () => {
+        await store.events.ingest(aBatch(tenantId, [asked, denied], { receivedAt: t0 }));
+        await store.events.ingest(aBatch(tenantId, [granted], { receivedAt: t0 }));
+      };
+      const none = { from: null, to: null, actor: null, actions: null, subjects: null };
+      await send();
+      const entries = await store.audit.feed(tenantId, none, null, 9);
+      while ((await store.events.purge(tenantId, t0 + 10, 100)) > 0);
+      await send();
+      expect(entries).toHaveLength(3);
+      expect(await store.audit.feed(tenantId, none, null, 9)).toEqual(entries);
+    });
+
     it('records which key reported a decision, whatever agent the event names', async () => {
       const store = shared.get();
       const tenantId = uuid();

@@ -67,7 +67,7 @@ export interface Report {
   readonly note: AuditNote | null;
 }
 
-const sha256 = (text: string): string => hash('sha256', text, 'hex');
+export const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 export type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample' | 'reporter'>;
 

@@ -1,7 +1,7 @@
 // A report about a call: an event, or a repeat that adds an outcome to one. Both count alike in their run, and the
 // audit chain can record both. Pure.
 import type { AuditNote } from '../../audit/record.ts';
-import { type EventInput, keyAsOutcome } from '../../event/record.ts';
+import { type EventInput, type EventOutcome, keyAsOutcome, outcomeKey } from '../../event/record.ts';
 import {
   actionOf,
   callIdOf,
@@ -41,8 +41,8 @@ interface Batch {
   readonly reporter?: Reporter;
 }
 
-function decisionOf(event: EventInput): (typeof decisions)[DecisionAction] {
-  const action = actionOf(event.verdict);
+function decisionOf({ verdict }: { readonly verdict: string }): (typeof decisions)[DecisionAction] {
+  const action = actionOf(verdict);
   return Object.hasOwn(decisions, action) ? decisions[action as DecisionAction] : undefined;
 }
 
@@ -50,16 +50,36 @@ function decisionOf(event: EventInput): (typeof decisions)[DecisionAction] {
 export const isRunDecision = (event: EventInput): boolean =>
   decisionOf(event) !== undefined && sessionOf(event) !== null;
 
+/** Hex SHA-256. */
+type Sha256 = (text: string) => string;
+
+const noteId = (tenantId: string, callId: string, key: string, sha256: Sha256): string =>
+  contentId(sha256(JSON.stringify([tenantId, 'run', callId, key])));
+
+/** The ids of all entries that a stored event and its outcomes can have in the audit chain. */
+export const runNoteIds = (
+  tenantId: string,
+  event: EventInput,
+  outcomes: readonly EventOutcome[],
+  sha256: Sha256,
+): readonly string[] => [
+  ...(decisionOf(event) ? [noteId(tenantId, event.call_id, keyAsOutcome(event), sha256)] : []),
+  ...outcomes
+    .filter(decisionOf)
+    .map(({ verdict, decision_name }) =>
+      noteId(tenantId, event.call_id, outcomeKey(verdict, decision_name), sha256),
+    ),
+];
+
 /**
  * The entry of a decision in a run; null for what is none, and for an event of no run. It records what a key reports,
  * which no person did and no approval has to be behind. Its id follows from the report: a repeat is recorded once. Of
  * the arguments nothing is kept.
- * @param sha256 hex
  */
 export function runNote(
   event: EventInput,
   { tenantId, env, receivedAt, reporter }: Batch,
-  sha256: (text: string) => string,
+  sha256: Sha256,
 ): AuditNote | null {
   const known = decisionOf(event);
   const session = known === undefined ? null : sessionOf(event);
@@ -69,7 +89,7 @@ export function runNote(
   const [name, says] = isObserved ? (decisions.call_would_block ?? known) : known;
   const { agent_id: agentId, tool_name: tool } = event;
   return {
-    id: contentId(sha256(JSON.stringify([tenantId, 'run', event.call_id, keyAsOutcome(event)]))),
+    id: noteId(tenantId, event.call_id, keyAsOutcome(event), sha256),
     tenantId,
     at: receivedAt,
     actor: reporter
