@@ -2,6 +2,7 @@
 // with the client's own handshake, so that the client notices only that the requests under way failed.
 import type { Readable } from 'node:stream';
 import type { Clock, Timer } from '../../clock.ts';
+import { eraOf } from './era.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
 
 /** What a connection tells. Nothing more after `ended`. */
@@ -52,6 +53,10 @@ export class McpServer {
   /** The client's handshake, once it has been answered. */
   #handshake: Request | null = null;
   #initialize: Request | null = null;
+  /** The first modern request that awaits its answer. */
+  #firstModern: Id | null = null;
+  /** The server answered without a handshake: it needs none after a restart either. */
+  #isModern = false;
   #restarts = 0;
   /** Messages of the client while the server is being started again; null while it runs. */
   #waiting: { readonly message: Message; readonly until: number }[] | null = null;
@@ -72,6 +77,7 @@ export class McpServer {
     if (message.kind === 'request') {
       this.#open.add(message.id);
       if (message.method === 'initialize') this.#initialize = message;
+      if (eraOf(message).isModern) this.#firstModern ??= message.id;
     }
     this.#connection.send(message);
   }
@@ -106,6 +112,10 @@ export class McpServer {
       if (message.id === this.#replayId) return void this.#replayed(message);
       this.#open.delete(message.id);
       if (this.#initialize?.id === message.id && !message.error) this.#handshake = this.#initialize;
+      if (this.#firstModern === message.id) {
+        this.#firstModern = null;
+        this.#isModern ||= !message.error;
+      }
     }
     this.#events.message(message);
   }
@@ -115,7 +125,7 @@ export class McpServer {
   }
 
   #ended(reason: string): void {
-    if (!this.#handshake) {
+    if (!this.#handshake && !this.#isModern) {
       this.#closed = true;
       return void this.#events.failed(reason);
     }
@@ -138,7 +148,8 @@ export class McpServer {
     this.#restarts += 1;
     this.#forget();
     this.#connection = this.#start();
-    const { params } = this.#handshake as Request;
+    if (!this.#handshake) return void this.#resume();
+    const { params } = this.#handshake;
     this.#connection.send({ kind: 'request', id: this.#replayId, method: 'initialize', params });
   }
 
@@ -148,6 +159,10 @@ export class McpServer {
       return;
     }
     this.#connection.send({ kind: 'notification', method: 'notifications/initialized', params: {} });
+    this.#resume();
+  }
+
+  #resume(): void {
     this.#forget();
     const waiting = this.#waiting ?? [];
     this.#waiting = null;

@@ -43,13 +43,14 @@ export interface Response {
 
 export type Message = Request | Notification | Response;
 
-/** Error codes of JSON-RPC, and one that MCP servers use for what is theirs. */
+/** Error codes of JSON-RPC and of MCP, and one that MCP servers use for what is theirs. */
 export const codes = {
   parse: -32700,
   invalid: -32600,
   params: -32602,
   internal: -32603,
   server: -32000,
+  unsupportedVersion: -32022,
 } as const;
 
 /** Bytes of one message. */
@@ -212,14 +213,17 @@ export interface ToolCall {
   readonly name: string;
   readonly args: Params;
   readonly progressToken: Id | null;
-  /** With name, arguments and progress token, and nothing else: what was not judged is not sent. */
+  /** With name, arguments, progress token and the revision's own members, and nothing else: what was not judged is not sent. */
   readonly request: Request;
 }
 
 const callMembers = ['name', 'arguments', 'task', '_meta'];
 
-/** @throws MessageError for a call that could be read as another one than is judged, or as a task */
-export function toolCallOf({ id, method, params }: Request): ToolCall {
+/**
+ * @param eraMeta members of `_meta` that the revision requires
+ * @throws MessageError for a call that could be read as another one than is judged, or as a task
+ */
+export function toolCallOf({ id, method, params }: Request, eraMeta: Params = {}): ToolCall {
   const wrong = (message: string): MessageError => new MessageError(codes.params, message, id);
   const { name, arguments: args = {}, task, _meta: meta } = params;
   if (typeof name !== 'string') throw wrong('a call must name its tool');
@@ -231,6 +235,7 @@ export function toolCallOf({ id, method, params }: Request): ToolCall {
   if (twin !== undefined) throw wrong(`a call cannot have a member ${twin}`);
   const token = isObject(meta) ? meta.progressToken : undefined;
   const progressToken = isId(token) ? token : null;
+  const sentMeta = { ...eraMeta, ...(progressToken === null ? {} : { progressToken }) };
   return {
     name,
     args,
@@ -239,7 +244,7 @@ export function toolCallOf({ id, method, params }: Request): ToolCall {
       kind: 'request',
       id,
       method,
-      params: { name, arguments: args, ...(progressToken === null ? {} : { _meta: { progressToken } }) },
+      params: { name, arguments: args, ...(Object.keys(sentMeta).length === 0 ? {} : { _meta: sentMeta }) },
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
 import { AskingClient } from './asking.ts';
 import type { McpServer } from './connection.ts';
+import { clientNameOf, type Era, eraOf, modernVersion, serverNameOf, versionOf } from './era.ts';
 import {
   codes,
   failureOf,
@@ -53,6 +54,7 @@ class CallError extends Error {
 
 interface Open {
   readonly request: Request;
+  readonly era: Era;
   readonly cancelled: AbortController;
   /** Set while the server works on a governed call. */
   onAnswer: ((answer: Response) => void) | null;
@@ -61,6 +63,12 @@ interface Open {
 type Fields = { readonly [name: string]: unknown };
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
+
+/** True for the open request of a modern client that awaits changes of this list. */
+const isListening = ({ method, params }: Request, list: string): boolean =>
+  method === 'subscriptions/listen' && fieldsOf(params.notifications)[`${list}ListChanged`] === true;
 
 export class McpSession {
   readonly #options: SessionOptions;
@@ -71,6 +79,10 @@ export class McpSession {
   #server: McpServer | null = null;
   #clientName = 'the client';
   #serverName = 'server';
+  /** The client has made its handshake. */
+  #isGreeted = false;
+  /** What the client's last modern request says of itself; null: there was none. */
+  #modernMeta: Fields | null = null;
   /** Lists that the server has. */
   #offers: readonly string[] = [];
 
@@ -78,7 +90,7 @@ export class McpSession {
     this.#options = options;
     this.#asking = new AskingClient(options.clock, options.toClient);
     const { clock, told = () => {} } = options;
-    this.#tools = new ToolList({ clock, told, send: (request) => this.#toServer(request) });
+    this.#tools = new ToolList({ clock, told, send: (request) => this.#listTools(request) });
   }
 
   /** Where messages of the client go. */
@@ -112,7 +124,7 @@ export class McpSession {
     // The server answers a call that it was not sent: nobody has judged that.
     if (open.request.method === 'tools/call') return;
     this.#close(open);
-    toClient(this.#adjusted(open.request, message), message.id);
+    toClient(this.#adjusted(open, message), message.id);
     this.#answered();
   }
 
@@ -129,7 +141,20 @@ export class McpSession {
 
   #changed(what: string): void {
     const method = `notifications/${what}/list_changed`;
-    this.#options.toClient({ kind: 'notification', method, params: {} }, null);
+    const { toClient } = this.#options;
+    if (!this.#modernMeta) return void toClient({ kind: 'notification', method, params: {} }, null);
+    for (const { request } of this.#open.values()) {
+      if (!isListening(request, what)) continue;
+      const params = { _meta: { [subscriptionKey]: request.id } };
+      toClient({ kind: 'notification', method, params }, request.id);
+    }
+  }
+
+  #listTools(request: Request): void {
+    const { params } = request;
+    this.#toServer(
+      this.#modernMeta ? { ...request, params: { ...params, _meta: this.#modernMeta } } : request,
+    );
   }
 
   /** Ends what waits for people. */
@@ -179,13 +204,26 @@ export class McpSession {
         failureOf(id, codes.invalid, 'tasks are refused, because contracts cannot govern them'),
         id,
       );
+    const era = this.#eraOf(request);
+    if (!era) return void toClient(unsupported(request), id);
     if (method === 'initialize') this.#greeted(request);
-    const open: Open = { request, cancelled: new AbortController(), onAnswer: null };
+    const open: Open = { request, era, cancelled: new AbortController(), onAnswer: null };
     this.#open.set(id, open);
     const token = fieldsOf(request.params._meta).progressToken;
     if (token !== undefined) this.#tokens.set(token as Id, id);
     if (method === 'tools/call') void this.#call(open);
     else this.#toServer(request);
+  }
+
+  /** Null: the request names a revision that the proxy does not serve. */
+  #eraOf(request: Request): Era | null {
+    const era = eraOf(this.#isGreeted ? { ...request, params: {} } : request);
+    if (era.isModern) {
+      this.#modernMeta = era.meta(request);
+      this.#clientName = clientNameOf(request)?.slice(0, 128) ?? this.#clientName;
+      return era;
+    }
+    return this.#isGreeted || versionOf(request) === null ? era : null;
   }
 
   #close(open: Open): void {
@@ -217,7 +255,7 @@ export class McpSession {
     } catch (failure) {
       if (failure instanceof CallError) answer = failure.answer;
       else if (failure instanceof DeniedError)
-        answer = { kind: 'response', id, result: denialResult(failure.message) };
+        answer = { kind: 'response', id, result: open.era.encode(denialResult(failure.message)) };
       else if (failure instanceof MessageError) answer = failureOf(id, failure.code, failure.message);
       else if (failure instanceof TypeError) answer = failureOf(id, codes.params, failure.message);
       else
@@ -232,7 +270,13 @@ export class McpSession {
   async #judged(open: Open): Promise<Response> {
     const { guard, sessionId } = this.#options;
     const { signal } = open.cancelled;
-    const { name, args, request, progressToken } = toolCallOf(open.request);
+    const { era } = open;
+    const retry = era.retryMember(open.request);
+    if (retry !== null) {
+      const reason = `${retry} belongs to no call that the proxy knows`;
+      throw new MessageError(codes.params, reason, open.request.id);
+    }
+    const { name, args, request, progressToken } = toolCallOf(open.request, era.meta(open.request));
     await this.#checkNames(name, args, request.id);
     signal.throwIfAborted();
     const asked = { id: request.id, progressToken, tool: name };
@@ -243,7 +287,9 @@ export class McpSession {
       async () => {
         given = await this.#atServer(open, request);
         if (given.error) throw new CallError(given, given.error);
-        return given.result as McpResult;
+        const reason = era.unendedReason(given.result);
+        if (reason !== null) throw unended(given, era, reason);
+        return era.decode(given.result) as McpResult;
       },
       {
         ...mcpRunOptions,
@@ -256,7 +302,7 @@ export class McpSession {
     const untouched = given as Response | null;
     return untouched && untouched.result === result
       ? untouched
-      : { kind: 'response', id: request.id, result };
+      : { kind: 'response', id: request.id, result: era.encode(result) };
   }
 
   /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
@@ -288,26 +334,34 @@ export class McpSession {
     return this.#tokens.get(message.params.progressToken as Id) ?? null;
   }
 
-  #adjusted({ method }: Request, answer: Response): Response {
+  #adjusted({ request: { method }, era }: Open, answer: Response): Response {
     if (answer.error) return answer;
-    if (method === 'initialize') return this.#introduced(answer);
-    const { tools } = fieldsOf(answer.result);
-    if (method !== 'tools/list' || !this.#options.hide || !Array.isArray(tools)) return answer;
-    const shown = tools.filter((tool) => {
-      const { name } = fieldsOf(tool);
-      return typeof name !== 'string' || !this.#options.guard.refusesAlways(name);
-    });
-    return { kind: 'response', id: answer.id, result: { ...fieldsOf(answer.result), tools: shown } };
+    if (method === 'initialize' || (era.isModern && method === 'server/discover'))
+      return this.#introduced(era, answer);
+    const list = fieldsOf(answer.result);
+    if (method !== 'tools/list' || !Array.isArray(list.tools)) return answer;
+    if (!era.isModern && !this.#options.hide) return answer;
+    const tools = this.#options.hide ? list.tools.filter((tool) => this.#isShown(tool)) : list.tools;
+    return { kind: 'response', id: answer.id, result: era.encodeList({ ...list, tools }) };
+  }
+
+  #isShown(tool: unknown): boolean {
+    const { name } = fieldsOf(tool);
+    return typeof name !== 'string' || !this.#options.guard.refusesAlways(name);
   }
 
   /** The server's introduction, with what the proxy changes: no calls as tasks, and lists of tools that may change. */
-  #introduced(answer: Response): Response {
+  #introduced(era: Era, answer: Response): Response {
     const result = fieldsOf(answer.result);
     const { tasks, ...capabilities } = fieldsOf(result.capabilities);
-    const { name } = fieldsOf(result.serverInfo);
+    const { name = serverNameOf(result) } = fieldsOf(result.serverInfo);
     if (typeof name === 'string') this.#serverName = name.slice(0, 128);
+    if (!era.isModern) {
+      this.#isGreeted = true;
+      this.#modernMeta = null;
+    }
     this.#offers = ['tools', 'resources', 'prompts'].filter((list) => capabilities[list] !== undefined);
-    if (this.#offers.length === 0 && tasks === undefined) return answer;
+    if (!era.isModern && this.#offers.length === 0 && tasks === undefined) return answer;
     // Every list may change: with other contracts, or when the server is started again.
     const lists = Object.fromEntries(
       this.#offers.map((list) => [list, { ...fieldsOf(capabilities[list]), listChanged: true }]),
@@ -315,7 +369,24 @@ export class McpSession {
     return {
       kind: 'response',
       id: answer.id,
-      result: { ...result, capabilities: { ...capabilities, ...lists } },
+      result: era.encodeDiscovery(result, { ...capabilities, ...lists }),
     };
   }
+}
+
+/** A request of a revision that the proxy does not serve. */
+const unsupported = (request: Request): Response => ({
+  kind: 'response',
+  id: request.id,
+  error: {
+    code: codes.unsupportedVersion,
+    message: 'Unsupported protocol version',
+    data: { supported: [modernVersion], requested: versionOf(request) },
+  },
+});
+
+/** A result that ends no call, as an error that the model can read. */
+function unended({ id }: Response, era: Era, reason: string): CallError {
+  const result = era.encode({ isError: true, content: [{ type: 'text', text: reason }] });
+  return new CallError({ kind: 'response', id, result }, { code: codes.server, message: reason });
 }

@@ -1,0 +1,106 @@
+// Clients and servers of revision 2026-07-28, as their SDK makes them, with the proxy between them.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { programArgs } from '../program.ts';
+import { noEnv, rules } from './setting.ts';
+
+const numbers =
+  '{ id: numbers, type: post, tool: "*", when: { output.text: { matches: "[0-9]{3}-[0-9]{4}" } }, then: { effect: redact, message: hidden } }';
+const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+
+let folder = '';
+let client: Client;
+const journal = () => join(folder, 'journal');
+const executed = async () => (await readFile(journal(), 'utf8')).split('\n').filter((line) => line !== '');
+
+async function connect(contracts: string[], ...options: string[]): Promise<void> {
+  const file = join(folder, 'guardrails.yaml');
+  await writeFile(file, rules(...contracts));
+  const server = [
+    process.execPath,
+    '--import',
+    loader,
+    join(import.meta.dirname, 'modern-server.ts'),
+    journal(),
+  ];
+  const args = [...programArgs(), 'mcp', '--contracts', file, ...options, '--', ...server];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
+}
+const call = (name: string, args: { [name: string]: unknown } = {}) =>
+  client.callTool({ name, arguments: args });
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reeve-mcp-modern-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  await writeFile(journal(), '');
+  client = new Client(
+    { name: 'test', version: '1.0.0' },
+    {
+      capabilities: { elicitation: { form: {} } },
+      versionNegotiation: { mode: { pin: '2026-07-28' }, probe: { timeoutMs: 60_000 } },
+    },
+  );
+});
+afterEach(() => client.close());
+
+describe('a client of revision 2026-07-28 before a server of it', () => {
+  it('calls tools, and reads why a call is refused', async () => {
+    await connect([noEnv]);
+    expect(await call('read', { path: 'notes' })).toMatchObject({
+      content: [{ type: 'text', text: 'contents of notes, call 555-1234' }],
+    });
+    expect(await call('read', { path: '.env' })).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text: 'Denied: secrets' }],
+    });
+    expect(await executed()).toEqual(['read notes']);
+  });
+
+  it('gets what a contract leaves of a result, and nothing of the protocol in it', async () => {
+    await connect([numbers]);
+    const { content } = await call('read', { path: 'notes' });
+    expect(content).toEqual([{ type: 'text', text: expect.stringMatching(/^contents of notes, call \S+$/) }]);
+    expect(JSON.stringify(content)).not.toContain('555-1234');
+  });
+
+  it('is refused names of arguments that the server may read as others', async () => {
+    await connect([numbers]);
+    await expect(call('read', { path: 'notes', Path: '.env' })).rejects.toMatchObject({ code: -32_602 });
+    expect(await executed()).toEqual([]);
+  });
+
+  it('keeps lists to itself, and not for long', async () => {
+    const noReads =
+      '{ id: no-reads, type: pre, tool: read, when: { tool.name: { exists: true } }, then: { effect: deny, message: no } }';
+    await connect([noReads], '--hide');
+    expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: true } });
+    const list = await client.listTools();
+    expect(list.tools.map(({ name }) => name)).toEqual(['ask']);
+    expect(list.cacheScope).toBe('private');
+    expect(list.ttlMs).toBeLessThanOrEqual(60_000);
+  });
+
+  it('reads that a tool that asks its user cannot be answered', async () => {
+    await connect([noEnv]);
+    expect(await call('ask')).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text: expect.stringContaining('input_required') }],
+    });
+    expect(await executed()).toEqual(['ask']);
+  });
+
+  it('goes on with a server that was started again', async () => {
+    await connect([noEnv]);
+    await expect(call('read', { path: 'end' })).rejects.toThrow('before it answered');
+    expect(await call('read', { path: 'notes' })).not.toHaveProperty('isError', true);
+    expect(await executed()).toEqual(['read end', 'read notes']);
+  });
+});
