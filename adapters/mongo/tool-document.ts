@@ -9,7 +9,7 @@ import {
   type ToolRoom,
   type ToolServer,
 } from '../../src/tool/record.ts';
-import type { SightingPlan, SightingState } from '../../src/tool/rules/sighting.ts';
+import type { ObservationPlan, ObservationState } from '../../src/tool/rules/observation.ts';
 import { fieldOf } from './form.ts';
 import type { VersionedDocument } from './versioned-document.ts';
 
@@ -88,12 +88,12 @@ const roomOf = (entries: readonly StoredEntry[]): ToolRoom => ({
 });
 
 /** @param document whole @param without ids that make room */
-export function sightingState(
+export function observationState(
   document: ToolDocument | null,
   server: string,
   keyId: string,
   without: ReadonlySet<string>,
-): SightingState {
+): ObservationState {
   const all = entriesIn(document, null).filter(({ id }) => !without.has(id));
   return {
     mode: modeIn(document, server),
@@ -107,7 +107,7 @@ export function sightingState(
 export function planFields(
   document: ToolDocument,
   server: string,
-  { added, completed, sequence }: SightingPlan,
+  { added, completed, sequence }: ObservationPlan,
 ): { readonly [path: string]: unknown } {
   const entries = document.tools?.[fieldOf(server)] ?? {};
   const fields: { [path: string]: unknown } = {};

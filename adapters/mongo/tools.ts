@@ -3,11 +3,11 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Env } from '../../src/shared/ids.ts';
-import type { Sighting, ToolStore } from '../../src/tool/port.ts';
-import type { DefinitionAgent, ToolDefinition, ToolEntry } from '../../src/tool/record.ts';
+import type { ToolStore } from '../../src/tool/port.ts';
+import type { DefinitionAgent, ToolDefinition, ToolEntry, ToolObservation } from '../../src/tool/record.ts';
+import { planObservation } from '../../src/tool/rules/observation.ts';
+import { agentsAfter, isStale } from '../../src/tool/rules/observers.ts';
 import { firstSeenOf, firstSeenRuling, nextPinSequence } from '../../src/tool/rules/pinning.ts';
-import { planSighting } from '../../src/tool/rules/sighting.ts';
-import { agentsAfter, isStale } from '../../src/tool/rules/sightings-of-agents.ts';
 import { unlessTaken } from './failure.ts';
 import { pageIn } from './page.ts';
 import {
@@ -16,6 +16,7 @@ import {
   entriesIn,
   entryPath,
   newToolDocument,
+  observationState,
   ownModeIn,
   pinsIn,
   planFields,
@@ -23,13 +24,12 @@ import {
   serverFields,
   serverPath,
   serversIn,
-  sightingState,
   type ToolDocument,
 } from './tool-document.ts';
 import { decide, readVersioned, type Step } from './versioned-document.ts';
 
 /** Texts and agents of an entry, under its id. */
-export interface ToolRow {
+export interface DefinitionRow {
   readonly _id: string;
   readonly tenantId: string;
   readonly env: Env;
@@ -43,28 +43,28 @@ export interface ToolRow {
   readonly isRuled?: boolean;
 }
 
-const agentsOf = (row: Pick<ToolRow, 'agents'> | undefined): readonly DefinitionAgent[] =>
+const agentsOf = (row: Pick<DefinitionRow, 'agents'> | undefined): readonly DefinitionAgent[] =>
   row === undefined ? [] : (JSON.parse(row.agents) as readonly DefinitionAgent[]);
 
 /** A row may be missing after a crash: then the entry was last seen when it was first seen. */
 const toEntry = (
   { isAnnounced: _isAnnounced, ...entry }: StoredEntry,
-  row: Pick<ToolRow, 'lastSeenAt'> | undefined,
+  row: Pick<DefinitionRow, 'lastSeenAt'> | undefined,
 ): ToolEntry => ({ ...entry, lastSeenAt: row?.lastSeenAt ?? entry.firstSeenAt });
 
-const toDefinition = (entry: StoredEntry, row: ToolRow | undefined): ToolDefinition => ({
+const toDefinition = (entry: StoredEntry, row: DefinitionRow | undefined): ToolDefinition => ({
   ...toEntry(entry, row),
   definition: row?.definition ?? null,
   agents: agentsOf(row),
 });
 
-/** The write that a sighting needs for one row: none or one. @param definition null: the row's text stays */
+/** The write that a observation needs for one row: none or one. @param definition null: the row's text stays */
 function writesOf(
-  { agentId, at }: Sighting,
+  { agentId, at }: ToolObservation,
   { id, tenantId, env, server, tool }: StoredEntry,
-  row: ToolRow | undefined,
+  row: DefinitionRow | undefined,
   definition: string | null,
-): readonly AnyBulkWriteOperation<ToolRow>[] {
+): readonly AnyBulkWriteOperation<DefinitionRow>[] {
   if (!row) {
     const agents = JSON.stringify([{ agentId, firstSeenAt: at, lastSeenAt: at }]);
     const $setOnInsert = { tenantId, env, server, tool, lastSeenAt: at, agents, definition };
@@ -83,14 +83,14 @@ function writesOf(
   return [{ updateOne: { filter, update: { $set } } }];
 }
 
-class ToolRows {
-  readonly #rows: Collection<ToolRow>;
+class DefinitionRows {
+  readonly #rows: Collection<DefinitionRow>;
 
-  constructor(rows: Collection<ToolRow>) {
+  constructor(rows: Collection<DefinitionRow>) {
     this.#rows = rows;
   }
 
-  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, ToolRow>> {
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, DefinitionRow>> {
     const rows = await this.#rows.find({ _id: { $in: [...ids] } }).toArray();
     return new Map(rows.map((row) => [row._id, row]));
   }
@@ -103,20 +103,23 @@ class ToolRows {
 
   /**
    * Writes texts that are missing and the agent; another writer's agents are never lost.
-   * @param entries of the sighting's definitions
+   * @param entries of the observation's definitions
    * @returns ids of entries with room for their text, whose text nobody sent
    */
-  async touch(sighting: Sighting, entries: ReadonlyMap<string, StoredEntry>): Promise<readonly string[]> {
+  async touch(
+    observation: ToolObservation,
+    entries: ReadonlyMap<string, StoredEntry>,
+  ): Promise<readonly string[]> {
     const stored = await this.byIds([...entries.keys()]);
-    const writes: AnyBulkWriteOperation<ToolRow>[] = [];
+    const writes: AnyBulkWriteOperation<DefinitionRow>[] = [];
     const lacking: string[] = [];
-    for (const tool of sighting.tools) {
+    for (const tool of observation.tools) {
       const entry = entries.get(tool.id);
       if (!entry) continue;
       const row = stored.get(tool.id);
       const definition = entry.bytes > 0 ? tool.definition : null;
       if (entry.bytes > 0 && definition === null && !row?.definition) lacking.push(tool.id);
-      writes.push(...writesOf(sighting, entry, row, definition));
+      writes.push(...writesOf(observation, entry, row, definition));
     }
     if (writes.length > 0) await this.#rows.bulkWrite(writes, { ordered: false });
     return lacking;
@@ -129,7 +132,7 @@ class ToolRows {
     await unlessTaken(this.#rows.updateOne({ _id: id }, { $setOnInsert: row }, { upsert: true }));
   }
 
-  unruled(before: number, limit: number): Promise<ToolRow[]> {
+  unruled(before: number, limit: number): Promise<DefinitionRow[]> {
     const filter = { lastSeenAt: { $lt: before }, isRuled: { $ne: true } };
     return this.#rows.find(filter).limit(limit).toArray();
   }
@@ -142,22 +145,22 @@ class ToolRows {
     if (ids.length > 0) await this.#rows.updateMany({ _id: { $in: [...ids] } }, { $set: { isRuled: true } });
   }
 
-  ofTool(tenantId: string, server: string, tool: string, limit: number): Promise<ToolRow[]> {
+  ofTool(tenantId: string, server: string, tool: string, limit: number): Promise<DefinitionRow[]> {
     return this.#rows.find({ tenantId, server, tool }).limit(limit).toArray();
   }
 
-  one(tenantId: string, id: string): Promise<ToolRow | null> {
+  one(tenantId: string, id: string): Promise<DefinitionRow | null> {
     return this.#rows.findOne({ _id: id, tenantId });
   }
 }
 
 export interface ToolCollections {
   readonly documents: Collection<ToolDocument>;
-  readonly rows: Collection<ToolRow>;
+  readonly rows: Collection<DefinitionRow>;
 }
 
 export function mongoTools({ documents, rows: collection }: ToolCollections, turn: KeyedMutex): ToolStore {
-  const rows = new ToolRows(collection);
+  const rows = new DefinitionRows(collection);
   const read = (tenantId: string, env: Env, fields?: readonly string[]) =>
     readVersioned(documents, documentId(tenantId, env), fields);
   async function change<A>(
@@ -177,7 +180,7 @@ export function mongoTools({ documents, rows: collection }: ToolCollections, tur
   return {
     ...readsOf(parts),
     ...decisionsOf(parts),
-    observe: (sighting, unseenBefore, rooms) => observe(parts, sighting, unseenBefore, rooms),
+    observe: (observation, unseenBefore, rooms) => observe(parts, observation, unseenBefore, rooms),
     async forget(before, limit) {
       const unseen = await rows.unruled(before, limit);
       const environments = new Map(
@@ -210,7 +213,7 @@ export function mongoTools({ documents, rows: collection }: ToolCollections, tur
 
 interface Parts {
   readonly documents: Collection<ToolDocument>;
-  readonly rows: ToolRows;
+  readonly rows: DefinitionRows;
   readonly read: (tenantId: string, env: Env, fields?: readonly string[]) => Promise<ToolDocument | null>;
   readonly change: <A>(
     tenantId: string,
@@ -221,11 +224,11 @@ interface Parts {
 
 async function observe(
   { documents, rows, read, change }: Parts,
-  sighting: Sighting,
+  observation: ToolObservation,
   unseenBefore: number,
   rooms: Parameters<ToolStore['observe']>[2],
 ): ReturnType<ToolStore['observe']> {
-  const { tenantId, env, server, keyId, tools } = sighting;
+  const { tenantId, env, server, keyId, tools } = observation;
   const before = await read(tenantId, env, serverFields(server));
   const complete = new Set(entriesIn(before, server).flatMap(({ id, bytes }) => (bytes > 0 ? [id] : [])));
   const isPlain = before !== null && tools.every(({ id }) => complete.has(id));
@@ -233,12 +236,16 @@ async function observe(
     ? { lacking: [], withoutRoom: [] }
     : await change(tenantId, env, async (document) => {
         let removed: readonly StoredEntry[] = [];
-        let answer = planSighting(sightingState(document, server, keyId, new Set()), sighting, rooms);
+        let answer = planObservation(
+          observationState(document, server, keyId, new Set()),
+          observation,
+          rooms,
+        );
         if (answer.withoutRoom.length > 0) {
           const unseen = await rows.unseenIds(tenantId, env, unseenBefore);
           removed = entriesIn(document, null).filter(({ id, ruling }) => ruling === null && unseen.has(id));
           const without = new Set(removed.map(({ id }) => id));
-          answer = planSighting(sightingState(document, server, keyId, without), sighting, rooms);
+          answer = planObservation(observationState(document, server, keyId, without), observation, rooms);
         }
         const set = planFields(document, server, answer);
         // What is seen again in this observation is written, not removed.
@@ -248,8 +255,8 @@ async function observe(
       });
   const after = await read(tenantId, env, serverFields(server));
   const entries = [...entriesIn(after, server)].sort(byTool);
-  const lacking = await rows.touch(sighting, new Map(entries.map((entry) => [entry.id, entry])));
-  await noteServer(documents, after, sighting);
+  const lacking = await rows.touch(observation, new Map(entries.map((entry) => [entry.id, entry])));
+  await noteServer(documents, after, observation);
   return {
     ...pinsIn(after, server),
     lacking: [...new Set([...plan.lacking, ...lacking])],
@@ -262,7 +269,7 @@ async function observe(
 async function noteServer(
   documents: Collection<ToolDocument>,
   document: ToolDocument | null,
-  { tenantId, env, server, info, refused, agentId, at }: Sighting,
+  { tenantId, env, server, info, refused, agentId, at }: ToolObservation,
 ): Promise<void> {
   const stored = serversIn(document).find((one) => one.server === server);
   const isSame = JSON.stringify([stored?.info, stored?.refused]) === JSON.stringify([info, refused]);

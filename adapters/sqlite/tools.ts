@@ -1,7 +1,7 @@
 // Tool definitions and the decisions about them in SQLite: each method is one transaction of the one writer.
 import type { PinMode } from 'reeve-agent/rules';
 import type { Env } from '../../src/shared/ids.ts';
-import type { Sighting, ToolStore } from '../../src/tool/port.ts';
+import type { ToolStore } from '../../src/tool/port.ts';
 import {
   type DefinitionAgent,
   defaultPinMode,
@@ -9,12 +9,13 @@ import {
   type ServerPins,
   type ToolDefinition,
   type ToolEntry,
+  type ToolObservation,
   type ToolRoom,
   type ToolServer,
 } from '../../src/tool/record.ts';
+import { type ObservationPlan, planObservation } from '../../src/tool/rules/observation.ts';
+import { agentsAfter, isStale } from '../../src/tool/rules/observers.ts';
 import { firstSeenOf, firstSeenRuling, nextPinSequence } from '../../src/tool/rules/pinning.ts';
-import { planSighting, type SightingPlan } from '../../src/tool/rules/sighting.ts';
-import { agentsAfter, isStale } from '../../src/tool/rules/sightings-of-agents.ts';
 import type { Database, Row } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
@@ -172,8 +173,8 @@ class ToolTable {
     );
   }
 
-  /** Writes a plan's texts and the sighting's agent. */
-  writeSighting({ added, completed }: SightingPlan, { tools, agentId, at }: Sighting): void {
+  /** Writes a plan's texts and the observation's agent. */
+  writeObservation({ added, completed }: ObservationPlan, { tools, agentId, at }: ToolObservation): void {
     const textOf = new Map(tools.map(({ id, definition }) => [id, definition]));
     const agents = [{ agentId, firstSeenAt: at, lastSeenAt: at }];
     for (const { isAnnounced, ...entry } of added) {
@@ -205,7 +206,7 @@ class ToolTable {
   }
 
   /** Notes the latest listing, unless it is equal and the last note is fresh. */
-  noteServer({ tenantId, env, server, info, refused, agentId, at }: Sighting): void {
+  noteServer({ tenantId, env, server, info, refused, agentId, at }: ToolObservation): void {
     const stored = this.server(tenantId, env, server);
     const next = {
       server,
@@ -246,8 +247,8 @@ export function toolStore(db: Database): Sync<ToolStore> {
   return {
     ...readsOf(db, tools),
     pins: (tenantId, env, server) => db.snapshot(() => pins(tenantId, env, server)),
-    observe(sighting, unseenBefore, rooms) {
-      const { tenantId, env, server, keyId } = sighting;
+    observe(observation, unseenBefore, rooms) {
+      const { tenantId, env, server, keyId } = observation;
       const { mode, sequence } = tools.environment(tenantId, env);
       const state = () => ({
         mode: tools.server(tenantId, env, server)?.ownMode ?? mode,
@@ -258,13 +259,13 @@ export function toolStore(db: Database): Sync<ToolStore> {
           key: tools.used(tenantId, env, keyId),
         },
       });
-      let plan = planSighting(state(), sighting, rooms);
+      let plan = planObservation(state(), observation, rooms);
       if (plan.withoutRoom.length > 0 && tools.removeUnseen(tenantId, env, unseenBefore) > 0) {
-        plan = planSighting(state(), sighting, rooms);
+        plan = planObservation(state(), observation, rooms);
       }
       if (plan.sequence !== sequence) tools.putEnvironment(tenantId, env, mode, plan.sequence);
-      tools.writeSighting(plan, sighting);
-      tools.noteServer(sighting);
+      tools.writeObservation(plan, observation);
+      tools.noteServer(observation);
       const unannounced = db
         .all(
           `SELECT ${flatEntries.columns} FROM tool_definitions WHERE ${ofServer} AND is_announced = 0 ORDER BY tool`,

@@ -4,40 +4,18 @@ import type { Env } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type {
   PinRuling,
-  RefusedListing,
+  Rooms,
   ServerPins,
   ToolDefinition,
   ToolEntry,
-  ToolRoom,
+  ToolObservation,
   ToolServer,
 } from './record.ts';
 
-/** A server's tools as one agent lists them. */
-export interface Sighting {
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly server: string;
-  readonly info: ToolServer['info'];
-  readonly refused: readonly RefusedListing[];
-  readonly agentId: string;
-  readonly keyId: string;
-  readonly at: number;
-  /** Each id once. */
-  readonly tools: readonly {
-    readonly id: string;
-    readonly tool: string;
-    readonly fingerprint: string;
-    /** RFC 8785 JSON with this fingerprint; null if the agent did not send it. */
-    readonly definition: string | null;
-    /** Of the text; 0 without it. */
-    readonly bytes: number;
-  }[];
-}
-
-export interface SightingResult extends ServerPins {
-  /** Ids of the sighting's definitions whose text is not stored, and that have room. */
+export interface ObservationOutcome extends ServerPins {
+  /** Ids of the observation's definitions whose text is not stored, and that have room. */
   readonly lacking: readonly string[];
-  /** Ids of the sighting's definitions that were not stored, because there is no room. */
+  /** Ids of the observation's definitions that were not stored, because there is no room. */
   readonly withoutRoom: readonly string[];
   /** Entries of the server that are noteworthy (`rules/pinning`) and that nobody marked as announced; by tool. */
   readonly unannounced: readonly ToolEntry[];
@@ -90,7 +68,7 @@ export interface ToolStore {
    * Stores new definitions and their first rulings in one step, texts that were lacking, and who saw them. Safe to
    * repeat. An entry without a ruling that nobody reported since `unseenBefore` makes room first.
    */
-  observe(sighting: Sighting, unseenBefore: number, room: Rooms): Promise<SightingResult>;
+  observe(observation: ToolObservation, unseenBefore: number, room: Rooms): Promise<ObservationOutcome>;
   /** Marks entries as announced. Safe to repeat. */
   announced(tenantId: string, env: Env, ids: readonly string[]): Promise<void>;
   pins(tenantId: string, env: Env, server: string): Promise<ServerPins>;
@@ -114,10 +92,4 @@ export interface ToolStore {
   history(tenantId: string, server: string, tool: string, limit: number): Promise<readonly ToolDefinition[]>;
   /** Removes entries without a ruling that nobody reported since `before`, at most `limit`; returns how many. */
   forget(before: number, limit: number): Promise<number>;
-}
-
-/** Room of an environment, and of one API key in it. */
-export interface Rooms {
-  readonly environment: ToolRoom;
-  readonly key: ToolRoom;
 }

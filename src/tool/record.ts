@@ -65,6 +65,28 @@ export interface RefusedListing {
   readonly problem: RefusedTool['problem'] | 'no_room';
 }
 
+/** A server's tools as one agent lists them. */
+export interface ToolObservation {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly server: string;
+  readonly info: ToolServer['info'];
+  readonly refused: readonly RefusedListing[];
+  readonly agentId: string;
+  readonly keyId: string;
+  readonly at: number;
+  /** Each id once. */
+  readonly tools: readonly {
+    readonly id: string;
+    readonly tool: string;
+    readonly fingerprint: string;
+    /** RFC 8785 JSON with this fingerprint; null if the agent did not send it. */
+    readonly definition: string | null;
+    /** Of the text; 0 without it. */
+    readonly bytes: number;
+  }[];
+}
+
 /** The state that a pin document contains. */
 export interface ServerPins {
   readonly mode: PinMode;
@@ -94,3 +116,9 @@ export interface ToolRoom {
 export const environmentRoom: ToolRoom = { definitions: 10_000, bytes: 67_108_864 };
 /** A tenth of the environment's. */
 export const keyRoom: ToolRoom = { definitions: 1000, bytes: 6_710_886 };
+
+/** Room of an environment, and of one API key in it. */
+export interface Rooms {
+  readonly environment: ToolRoom;
+  readonly key: ToolRoom;
+}

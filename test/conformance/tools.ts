@@ -1,7 +1,14 @@
 // What every store promises of tool definitions, decisions and modes (tool/port, ToolStore).
 import { describe, expect, it } from 'vitest';
-import type { Rooms, Sighting, ToolStore } from '../../src/tool/port.ts';
-import { environmentRoom, keyRoom, type PinRuling, type ToolDefinition } from '../../src/tool/record.ts';
+import type { ToolStore } from '../../src/tool/port.ts';
+import {
+  environmentRoom,
+  keyRoom,
+  type PinRuling,
+  type Rooms,
+  type ToolDefinition,
+  type ToolObservation,
+} from '../../src/tool/record.ts';
 import { entryIdOf } from '../../src/tool/rules/identity.ts';
 import { firstPage, hostileTexts, type Open, parallel, sha256, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -13,12 +20,12 @@ const fingerprintOf = (tool: string, description: string): string =>
 
 type Shown = { readonly [tool: string]: string };
 
-/** A sighting of tools, name → description. @param over `texts: false`: fingerprints alone */
-function sightingOf(
+/** A observation of tools, name → description. @param over `texts: false`: fingerprints alone */
+function observationOf(
   tenantId: string,
   tools: Shown,
-  { texts = true, ...over }: Partial<Sighting> & { readonly texts?: boolean } = {},
-): Sighting {
+  { texts = true, ...over }: Partial<ToolObservation> & { readonly texts?: boolean } = {},
+): ToolObservation {
   const { env = 'production', server = 'files' } = over;
   return {
     tenantId,
@@ -51,7 +58,8 @@ const ruling = (decision: PinRuling['decision'], at = t0): PinRuling => ({
   reason: 'reviewed',
 });
 
-const observe = (tools: ToolStore, sighting: Sighting, room = rooms) => tools.observe(sighting, 0, room);
+const observe = (tools: ToolStore, observation: ToolObservation, room = rooms) =>
+  tools.observe(observation, 0, room);
 const setMode = (tools: ToolStore, tenantId: string, mode: 'observe' | 'hold' | 'deny', at = t0) =>
   tools.setMode({ tenantId, env: 'production', server: null, mode, at });
 
@@ -67,7 +75,7 @@ export function toolsContract(name: string, open: Open): void {
     it('are stored once, with their text as soon as an agent sends it, and who saw them', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();
-      const bare = sightingOf(tenantId, { read: 'a', write: 'b' }, { texts: false });
+      const bare = observationOf(tenantId, { read: 'a', write: 'b' }, { texts: false });
       const first = await observe(tools, bare);
       expect(first).toMatchObject({
         mode: 'observe',
@@ -77,7 +85,7 @@ export function toolsContract(name: string, open: Open): void {
         unannounced: [],
       });
       expect(first.lacking).toEqual(bare.tools.map(({ id }) => id));
-      const whole = sightingOf(tenantId, { read: 'a', write: 'b' }, { agentId: 'agent-2', at: t0 + 5 });
+      const whole = observationOf(tenantId, { read: 'a', write: 'b' }, { agentId: 'agent-2', at: t0 + 5 });
       expect((await observe(tools, whole)).lacking).toEqual([]);
       expect((await observe(tools, bare)).lacking).toEqual([]);
       const [id = ''] = bare.tools.map((tool) => tool.id);
@@ -109,9 +117,9 @@ export function toolsContract(name: string, open: Open): void {
     it('note an agent again after an hour, and a server when its listing differs', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();
-      await observe(tools, sightingOf(tenantId, { read: 'a' }));
+      await observe(tools, observationOf(tenantId, { read: 'a' }));
       const refused = [{ name: 'Read', problem: 'duplicate_name' as const }];
-      await observe(tools, sightingOf(tenantId, { read: 'a' }, { at: t0 + 3_599_999, refused }));
+      await observe(tools, observationOf(tenantId, { read: 'a' }, { at: t0 + 3_599_999, refused }));
       const { servers } = await tools.servers(tenantId, 'production');
       expect(servers).toEqual([
         {
@@ -125,7 +133,7 @@ export function toolsContract(name: string, open: Open): void {
       ]);
       const { items } = await tools.entries(tenantId, { env: 'production', server: 'files' }, firstPage);
       expect(items[0]?.lastSeenAt).toBe(t0);
-      await observe(tools, sightingOf(tenantId, { read: 'a' }, { at: t0 + 3_600_000 }));
+      await observe(tools, observationOf(tenantId, { read: 'a' }, { at: t0 + 3_600_000 }));
       const [entry] = (await tools.entries(tenantId, { env: 'production', server: 'files' }, firstPage))
         .items;
       expect(entry).toMatchObject({ firstSeenAt: t0, lastSeenAt: t0 + 3_600_000 });
@@ -140,7 +148,7 @@ export function toolsContract(name: string, open: Open): void {
       expect(await setMode(tools, tenantId, 'hold')).toEqual({ sequence: t0, accepted: 0 });
       // Two definitions of each tool arrive at once, from several nodes.
       const answers = await parallel(10, (i) =>
-        observe(tools, sightingOf(tenantId, { read: `v${i % 2}`, write: `v${i % 2}` }, { at: t0 + i })),
+        observe(tools, observationOf(tenantId, { read: `v${i % 2}`, write: `v${i % 2}` }, { at: t0 + i })),
       );
       const { mode, pins, sequence } = await tools.pins(tenantId, 'production', 'files');
       expect(mode).toBe('hold');
@@ -156,7 +164,7 @@ export function toolsContract(name: string, open: Open): void {
 
       const later = await observe(
         tools,
-        sightingOf(tenantId, { read: winner, list: 'new' }, { at: t0 + 20 }),
+        observationOf(tenantId, { read: winner, list: 'new' }, { at: t0 + 20 }),
       );
       expect(later).toMatchObject({ pins, sequence });
       const waiting = later.unannounced.filter((entry) => entry.ruling === null);
@@ -173,15 +181,15 @@ export function toolsContract(name: string, open: Open): void {
         'production',
         later.unannounced.map(({ id }) => id),
       );
-      const again = await observe(tools, sightingOf(tenantId, { read: winner }, { at: t0 + 21 }));
+      const again = await observe(tools, observationOf(tenantId, { read: winner }, { at: t0 + 21 }));
       expect(again.unannounced).toEqual([]);
     });
 
     it('wait in deny, and changes alone are noteworthy in observe', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();
-      expect((await observe(tools, sightingOf(tenantId, { read: 'a' }))).unannounced).toEqual([]);
-      const changed = await observe(tools, sightingOf(tenantId, { read: 'b', list: 'a' }));
+      expect((await observe(tools, observationOf(tenantId, { read: 'a' }))).unannounced).toEqual([]);
+      const changed = await observe(tools, observationOf(tenantId, { read: 'b', list: 'a' }));
       expect(changed.unannounced.map(({ tool, isChange }) => [tool, isChange])).toEqual([['read', true]]);
       await tools.announced(
         tenantId,
@@ -189,7 +197,7 @@ export function toolsContract(name: string, open: Open): void {
         changed.unannounced.map(({ id }) => id),
       );
       await setMode(tools, tenantId, 'deny');
-      const denied = await observe(tools, sightingOf(tenantId, { other: 'a' }, { server: 'mail' }));
+      const denied = await observe(tools, observationOf(tenantId, { other: 'a' }, { server: 'mail' }));
       expect(denied).toMatchObject({ mode: 'deny', pins: [] });
       expect(denied.unannounced.map(({ tool }) => tool)).toEqual(['other']);
     });
@@ -197,9 +205,9 @@ export function toolsContract(name: string, open: Open): void {
     it('are decided, again and otherwise, and every change has a higher sequence', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();
-      const sighting = sightingOf(tenantId, { read: 'a' });
-      await observe(tools, sighting);
-      const id = sighting.tools[0]?.id ?? '';
+      const observation = observationOf(tenantId, { read: 'a' });
+      await observe(tools, observation);
+      const id = observation.tools[0]?.id ?? '';
       const from = await entryOf(id, tenantId);
       const change = { tenantId, env: 'production' as const, from, id };
       const accepted = await tools.decide({ ...change, ruling: ruling('accepted') });
@@ -218,9 +226,9 @@ export function toolsContract(name: string, open: Open): void {
     it('are decided for an environment that has not seen them', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();
-      const sighting = sightingOf(tenantId, { read: 'a' });
-      await observe(tools, sighting);
-      const from = await entryOf(sighting.tools[0]?.id ?? '', tenantId);
+      const observation = observationOf(tenantId, { read: 'a' });
+      await observe(tools, observation);
+      const from = await entryOf(observation.tools[0]?.id ?? '', tenantId);
       const id = entryIdOf({ ...from, env: 'staging' }, sha256);
       await tools.decide({ tenantId, env: 'staging', from, id, ruling: ruling('accepted', t0 + 3) });
       expect(await entryOf(id, tenantId)).toEqual({
@@ -244,9 +252,9 @@ export function toolsContract(name: string, open: Open): void {
     it('of parallel decisions have the last one, which the pins show', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();
-      const sighting = sightingOf(tenantId, { read: 'a' });
-      await observe(tools, sighting);
-      const id = sighting.tools[0]?.id ?? '';
+      const observation = observationOf(tenantId, { read: 'a' });
+      await observe(tools, observation);
+      const id = observation.tools[0]?.id ?? '';
       const from = await entryOf(id, tenantId);
       const results = await parallel(12, (i) =>
         tools.decide({
@@ -277,9 +285,9 @@ export function toolsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const own = (mode: 'hold' | 'deny' | null, at: number) =>
         tools.setMode({ tenantId, env: 'production', server: 'mail', mode, at });
-      await observe(tools, sightingOf(tenantId, { read: 'a' }));
-      await observe(tools, sightingOf(tenantId, { send: 'a' }, { server: 'mail' }));
-      await observe(tools, sightingOf(tenantId, { send: 'b' }, { server: 'mail', at: t0 + 1 }));
+      await observe(tools, observationOf(tenantId, { read: 'a' }));
+      await observe(tools, observationOf(tenantId, { send: 'a' }, { server: 'mail' }));
+      await observe(tools, observationOf(tenantId, { send: 'b' }, { server: 'mail', at: t0 + 1 }));
       expect(await own('deny', t0 + 2)).toEqual({ sequence: t0 + 2, accepted: 0 });
       expect(await own('deny', t0 + 3)).toBeNull();
       expect(await setMode(tools, tenantId, 'hold', t0 + 4)).toEqual({ sequence: t0 + 4, accepted: 1 });
@@ -305,10 +313,10 @@ export function toolsContract(name: string, open: Open): void {
         environment: { definitions: 3, bytes: 1000 },
         key: { definitions: 2, bytes: 1000 },
       };
-      const first = sightingOf(tenantId, { a: '1', b: '1', c: '1' });
+      const first = observationOf(tenantId, { a: '1', b: '1', c: '1' });
       const full = await observe(tools, first, room);
       expect(full.withoutRoom).toEqual([first.tools[2]?.id]);
-      const other = sightingOf(tenantId, { c: '1', d: '1' }, { keyId: 'key-2', at: t0 + 10 });
+      const other = observationOf(tenantId, { c: '1', d: '1' }, { keyId: 'key-2', at: t0 + 10 });
       expect((await observe(tools, other, room)).withoutRoom).toEqual([other.tools[1]?.id]);
       // A decision keeps an entry; the other one of the first key makes room.
       const kept = await entryOf(first.tools[0]?.id ?? '', tenantId);
@@ -322,7 +330,7 @@ export function toolsContract(name: string, open: Open): void {
       expect((await tools.observe(other, t0 + 5, room)).withoutRoom).toEqual([]);
       const { items } = await tools.entries(tenantId, { env: 'production', server: null }, firstPage);
       expect(items.map(({ tool }) => tool)).toEqual(['c', 'd', 'a']);
-      const large = sightingOf(tenantId, { e: 'x'.repeat(2000) }, { keyId: 'key-3' });
+      const large = observationOf(tenantId, { e: 'x'.repeat(2000) }, { keyId: 'key-3' });
       const wide = { ...room, environment: { definitions: 9, bytes: 1000 } };
       expect((await observe(tools, large, wide)).withoutRoom).toEqual(large.tools.map(({ id }) => id));
     });
@@ -330,9 +338,9 @@ export function toolsContract(name: string, open: Open): void {
     it('without a decision are forgotten when nobody reports them, and no others', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();
-      const old = sightingOf(tenantId, { a: '1', b: '1', c: '1' }, { at: t0 - 1e9 });
+      const old = observationOf(tenantId, { a: '1', b: '1', c: '1' }, { at: t0 - 1e9 });
       await observe(tools, old);
-      await observe(tools, sightingOf(tenantId, { b: '1' }, { at: t0 }));
+      await observe(tools, observationOf(tenantId, { b: '1' }, { at: t0 }));
       const decided = await entryOf(old.tools[2]?.id ?? '', tenantId);
       await tools.decide({
         tenantId,
@@ -353,7 +361,7 @@ export function toolsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const names = hostileTexts.filter((text) => text !== '');
       for (const server of names) {
-        await observe(tools, sightingOf(tenantId, { [server]: 'a', tool: 'b' }, { server }));
+        await observe(tools, observationOf(tenantId, { [server]: 'a', tool: 'b' }, { server }));
       }
       const { servers } = await tools.servers(tenantId, 'production');
       expect(servers.map(({ server }) => server).sort()).toEqual([...names].sort());

@@ -1,11 +1,10 @@
 // What an observation changes. Pure: both stores plan by this and write the plan in one step.
 import type { PinMode } from 'reeve-agent/rules';
-import type { Rooms, Sighting } from '../port.ts';
-import type { PinRuling, ToolEntry, ToolRoom } from '../record.ts';
+import type { PinRuling, Rooms, ToolEntry, ToolObservation, ToolRoom } from '../record.ts';
 import { isNoteworthy, nextPinSequence, rulingOfNew } from './pinning.ts';
 
 /** The part of an environment's state that an observation of one server depends on. */
-export interface SightingState {
+export interface ObservationState {
   /** In force for the server. */
   readonly mode: PinMode;
   readonly sequence: number;
@@ -15,7 +14,7 @@ export interface SightingState {
   readonly used: { readonly environment: ToolRoom; readonly key: ToolRoom };
 }
 
-export interface SightingPlan {
+export interface ObservationPlan {
   /** Entries to add; those with a text have its bytes. */
   readonly added: readonly (ToolEntry & { readonly isAnnounced: boolean })[];
   /** Ids of stored entries that get their text, with its bytes. */
@@ -33,7 +32,7 @@ class RoomCounter {
   #keyDefinitions: number;
   #keyBytes: number;
 
-  constructor({ environment, key }: SightingState['used'], rooms: Rooms) {
+  constructor({ environment, key }: ObservationState['used'], rooms: Rooms) {
     this.#definitions = rooms.environment.definitions - environment.definitions;
     this.#bytes = rooms.environment.bytes - environment.bytes;
     this.#keyDefinitions = rooms.key.definitions - key.definitions;
@@ -56,16 +55,20 @@ class RoomCounter {
   }
 }
 
-export function planSighting(state: SightingState, sighting: Sighting, rooms: Rooms): SightingPlan {
+export function planObservation(
+  state: ObservationState,
+  observation: ToolObservation,
+  rooms: Rooms,
+): ObservationPlan {
   const { mode, entries } = state;
-  const { tenantId, env, server, keyId, at } = sighting;
+  const { tenantId, env, server, keyId, at } = observation;
   const room = new RoomCounter(state.used, rooms);
   const knownTools = new Set([...entries.values()].map(({ tool }) => tool));
   const added: (ToolEntry & { readonly isAnnounced: boolean })[] = [];
   const completed = new Map<string, number>();
   const lacking: string[] = [];
   const withoutRoom: string[] = [];
-  for (const { id, tool, fingerprint, definition, bytes } of sighting.tools) {
+  for (const { id, tool, fingerprint, definition, bytes } of observation.tools) {
     const entry = entries.get(id);
     if (entry && entry.bytes > 0) continue;
     if (!entry && !room.takeDefinition()) {

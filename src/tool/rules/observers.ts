@@ -2,13 +2,13 @@
 import { hourMs } from '../../shared/duration.ts';
 import { type DefinitionAgent, maxAgentsOfDefinition } from '../record.ts';
 
-/** Times of sightings may be late by this, in milliseconds. */
+/** Times of observations may be late by this, in milliseconds. */
 const stalenessMs = hourMs;
 
 export const isStale = (lastSeenAt: number | null, now: number): boolean =>
   lastSeenAt === null || now - lastSeenAt >= stalenessMs;
 
-/** The agents after a sighting; null if nothing is to be written. */
+/** The agents after a observation; null if nothing is to be written. */
 export function agentsAfter(
   agents: readonly DefinitionAgent[],
   agentId: string,
