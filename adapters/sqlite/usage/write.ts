@@ -120,11 +120,21 @@ interface Added {
   readonly receivedAt: number;
 }
 
+/** What is gathered, added up by row. */
+const noRows = () => ({
+  tools: new Map<string, ToolRow>(),
+  versions: new Map<string, VersionRow>(),
+  contracts: new Map<string, ContractUsageRow>(),
+});
+
 export class UsageWriter {
   readonly #db: Database;
   readonly runs: RunWriter;
   readonly notes: NoteWriter;
   #added: Added[] = [];
+  /** Those of `#added` before this place are folded into `#rows`: they are committed. */
+  #folded = 0;
+  #rows = noRows();
   #changes: ContractUsageChange[] = [];
   /** The newest segment that is gathered or written. */
   #newest = 0;
@@ -238,6 +248,26 @@ export class UsageWriter {
     });
   }
 
+  /**
+   * Adds up what earlier commits gathered, so that a flush has little left to do. To be called in a transaction, before
+   * its writes.
+   */
+  fold(): void {
+    for (; this.#folded < this.#added.length; this.#folded++) {
+      const added = this.#added[this.#folded];
+      if (added) this.#foldOne(added);
+    }
+  }
+
+  #foldOne({ place, runs, receivedAt }: Added): void {
+    const { tools, versions, contracts } = this.#rows;
+    this.#sweep(place.tenant, receivedAt);
+    for (const run of runs) {
+      addPlaced(tools, versions, place, run);
+      for (const change of contractChanges(place, run, [], 1)) this.gather(contracts, change);
+    }
+  }
+
   /** A segment is stored in this transaction, and what it adds is gathered. */
   noteSegment(id: number): void {
     const before = this.#newest;
@@ -266,23 +296,15 @@ export class UsageWriter {
     this.#isDue = false;
     this.notes.flush();
     this.runs.flush();
-    const [added, changes] = [this.#added, this.#changes];
-    [this.#added, this.#changes] = [[], []];
+    this.fold();
+    const [added, changes, { tools, versions, contracts }] = [this.#added, this.#changes, this.#rows];
+    [this.#added, this.#changes, this.#rows, this.#folded] = [[], [], noRows(), 0];
     this.#db.onUndo(() => {
-      [this.#added, this.#changes] = [added, changes];
+      // The rows may hold what is undone with this transaction: they are made again.
+      [this.#added, this.#changes, this.#rows, this.#folded] = [added, changes, noRows(), 0];
     });
     this.#db.run('UPDATE store SET counted_through = ?1 WHERE counted_through < ?1', [this.#newest]);
     if (added.length === 0 && changes.length === 0) return;
-    const tools = new Map<string, ToolRow>();
-    const versions = new Map<string, VersionRow>();
-    const contracts = new Map<string, ContractUsageRow>();
-    for (const { place, runs, receivedAt } of added) {
-      this.#sweep(place.tenant, receivedAt);
-      for (const run of runs) {
-        addPlaced(tools, versions, place, run);
-        for (const change of contractChanges(place, run, [], 1)) this.gather(contracts, change);
-      }
-    }
     for (const change of changes) this.gather(contracts, change);
     this.writePlaced(tools, versions);
     for (const table of ['contract_hours', 'contract_minutes'] as const) {
