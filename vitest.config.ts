@@ -22,12 +22,18 @@ export default defineConfig({
     maxWorkers: 4,
     coverage: {
       provider: 'v8',
-      include: ['src/domain/**', 'actors/**', 'src/handlers/**', 'src/http/**'],
+      include: [
+        'src/*/rules/**',
+        'src/*/rules.ts',
+        'actors/**',
+        'src/*/{console,hosted,wire}/**',
+        'src/http/**',
+      ],
       reporter: ['text-summary', 'json-summary'],
       thresholds: {
-        'src/domain/**': atLeast,
+        'src/*/rules/**': atLeast,
         'actors/**': atLeast,
-        'src/handlers/**': atLeast,
+        'src/*/{console,hosted,wire}/**': atLeast,
         'src/http/**': atLeast,
       },
     },

@@ -1,8 +1,8 @@
 // The agent actor: an agent's open streams and its effective assignment in one environment. Registrations and rules
 // live in the store.
-import type { AssignmentRule, Tags } from '../src/domain/agent.ts';
-import { assignedExplicitly, type Resolution } from '../src/domain/assignment.ts';
-import { omitUndefined } from '../src/domain/omit-undefined.ts';
+import type { AssignmentRule, Tags } from '../src/agent/record.ts';
+import { assignedExplicitly, type Resolution } from '../src/agent/rules/assignment.ts';
+import { omitUndefined } from '../src/shared/omit-undefined.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import type { ActorContext, Outcome } from './runtime/define.ts';

@@ -1,12 +1,13 @@
 // The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order
 // and time. Keeps promises P7 and P20.
-import { BoundedMap } from '../src/concurrency/bounded-map.ts';
-import type { Announcement } from '../src/domain/announcement.ts';
-import { type Approval, alreadyEnded, type Decision } from '../src/domain/approval.ts';
-import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/domain/audit.ts';
-import { HubError, notFound } from '../src/domain/error.ts';
-import type { Env } from '../src/domain/ids.ts';
-import { fanOutJob } from '../src/domain/notification-jobs.ts';
+
+import { type Approval, alreadyEnded, type Decision } from '../src/approval/record.ts';
+import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/audit/record.ts';
+import { fanOutJob } from '../src/notification/rules/jobs.ts';
+import type { Announcement } from '../src/shared/announcement.ts';
+import { BoundedMap } from '../src/shared/concurrency/bounded-map.ts';
+import { HubError, notFound } from '../src/shared/error.ts';
+import type { Env } from '../src/shared/ids.ts';
 import type { ActorPorts } from './ports.ts';
 import type { ActorContext, Effects, Outcome } from './runtime/define.ts';
 

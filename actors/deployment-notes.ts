@@ -1,6 +1,6 @@
 // What the audit chain says of deployments, whichever API asked for them.
-import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
-import type { Deployment } from '../src/domain/deployment.ts';
+import type { AuditActor, AuditNote } from '../src/audit/record.ts';
+import type { Deployment } from '../src/deployment/record.ts';
 
 const system = 'system:';
 

@@ -1,8 +1,9 @@
 // The environment actor: orders deployments and approvals of a tenant's environment; knows who is connected and who
 // drifts. Keeps promise P8.
-import type { Announcement, Announcements } from '../src/domain/announcement.ts';
-import type { Deployment } from '../src/domain/deployment.ts';
-import type { Env } from '../src/domain/ids.ts';
+
+import type { Deployment } from '../src/deployment/record.ts';
+import type { Announcement, Announcements } from '../src/shared/announcement.ts';
+import type { Env } from '../src/shared/ids.ts';
 import {
   announce,
   decide,

@@ -1,7 +1,7 @@
 // When an environment counts its connected agents and tells dashboards: after a change, at most once a second, and only
 // other numbers.
-import type { FleetNumbers } from '../src/domain/agent.ts';
-import type { Env } from '../src/domain/ids.ts';
+import type { FleetNumbers } from '../src/agent/record.ts';
+import type { Env } from '../src/shared/ids.ts';
 import type { ActorPorts } from './ports.ts';
 import type { Roster } from './roster.ts';
 import type { CurrentVersions } from './roster-agent.ts';

@@ -1,5 +1,5 @@
 // The hub's actor kinds in one table, for createActors, and the deadlines that the sweep watches for them.
-import type { Store } from '../src/ports/store.ts';
+import type { Store } from '../src/shared/ports/store.ts';
 import { agent } from './agent.ts';
 import { environment } from './environment.ts';
 import { environmentKey, tellTo } from './protocol.ts';

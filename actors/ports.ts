@@ -1,9 +1,9 @@
 // What the hub's actors reach the world with. Holds no logic.
-import type { Registration } from '../src/domain/agent.ts';
-import type { RuleSets } from '../src/domain/assignment.ts';
-import type { Env } from '../src/domain/ids.ts';
-import type { Secrets } from '../src/ports/secrets.ts';
-import type { Store } from '../src/ports/store.ts';
+import type { Registration } from '../src/agent/record.ts';
+import type { RuleSets } from '../src/agent/rules/assignment.ts';
+import type { Env } from '../src/shared/ids.ts';
+import type { Secrets } from '../src/shared/ports/secrets.ts';
+import type { Store } from '../src/shared/ports/store.ts';
 
 export interface ActorPorts {
   readonly store: Pick<

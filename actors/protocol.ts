@@ -1,20 +1,21 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
+
 import type {
   AssignmentRule,
   DriftStatus,
   FleetNumbers,
   StreamTransport,
   Tags,
-} from '../src/domain/agent.ts';
-import type { Approval, Decision } from '../src/domain/approval.ts';
-import type { Resolution } from '../src/domain/assignment.ts';
-import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
-import type { Deployment } from '../src/domain/deployment.ts';
-import { HubError } from '../src/domain/error.ts';
-import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
-import { type Env, isEnv } from '../src/domain/ids.ts';
-import type { DocumentKind } from '../src/domain/library.ts';
-import type { AgentApi, SeenOn } from '../src/domain/vocabulary.ts';
+} from '../src/agent/record.ts';
+import type { Resolution } from '../src/agent/rules/assignment.ts';
+import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
+import type { Approval, Decision } from '../src/approval/record.ts';
+import type { AuditActor, AuditNote } from '../src/audit/record.ts';
+import type { DocumentKind } from '../src/contract/record.ts';
+import type { Deployment } from '../src/deployment/record.ts';
+import { HubError } from '../src/shared/error.ts';
+import { type Env, isEnv } from '../src/shared/ids.ts';
+import type { AgentApi, SeenOn } from '../src/shared/vocabulary.ts';
 import type { Actors, Kinds, Tell } from './runtime/define.ts';
 
 export const environmentKey = (tenantId: string, env: Env): string => `${tenantId}/${env}`;

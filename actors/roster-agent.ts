@@ -1,10 +1,10 @@
 // One agent as the roster of its environment keeps it: its streams, what it reported and fetched, and how it stands by
 // that. Pure.
-import { type DriftStatus, driftOf, type StreamTransport } from '../src/domain/agent.ts';
-import type { Deployment } from '../src/domain/deployment.ts';
-import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
-import type { DocumentKind } from '../src/domain/library.ts';
-import type { AgentApi } from '../src/domain/vocabulary.ts';
+import { type DriftStatus, driftOf, type StreamTransport } from '../src/agent/record.ts';
+import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
+import type { DocumentKind } from '../src/contract/record.ts';
+import type { Deployment } from '../src/deployment/record.ts';
+import type { AgentApi } from '../src/shared/vocabulary.ts';
 import type { ResolvedAt } from './protocol.ts';
 
 export interface RosterStream {

@@ -1,10 +1,16 @@
 // Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a
 // new activation.
-import { FirstOf } from '../src/concurrency/first-of.ts';
-import { SharedTexts } from '../src/concurrency/shared-texts.ts';
-import { type FleetNumbers, maxReportedBundles, type Reported } from '../src/domain/agent.ts';
-import { type FetchedRuleset, fetchedMs, fetchedName, mergedFetches } from '../src/domain/fetched-ruleset.ts';
-import type { Env } from '../src/domain/ids.ts';
+
+import { type FleetNumbers, maxReportedBundles, type Reported } from '../src/agent/record.ts';
+import {
+  type FetchedRuleset,
+  fetchedMs,
+  fetchedName,
+  mergedFetches,
+} from '../src/agent/rules/fetched-ruleset.ts';
+import { FirstOf } from '../src/shared/concurrency/first-of.ts';
+import { SharedTexts } from '../src/shared/concurrency/shared-texts.ts';
+import type { Env } from '../src/shared/ids.ts';
 import type {
   AgentState,
   OpenStream,

@@ -1,11 +1,12 @@
 // Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs. Keeps
 // promise P58.
-import { attestationText, successionText } from '../src/domain/attestation.ts';
-import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
-import { type Deployment, nextSequence } from '../src/domain/deployment.ts';
-import { HubError, notFound } from '../src/domain/error.ts';
-import type { KeySuccession, SigningKey } from '../src/domain/tenant.ts';
-import type { NewSignature } from '../src/ports/identity.ts';
+
+import type { AuditActor, AuditNote } from '../src/audit/record.ts';
+import { type Deployment, nextSequence } from '../src/deployment/record.ts';
+import { HubError, notFound } from '../src/shared/error.ts';
+import { attestationText, successionText } from '../src/signing/rules/attestation.ts';
+import type { NewSignature } from '../src/tenant/port/identity.ts';
+import type { KeySuccession, SigningKey } from '../src/tenant/record.ts';
 import { deployNote } from './deployment-notes.ts';
 import type { ActorPorts } from './ports.ts';
 

@@ -1,10 +1,11 @@
 // The tenant actor: orders changes of assignment rules, explicit assignments and the signing key, and tells the
 // environments.
-import type { AssignmentRule } from '../src/domain/agent.ts';
-import { maxRules } from '../src/domain/assignment.ts';
-import { HubError, notFound } from '../src/domain/error.ts';
-import { type Env, environments } from '../src/domain/ids.ts';
-import type { RuleStore } from '../src/ports/agents.ts';
+
+import type { RuleStore } from '../src/agent/port.ts';
+import type { AssignmentRule } from '../src/agent/record.ts';
+import { maxRules } from '../src/agent/rules/assignment.ts';
+import { HubError, notFound } from '../src/shared/error.ts';
+import { type Env, environments } from '../src/shared/ids.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, environmentKey, type RuleChange, type TenantMessages, tellTo } from './protocol.ts';
 import type { Outcome } from './runtime/define.ts';

@@ -1,5 +1,5 @@
 // A signed-in admin of a hub under measurement: sets it up, makes keys and tenants through the public API.
-import type { Env } from '../src/domain/ids.ts';
+import type { Env } from '../src/shared/ids.ts';
 
 export interface Admin {
   /** The session cookie of the last login. */

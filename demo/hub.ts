@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { StreamFollower, sseTransport, systemClock } from 'reeve-agent';
-import { type RunningHub, startHub } from '../src/bootstrap/hub.ts';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/hub/config.ts';
+import { type RunningHub, startHub } from '../src/hub/hub.ts';
 
 /** An approval that waits for a person. */
 export interface Waiting {

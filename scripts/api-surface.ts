@@ -1,12 +1,13 @@
-// The text of docs/api-surface.txt: a line per route of both APIs, from the declarations in src/api. A change of a
+// The text of docs/api-surface.txt: a line per route of both APIs, from the declarations of routes. A change of a
 // route shows there as one changed line. Keeps promise P46.
-import { apiFamilies } from '../src/api/families.ts';
-import { defaultBody, type RouteDeclaration } from '../src/api/route.ts';
-import { readConfig } from '../src/config.ts';
-import { minuteMs } from '../src/domain/duration.ts';
-import { type Limit, type LimitSettings, limits, maxOf, windowOf } from '../src/domain/limit.ts';
-import { errorsOf } from '../src/http/openapi.ts';
+
+import { type Limit, type LimitSettings, limits, maxOf, windowOf } from '../src/admission/limit.ts';
+import { defaultBody, type RouteDeclaration } from '../src/http/contract/route.ts';
 import { statusOf } from '../src/http/problem.ts';
+import { apiFamilies } from '../src/hub/api/families.ts';
+import { errorsOf } from '../src/hub/api/openapi.ts';
+import { readConfig } from '../src/hub/config.ts';
+import { minuteMs } from '../src/shared/duration.ts';
 
 const heading = `# Routes of the hub: method and path | auth | limits | status | errors
 # Written by \`npm run api-surface\`; do not edit.
@@ -27,7 +28,7 @@ function limitText(limit: Limit, settings: LimitSettings): string {
   return `${limit.name} ${numberText(maxOf(limit, settings))}/${window} per ${limit.per}${extent}`;
 }
 
-/** The limits of a route's class; src/app/route-limits.ts applies them. */
+/** The limits of a route's class; src/admission/route-limits.ts applies them. */
 function classLimits(route: RouteDeclaration): readonly Limit[] {
   switch (route.limit ?? (isStream(route) ? 'stream' : undefined)) {
     case 'none':

@@ -10,7 +10,9 @@ const folder = 'dist/dashboard';
 const stamp = join(folder, '.inputs');
 const inputs = [
   'src/dashboard',
-  'src/domain',
+  ...readdirSync('src')
+    .filter((name) => !name.includes('.') && !['dashboard', 'http', 'hub'].includes(name))
+    .map((name) => `src/${name}`),
   'packages/agent/src/console/generated',
   'packages/agent/src/rules',
   'packages/agent/src/evidence',

@@ -1,5 +1,5 @@
 // Writes the typed client of the console API (packages/agent/src/console/generated) and dist/openapi.json from the
-// declarations in src/api: node generate.mjs [--surface]. With `--surface` also docs/api-surface.txt, which is
+// declarations of routes: node generate.mjs [--surface]. With `--surface` also docs/api-surface.txt, which is
 // committed. Runs from the sources, because the client is part of the library that the hub's build needs. A file whose
 // text did not change keeps its time, so that the next steps of a build see no change.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 // Every file that the build makes from the declarations of routes, by its path from the root of the repository.
-import { openApiFor } from '../src/bootstrap/openapi.ts';
-import { readConfig } from '../src/config.ts';
+
+import { readConfig } from '../src/hub/config.ts';
+import { openApiFor } from '../src/hub/openapi.ts';
 import { apiSurface } from './api-surface.ts';
 import { clientFolder, consoleClientFiles } from './console-client.ts';
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env node
 // The program `reeve`: finds the command that its first word names. Without a word it is the hub.
-import { say, UsageError, wordsOf } from './commands/output.ts';
+import { say, UsageError, wordsOf } from './hub/commands/output.ts';
 
 type Command = (args: readonly string[]) => Promise<void>;
 
-const ofAgents = (word: string) => async () => (await import('./commands/agent.ts')).handOn(word);
+const ofAgents = (word: string) => async () => (await import('./hub/commands/agent.ts')).handOn(word);
 
 /** Loaded when they are called for: a back-up needs none of what the hub needs. */
 const commands: { readonly [word: string]: () => Promise<Command> } = {
-  serve: async () => (await import('./commands/serve.ts')).serve,
-  backup: async () => (await import('./commands/backup.ts')).backup,
-  'login-link': async () => (await import('./commands/login-link.ts')).loginLink,
-  restore: async () => (await import('./commands/restore.ts')).restore,
+  serve: async () => (await import('./hub/commands/serve.ts')).serve,
+  backup: async () => (await import('./hub/commands/backup.ts')).backup,
+  'login-link': async () => (await import('./hub/commands/login-link.ts')).loginLink,
+  restore: async () => (await import('./hub/commands/restore.ts')).restore,
   check: ofAgents('check'),
   test: ofAgents('test'),
   verify: ofAgents('verify'),

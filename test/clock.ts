@@ -1,5 +1,5 @@
 // A clock that stands still until a test moves it. Timers run inside `advance`, in order of their time.
-import type { Clock, Timer } from '../src/ports/clock.ts';
+import type { Clock, Timer } from '../src/shared/ports/clock.ts';
 
 interface Entry {
   at: number;

@@ -1,9 +1,10 @@
 // Frames as tests write and read them: with their data as a value.
-import type { Frame, FrameHeader } from '../src/domain/frame.ts';
+
 import { createAnnouncer } from '../src/http/live/announcer.ts';
 import { consoleFrames } from '../src/http/live/console-frames.ts';
-import type { Announcer } from '../src/ports/announcer.ts';
-import type { Broadcast } from '../src/ports/broadcast.ts';
+import type { Frame, FrameHeader } from '../src/shared/frame.ts';
+import type { Announcer } from '../src/shared/ports/announcer.ts';
+import type { Broadcast } from '../src/shared/ports/broadcast.ts';
 
 export interface ReadFrame extends FrameHeader {
   readonly data: { readonly [key: string]: unknown };

@@ -1,5 +1,5 @@
 // Loggers for tests: one that says nothing, one that remembers.
-import type { Log } from '../src/ports/log.ts';
+import type { Log } from '../src/shared/ports/log.ts';
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 

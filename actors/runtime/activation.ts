@@ -1,7 +1,7 @@
 // One key's actor while it is awake: its mailbox, its state, its timers. Knows no other actor. Keeps promise P1.
-import type { Awaitable } from '../../src/concurrency/awaitable.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { Log } from '../../src/ports/log.ts';
+import type { Awaitable } from '../../src/shared/concurrency/awaitable.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 import { type ActorEnvironment, type Alarm, Context, type TimerSink } from './context.ts';
 import type { Effects, Messages, Outcome, Tell } from './define.ts';
 import type { ActorKind, LiveActor } from './kind.ts';

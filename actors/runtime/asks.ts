@@ -1,6 +1,6 @@
 // The askers that wait for a reply, and their common time limit: one timer for all. Knows no actor.
-import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Ask } from './activation.ts';
 
 /** A class, because a fleet that comes back asks thousands of times at once: its methods are shared. */

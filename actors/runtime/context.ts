@@ -1,5 +1,5 @@
 // What one incarnation of an actor is given: its key, its ports, the time and its timers. Handles nothing.
-import type { Clock, Timer } from '../../src/ports/clock.ts';
+import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import type { ActorContext } from './define.ts';
 
 export interface Alarm {

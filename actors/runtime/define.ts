@@ -1,9 +1,10 @@
 // What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product: announcements are handed
 // on unread. The runtime keeps promises P1 to P11: `system.ts` in one process, `remote.ts` between nodes.
-import type { Awaitable } from '../../src/concurrency/awaitable.ts';
-import type { Announcement } from '../../src/domain/announcement.ts';
-import type { Control } from '../../src/domain/frame.ts';
-import type { Job } from '../../src/ports/jobs.ts';
+
+import type { Announcement } from '../../src/shared/announcement.ts';
+import type { Awaitable } from '../../src/shared/concurrency/awaitable.ts';
+import type { Control } from '../../src/shared/frame.ts';
+import type { Job } from '../../src/shared/ports/jobs.ts';
 
 /**
  * The messages of an actor kind: name → body and reply. Bodies and replies are plain JSON values (they may cross

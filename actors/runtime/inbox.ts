@@ -1,10 +1,10 @@
 // The envelopes of the shards that a node owns: each handled once, acknowledged after its write, answered again when it
 // comes again. A envelope whose shard is lost meanwhile is left alone: the next owner finds it unacknowledged. Keeps
 // promise P9.
-import { HubError } from '../../src/domain/error.ts';
-import { type Clock, pause } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
-import type { BusDelivery, BusPosition, BusReply, MessageBus } from '../../src/ports/message-bus.ts';
+import { HubError } from '../../src/shared/error.ts';
+import { type Clock, pause } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { BusDelivery, BusPosition, BusReply, MessageBus } from '../../src/shared/ports/message-bus.ts';
 import type { Tell } from './define.ts';
 
 export interface InboxOptions {

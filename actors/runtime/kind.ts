@@ -1,5 +1,5 @@
 // An actor kind as the system runs it: the definition with its state's type hidden inside.
-import type { Awaitable } from '../../src/concurrency/awaitable.ts';
+import type { Awaitable } from '../../src/shared/concurrency/awaitable.ts';
 import type { ActorContext, ActorDefinition, Effects, Messages, Outcome } from './define.ts';
 
 /** One activation's state and what may be done with it. */

@@ -1,5 +1,5 @@
 // A bounded first-in-first-out queue. Knows nothing of actors. Keeps promise P4.
-import { Queue } from '../../src/concurrency/queue.ts';
+import { Queue } from '../../src/shared/concurrency/queue.ts';
 
 export class Mailbox<T> extends Queue<T> {
   readonly #cap: number;

@@ -1,10 +1,10 @@
 // Which shards this node owns: leases held in time, an even share of what there is, given back when nodes join, taken
 // when nodes leave. Knows no actor: it says what was taken and what was lost. Keeps promises P11 and P12.
-import { shardCount } from '../../src/domain/ids.ts';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
-import { type Lease, type Leases, leaseRenewMs } from '../../src/ports/leases.ts';
-import type { Log } from '../../src/ports/log.ts';
-import type { Member, Membership, NodeNote } from '../../src/ports/membership.ts';
+import { shardCount } from '../../src/shared/ids.ts';
+import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
+import { type Lease, type Leases, leaseRenewMs } from '../../src/shared/ports/leases.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { Member, Membership, NodeNote } from '../../src/shared/ports/membership.ts';
 
 export interface OwnershipOptions {
   readonly clock: Clock;

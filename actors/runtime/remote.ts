@@ -1,11 +1,11 @@
 // The actors of a cluster: finds whose key it is, sends envelopes to the owner and waits for replies; keeps what this
 // node owns with `system.ts`. Keeps promises P9 and P12.
-import { HubError } from '../../src/domain/error.ts';
-import { shardOf } from '../../src/domain/ids.ts';
-import { upTo } from '../../src/ports/clock.ts';
-import type { Leases } from '../../src/ports/leases.ts';
-import type { Member, Membership, NodeNote } from '../../src/ports/membership.ts';
-import type { BusPosition, BusReply, Envelope, MessageBus } from '../../src/ports/message-bus.ts';
+import { HubError } from '../../src/shared/error.ts';
+import { shardOf } from '../../src/shared/ids.ts';
+import { upTo } from '../../src/shared/ports/clock.ts';
+import type { Leases } from '../../src/shared/ports/leases.ts';
+import type { Member, Membership, NodeNote } from '../../src/shared/ports/membership.ts';
+import type { BusPosition, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';
 import { rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Kinds, Tell } from './define.ts';

@@ -1,12 +1,12 @@
 // The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go. Between
 // processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here. Keeps promises P2, P3
 // and P5.
-import { HubError } from '../../src/domain/error.ts';
-import type { Announcer } from '../../src/ports/announcer.ts';
-import type { Broadcast } from '../../src/ports/broadcast.ts';
-import { type Clock, upTo } from '../../src/ports/clock.ts';
-import type { Jobs } from '../../src/ports/jobs.ts';
-import type { Log } from '../../src/ports/log.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Announcer } from '../../src/shared/ports/announcer.ts';
+import type { Broadcast } from '../../src/shared/ports/broadcast.ts';
+import { type Clock, upTo } from '../../src/shared/ports/clock.ts';
+import type { Jobs } from '../../src/shared/ports/jobs.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 import { Activation, type ActorRuntime, moved, rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Effects, Kinds, Messages, Tell } from './define.ts';

@@ -1,8 +1,9 @@
 // What the wire formats share: the call through the outbound guard, and how its failures read.
-import { AiError } from '../../src/domain/ai.ts';
-import { OutboundError } from '../../src/domain/outbound.ts';
-import type { AiEvent, AiRequest } from '../../src/ports/ai.ts';
-import type { Outbound, OutboundStream } from '../../src/ports/outbound.ts';
+
+import type { AiEvent, AiRequest } from '../../src/assistant/port/model.ts';
+import { AiError } from '../../src/assistant/record.ts';
+import { OutboundError } from '../../src/shared/outbound.ts';
+import type { Outbound, OutboundStream } from '../../src/shared/ports/outbound.ts';
 import { type ServerEvent, serverEvents } from './sse.ts';
 
 /** How one provider is spoken to. */

@@ -1,7 +1,8 @@
 // The chat completions format: an answer is a list of chunks, each with a piece of the text or of a tool call's
 // arguments.
-import { AiError } from '../../src/domain/ai.ts';
-import type { AiEvent, AiMessage, AiRequest, AiToolCall } from '../../src/ports/ai.ts';
+
+import type { AiEvent, AiMessage, AiRequest, AiToolCall } from '../../src/assistant/port/model.ts';
+import { AiError } from '../../src/assistant/record.ts';
 import { countOf, fieldsOf, listOf, objectOf, textOf, type WireFormat } from './call.ts';
 
 const callOf = ({ id, name, input }: AiToolCall) => ({

@@ -1,7 +1,8 @@
 // Language models over the outbound guard: which provider speaks which format, and at which address.
-import type { AiProvider } from '../../src/domain/ai.ts';
-import type { AiModels } from '../../src/ports/ai.ts';
-import type { Outbound } from '../../src/ports/outbound.ts';
+
+import type { AiModels } from '../../src/assistant/port/model.ts';
+import type { AiProvider } from '../../src/assistant/record.ts';
+import type { Outbound } from '../../src/shared/ports/outbound.ts';
 import { askOver, type WireFormat } from './call.ts';
 import { chatCompletionsFormat } from './chat-completions.ts';
 import { messagesFormat } from './messages.ts';

@@ -1,6 +1,7 @@
 // The messages format: an answer is a list of blocks, each begun, continued and ended by events of its own.
-import { AiError } from '../../src/domain/ai.ts';
-import type { AiEvent, AiMessage, AiToolCall } from '../../src/ports/ai.ts';
+
+import type { AiEvent, AiMessage, AiToolCall } from '../../src/assistant/port/model.ts';
+import { AiError } from '../../src/assistant/record.ts';
 import { countOf, fieldsOf, objectOf, textOf, type WireFormat } from './call.ts';
 
 /** The version of the format that this file writes and reads. */

@@ -1,5 +1,5 @@
 // Reads server-sent events from the pieces of an answer. Bounded; knows no provider.
-import { AiError } from '../../src/domain/ai.ts';
+import { AiError } from '../../src/assistant/record.ts';
 
 export interface ServerEvent {
   /** Empty when the event has no name. */

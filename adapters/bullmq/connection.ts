@@ -1,11 +1,11 @@
 // Connections to Redis for BullMQ, which takes clients and makes none here. A connection comes back by itself; its
 // errors name no address.
 import { createClient } from 'redis';
-import type { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
-import { withTimeout } from '../../src/concurrency/with-timeout.ts';
-import { connectFailure, connectionLoss } from '../../src/domain/connect-failure.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import type { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
+import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
+import { connectFailure, connectionLoss } from '../../src/shared/connect-failure.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 
 export type RedisClient = ReturnType<typeof connectionTo>;
 

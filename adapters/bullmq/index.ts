@@ -1,12 +1,12 @@
 // The Jobs port on BullMQ: queues in Redis that every node shares. Done jobs are removed, dead ones kept; BullMQ holds
 // and renews the leases.
 import { Queue } from 'bullmq';
-import { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
-import { HubError } from '../../src/domain/error.ts';
-import { checkedJob, keptDeadJobs, sharedJobLeaseMs } from '../../src/domain/job.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { JobState, Jobs } from '../../src/ports/jobs.ts';
-import type { Log } from '../../src/ports/log.ts';
+import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
+import { HubError } from '../../src/shared/error.ts';
+import { checkedJob, keptDeadJobs, sharedJobLeaseMs } from '../../src/shared/job.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { JobState, Jobs } from '../../src/shared/ports/jobs.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 import { connectionTo, within } from './connection.ts';
 import { type Kept, progressOf, redisId } from './form.ts';
 import { openWorker, type QueueWorker } from './worker.ts';

@@ -1,10 +1,10 @@
 // One queue's worker on this node: BullMQ fetches, renews and retries; here a handler's end becomes what BullMQ
 // understands.
 import { type Job as BullJob, DelayedError, UnrecoverableError, Worker } from 'bullmq';
-import { GiveUp, jobBackoff, jobProgress, maxLosses, reasonOf } from '../../src/domain/job.ts';
-import { type Clock, upTo } from '../../src/ports/clock.ts';
-import type { JobHandler } from '../../src/ports/jobs.ts';
-import type { Log } from '../../src/ports/log.ts';
+import { GiveUp, jobBackoff, jobProgress, maxLosses, reasonOf } from '../../src/shared/job.ts';
+import { type Clock, upTo } from '../../src/shared/ports/clock.ts';
+import type { JobHandler } from '../../src/shared/ports/jobs.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 import type { RedisClient } from './connection.ts';
 import type { Kept, KeptProgress } from './form.ts';
 

@@ -11,8 +11,8 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose';
-import { HubError, refused } from '../../src/domain/error.ts';
-import type { Claims, Expected, Jwk, JwkSet, Jwts } from '../../src/ports/jwt.ts';
+import { HubError, refused } from '../../src/shared/error.ts';
+import type { Claims, Expected, Jwk, JwkSet, Jwts } from '../../src/shared/ports/jwt.ts';
 
 const algorithms = ['RS256', 'ES256', 'EdDSA'];
 const leewaySeconds = 60;

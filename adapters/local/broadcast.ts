@@ -1,16 +1,16 @@
 // The Broadcast port within one process: a bounded log per audience, delivery by function calls. Lost at exit:
 // positions of an earlier process are `gone`, because every log begins at the start of this one.
-import { HubError } from '../../src/domain/error.ts';
-import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
-import { isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
 import {
   type Broadcast,
   type BroadcastEntry,
   type Following,
   idempotencyMs,
-} from '../../src/ports/broadcast.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
+} from '../../src/shared/ports/broadcast.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import { isPosition, type Position, sharedPosition } from '../../src/shared/position.ts';
 import { Ring } from './ring.ts';
 
 export interface LocalBroadcastOptions {

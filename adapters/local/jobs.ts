@@ -1,12 +1,12 @@
 // The Jobs port on a table: takes what is due, runs it, renews the leases of what runs, and writes down how it ended.
 // Keeps nothing itself.
-import { singleFlight } from '../../src/concurrency/single-flight.ts';
-import { HubError } from '../../src/domain/error.ts';
-import { checkedJob, GiveUp, jobBackoff, jobLeaseMs, jobProgress, reasonOf } from '../../src/domain/job.ts';
-import { type Clock, upTo } from '../../src/ports/clock.ts';
-import type { JobRunKey, JobTable, TakenJob } from '../../src/ports/job-table.ts';
-import type { JobHandler, Jobs } from '../../src/ports/jobs.ts';
-import type { Log } from '../../src/ports/log.ts';
+import { singleFlight } from '../../src/shared/concurrency/single-flight.ts';
+import { HubError } from '../../src/shared/error.ts';
+import { checkedJob, GiveUp, jobBackoff, jobLeaseMs, jobProgress, reasonOf } from '../../src/shared/job.ts';
+import { type Clock, upTo } from '../../src/shared/ports/clock.ts';
+import type { JobRunKey, JobTable, TakenJob } from '../../src/shared/ports/job-table.ts';
+import type { JobHandler, Jobs } from '../../src/shared/ports/jobs.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 
 export interface LocalJobsOptions {
   readonly table: JobTable;

@@ -1,7 +1,7 @@
 // The Limits port within one process: exact sliding windows, bounded in number and size. Forgotten at exit.
 // They count by the monotonic clock: a system clock that is set back keeps nobody out.
-import type { Clock } from '../../src/ports/clock.ts';
-import type { LimitAnswer, Limits } from '../../src/ports/limits.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { LimitAnswer, Limits } from '../../src/shared/ports/limits.ts';
 
 interface Window {
   readonly windowMs: number;

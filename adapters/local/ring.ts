@@ -1,6 +1,7 @@
 // One audience's log in memory: the newest frames, bounded by count and bytes, and where the log begins.
-import { comparePositions, type Position } from '../../src/domain/position.ts';
-import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
+
+import type { BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
+import { comparePositions, type Position } from '../../src/shared/position.ts';
 
 export interface RingEntry {
   readonly placed: BroadcastEntry;

@@ -1,8 +1,9 @@
 // How an attempt ended, read from an HTTP answer or from what failed. Nothing that the other side wrote gets further
 // than this.
-import type { AttemptFailure, AttemptOutcome } from '../../src/domain/delivery.ts';
-import { OutboundError, type OutboundFailure } from '../../src/domain/outbound.ts';
-import type { OutboundHead } from '../../src/ports/outbound.ts';
+
+import type { AttemptFailure, AttemptOutcome } from '../../src/notification/rules/delivery.ts';
+import { OutboundError, type OutboundFailure } from '../../src/shared/outbound.ts';
+import type { OutboundHead } from '../../src/shared/ports/outbound.ts';
 
 /** Of an attempt. */
 export const attemptMs = 10_000;

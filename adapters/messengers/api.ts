@@ -1,7 +1,7 @@
 // Calls of a chat platform's JSON API through the outbound guard.
-import type { AttemptOutcome } from '../../src/domain/delivery.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Outbound, OutboundHead } from '../../src/ports/outbound.ts';
+import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Outbound, OutboundHead } from '../../src/shared/ports/outbound.ts';
 import { attemptMs, outcomeOfError, outcomeOfStatus } from './answers.ts';
 
 export interface ApiCall {

@@ -1,9 +1,9 @@
 // What people read, before any platform's markup: a title, facts, the agent's own words. Texts are cut and made
 // visible here, and escaped where they are written.
-import type { Approval } from '../../src/domain/approval.ts';
-import type { JsonObject } from '../../src/domain/library.ts';
-import type { Notice } from '../../src/domain/notice.ts';
-import { visible, visibleLine } from '../../src/domain/visible-text.ts';
+import type { Approval } from '../../src/approval/record.ts';
+import type { JsonObject } from '../../src/contract/record.ts';
+import type { Notice } from '../../src/notification/rules/notice.ts';
+import { visible, visibleLine } from '../../src/shared/visible-text.ts';
 
 export interface Card {
   readonly title: string;

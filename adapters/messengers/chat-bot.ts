@@ -1,8 +1,9 @@
 // Bot chats: messages with two buttons whose presses come back to the hub, edited when the approval ends.
-import type { ConfigOf } from '../../src/domain/channel.ts';
-import type { AttemptOutcome } from '../../src/domain/delivery.ts';
-import type { ButtonAnswer, Sending } from '../../src/ports/messengers.ts';
-import type { OutboundHead } from '../../src/ports/outbound.ts';
+
+import type { ButtonAnswer, Sending } from '../../src/notification/port/messengers.ts';
+import type { ConfigOf } from '../../src/notification/record.ts';
+import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
+import type { OutboundHead } from '../../src/shared/ports/outbound.ts';
 import { isSuccess } from './answers.ts';
 import { type ApiParts, callApi, idOf, limited, rejected } from './api.ts';
 import { type Card, cardOf } from './card.ts';

@@ -1,9 +1,10 @@
 // Community chats: embeds with buttons that come back, edited when the approval ends. Nobody is mentioned.
-import type { ConfigOf } from '../../src/domain/channel.ts';
-import type { AttemptOutcome } from '../../src/domain/delivery.ts';
-import type { Notice } from '../../src/domain/notice.ts';
-import type { Sending } from '../../src/ports/messengers.ts';
-import type { OutboundHead } from '../../src/ports/outbound.ts';
+
+import type { Sending } from '../../src/notification/port/messengers.ts';
+import type { ConfigOf } from '../../src/notification/record.ts';
+import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
+import type { Notice } from '../../src/notification/rules/notice.ts';
+import type { OutboundHead } from '../../src/shared/ports/outbound.ts';
 import { type ApiParts, callApi, idOf, limited } from './api.ts';
 import { type Card, cardOf } from './card.ts';
 

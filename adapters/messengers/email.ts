@@ -1,12 +1,13 @@
 // E-mail by SMTP with nodemailer: STARTTLS, or TLS from the start on port 465. The server is called at an address that
 // was judged.
-import { withTimeout } from '../../src/concurrency/with-timeout.ts';
-import type { ConfigOf } from '../../src/domain/channel.ts';
-import type { AttemptOutcome } from '../../src/domain/delivery.ts';
-import { OutboundError } from '../../src/domain/outbound.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Sending } from '../../src/ports/messengers.ts';
-import type { Outbound, OutboundAddress } from '../../src/ports/outbound.ts';
+
+import type { Sending } from '../../src/notification/port/messengers.ts';
+import type { ConfigOf } from '../../src/notification/record.ts';
+import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
+import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
+import { OutboundError } from '../../src/shared/outbound.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Outbound, OutboundAddress } from '../../src/shared/ports/outbound.ts';
 import { attemptMs, outcomeOfError } from './answers.ts';
 import { type Card, cardOf, plainLines } from './card.ts';
 

@@ -1,8 +1,9 @@
 // The Messengers port: hands each kind of channel to the file that knows its platform.
-import type { ChannelConfig } from '../../src/domain/channel.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Messengers } from '../../src/ports/messengers.ts';
-import type { Outbound } from '../../src/ports/outbound.ts';
+
+import type { Messengers } from '../../src/notification/port/messengers.ts';
+import type { ChannelConfig } from '../../src/notification/record.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Outbound } from '../../src/shared/ports/outbound.ts';
 import { answerChatBot, registerChatBot, sendChatBot } from './chat-bot.ts';
 import { communityChatReply, sendCommunityChat } from './community-chat.ts';
 import { sendEmail } from './email.ts';

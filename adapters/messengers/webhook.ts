@@ -1,11 +1,11 @@
 // Generic webhooks: the payloads of both APIs, signed over the exact bytes that are sent.
 import { createHmac } from 'node:crypto';
-import type { ConfigOf } from '../../src/domain/channel.ts';
-import type { AttemptOutcome } from '../../src/domain/delivery.ts';
-import type { Notice } from '../../src/domain/notice.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Sending } from '../../src/ports/messengers.ts';
-import type { Outbound } from '../../src/ports/outbound.ts';
+import type { Sending } from '../../src/notification/port/messengers.ts';
+import type { ConfigOf } from '../../src/notification/record.ts';
+import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
+import type { Notice } from '../../src/notification/rules/notice.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Outbound } from '../../src/shared/ports/outbound.ts';
 import { attemptMs, outcomeOfError, outcomeOfStatus } from './answers.ts';
 
 export interface WebhookParts {

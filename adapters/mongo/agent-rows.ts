@@ -1,7 +1,7 @@
 // Registrations, reported versions and counts of agents that were left out, as documents of MongoDB.
-import type { Registration, Reported } from '../../src/domain/agent.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { AgentApi } from '../../src/domain/vocabulary.ts';
+import type { Registration, Reported } from '../../src/agent/record.ts';
+import type { Env } from '../../src/shared/ids.ts';
+import type { AgentApi } from '../../src/shared/vocabulary.ts';
 import type { Fenced, Row } from './form.ts';
 
 export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest' | 'retiredAt' | 'lastApi' | 'loadsAny'> &

@@ -2,9 +2,9 @@
 // agent, bundle) reported. Both only ever move forward in time; making and changing a registration are writes that may
 // be repeated.
 import type { Collection, Filter } from 'mongodb';
-import type { Registration, RegistrationSummary, Tags } from '../../src/domain/agent.ts';
-import { type AgentManifest, maxSearchMs } from '../../src/domain/event.ts';
-import type { AgentStore } from '../../src/ports/agents.ts';
+import type { AgentStore } from '../../src/agent/port.ts';
+import type { Registration, RegistrationSummary, Tags } from '../../src/agent/record.ts';
+import { type AgentManifest, maxSearchMs } from '../../src/event/record.ts';
 import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { byTenant, fromRow, fromText, notAfter, searchPattern, toText } from './form.ts';

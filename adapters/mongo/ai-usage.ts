@@ -1,7 +1,7 @@
 // What AI assistance used, in MongoDB: a document a tenant and day.
 import type { Collection } from 'mongodb';
-import type { AiDay } from '../../src/domain/ai.ts';
-import type { AiUsageStore } from '../../src/ports/ai-usage.ts';
+import type { AiUsageStore } from '../../src/assistant/port/usage.ts';
+import type { AiDay } from '../../src/assistant/record.ts';
 import { unlessTaken } from './failure.ts';
 
 export type AiDayRow = Omit<AiDay, 'cost'> & {

@@ -1,8 +1,8 @@
 // Notes in MongoDB that approvals were announced, those of one moment by one update.
 import type { Collection } from 'mongodb';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
-import { type Approval, approvalStatuses } from '../../src/domain/approval.ts';
-import { type Clock, pause } from '../../src/ports/clock.ts';
+import { type Approval, approvalStatuses } from '../../src/approval/record.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import { type Clock, pause } from '../../src/shared/ports/clock.ts';
 import type { ApprovalRow } from './approval-rows.ts';
 import { byTenant } from './form.ts';
 

@@ -1,14 +1,14 @@
 // The arguments of approvals in MongoDB, kept apart from the approvals: lists never read them.
 import type { Collection } from 'mongodb';
-import { largeArgs } from '../../src/domain/approval.ts';
+import type { ApprovalStore, KeptArgs } from '../../src/approval/port.ts';
+import { largeArgs } from '../../src/approval/record.ts';
 import {
   enoughToRemove,
   type Holding,
   largestHolders,
   missingBytes,
   type RemovableArgs,
-} from '../../src/domain/argument-quota.ts';
-import type { ApprovalStore, KeptArgs } from '../../src/ports/approvals.ts';
+} from '../../src/approval/rules/argument-quota.ts';
 import type { ApprovalRow, ArgsRow } from './approval-rows.ts';
 import { unlessTaken } from './failure.ts';
 

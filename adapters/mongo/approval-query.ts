@@ -1,9 +1,9 @@
 // Reads of approvals in MongoDB: the lists that people search, and those from which deadlines are kept.
 import type { Collection, Filter } from 'mongodb';
-import { type Approval, asSeen } from '../../src/domain/approval.ts';
-import { maxSearchMs } from '../../src/domain/event.ts';
-import { environments } from '../../src/domain/ids.ts';
-import type { ApprovalFilter, ApprovalStore } from '../../src/ports/approvals.ts';
+import type { ApprovalFilter, ApprovalStore } from '../../src/approval/port.ts';
+import { type Approval, asSeen } from '../../src/approval/record.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
+import { environments } from '../../src/shared/ids.ts';
 import { type ApprovalRow, approvalOf, placeOf } from './approval-rows.ts';
 import { searchPattern } from './form.ts';
 import { pageOf } from './page.ts';

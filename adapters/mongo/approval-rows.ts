@@ -1,7 +1,8 @@
 // How an approval is written in MongoDB: one document each, its large arguments apart.
-import type { Approval, AskingContract } from '../../src/domain/approval.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { ApprovalPlace } from '../../src/ports/approvals.ts';
+
+import type { ApprovalPlace } from '../../src/approval/port.ts';
+import type { Approval, AskingContract } from '../../src/approval/record.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
 
 export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof Names | keyof Context> &

@@ -1,8 +1,8 @@
 // Times out approvals in MongoDB, those of one moment by one bulk write.
 import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
-import type { Approval } from '../../src/domain/approval.ts';
+import type { Approval } from '../../src/approval/record.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';
 import { byTenant } from './form.ts';
 

@@ -1,9 +1,9 @@
 // Approvals in MongoDB: one document each. A transition is one update of a document that is still pending, so it
 // happens once.
 import type { Collection } from 'mongodb';
-import type { Approval } from '../../src/domain/approval.ts';
-import type { ApprovalStore } from '../../src/ports/approvals.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import type { ApprovalStore } from '../../src/approval/port.ts';
+import type { Approval } from '../../src/approval/record.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 import { approvalAnnouncements } from './approval-announcements.ts';
 import { mongoApprovalArguments } from './approval-arguments.ts';
 import { approvalLists, waitingApprovals } from './approval-query.ts';

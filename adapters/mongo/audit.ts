@@ -5,7 +5,7 @@
 // a head that is no longer the last, and the number that it would take is taken. Keeps promise P30.
 import { hash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
+import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
 import {
   type AuditLink,
   type AuditNote,
@@ -17,10 +17,10 @@ import {
   type SignedHead,
   subjectOf,
   withAnswer,
-} from '../../src/domain/audit.ts';
-import { HubError } from '../../src/domain/error.ts';
-import { maxSearchMs } from '../../src/domain/event.ts';
-import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/ports/audit.ts';
+} from '../../src/audit/record.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
 
 interface EntryKeys {

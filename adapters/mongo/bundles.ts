@@ -1,10 +1,10 @@
 // Bundle versions in MongoDB: one document per version, its YAML included, under a unique (tenant, name, version). The
 // insert decides: whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
 import { Binary, type Collection } from 'mongodb';
-import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { BundleStore, NewBundle } from '../../src/ports/bundles.ts';
+import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
+import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/deployment/record.ts';
+import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';

@@ -1,7 +1,7 @@
 // Notification channels in MongoDB: one document each, changed by compare-and-set on its revision.
 import type { Collection } from 'mongodb';
-import type { Channel, ChannelFilters } from '../../src/domain/channel.ts';
-import type { ChannelStore } from '../../src/ports/channels.ts';
+import type { ChannelStore } from '../../src/notification/port/channels.ts';
+import type { Channel, ChannelFilters } from '../../src/notification/record.ts';
 import { whenTaken } from './failure.ts';
 import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
 import { pageOf } from './page.ts';

@@ -8,8 +8,8 @@ import {
   formatOf,
   neighbouringProtocols,
   unnumberedFormat,
-} from '../../src/domain/cluster-format.ts';
-import { HubError } from '../../src/domain/error.ts';
+} from '../../src/shared/cluster-format.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { unlessTaken } from './failure.ts';
 
 export interface FormatRow extends ClusterFormat {

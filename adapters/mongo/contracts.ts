@@ -1,8 +1,9 @@
 // Contracts in MongoDB, on the tenant's library document (library.ts, which says what happens when a process dies).
 // Importing is in import.ts.
-import { maxSearchMs } from '../../src/domain/event.ts';
-import type { ContractVersion } from '../../src/domain/library.ts';
-import { type ContractStore, maxHistory, maxNamed } from '../../src/ports/library.ts';
+
+import { type ContractStore, maxHistory, maxNamed } from '../../src/contract/port.ts';
+import type { ContractVersion } from '../../src/contract/record.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
 import { searchPattern } from './form.ts';
 import { importAll } from './import.ts';
 import {

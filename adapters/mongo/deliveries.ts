@@ -1,7 +1,7 @@
 // Deliveries in MongoDB: one document each, changed by compare-and-set on run, attempts and status.
 import type { Collection } from 'mongodb';
-import type { Attempt, Delivery } from '../../src/domain/delivery.ts';
-import type { DeliveryStore } from '../../src/ports/channels.ts';
+import type { DeliveryStore } from '../../src/notification/port/channels.ts';
+import type { Attempt, Delivery } from '../../src/notification/rules/delivery.ts';
 import { unlessTaken } from './failure.ts';
 import { fromRow, fromText, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';

@@ -3,9 +3,9 @@
 // leaves the current one out of the history. That loses nothing: readers lay the document over the history, and nothing
 // leaves the document before it is in the history.
 import type { Collection } from 'mongodb';
-import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import type { Deployment } from '../../src/domain/deployment.ts';
-import type { DeploymentStore } from '../../src/ports/bundles.ts';
+import type { DeploymentStore } from '../../src/bundle/port.ts';
+import type { Deployment } from '../../src/deployment/record.ts';
+import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
 import { pageIn } from './page.ts';

@@ -1,7 +1,5 @@
 // Figures of events in MongoDB: facets, counts and histograms, each one aggregation that the server itself bounds.
 import type { Collection } from 'mongodb';
-import { maxSearchMs, verdictsOf } from '../../src/domain/event.ts';
-import { type Facet, facetOf } from '../../src/domain/facet.ts';
 import {
   type EventCounts,
   type EventStore,
@@ -9,7 +7,9 @@ import {
   type Facets,
   facetNames,
   type HistogramBucket,
-} from '../../src/ports/events.ts';
+} from '../../src/event/port.ts';
+import { maxSearchMs, verdictsOf } from '../../src/event/record.ts';
+import { type Facet, facetOf } from '../../src/event/rules/facet.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 

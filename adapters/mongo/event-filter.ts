@@ -1,21 +1,21 @@
 // Filters, cursors and the form of audit events in MongoDB. Reads and writes nothing.
 import type { Filter } from 'mongodb';
-import {
-  knownVerdicts,
-  parentSessionOf,
-  sessionOf,
-  type VerdictFilter,
-} from '../../src/domain/decision-event.ts';
-import { HubError } from '../../src/domain/error.ts';
+import type { EventFilter, EventOrder } from '../../src/event/port.ts';
 import {
   type EventInput,
   type EventOutcome,
   policyVersionOf,
   type StoredEvent,
-} from '../../src/domain/event.ts';
-import { searchedTextsOf } from '../../src/domain/event-texts.ts';
-import { isRunDecision, type Reporter } from '../../src/domain/run-report.ts';
-import type { EventFilter, EventOrder } from '../../src/ports/events.ts';
+} from '../../src/event/record.ts';
+import {
+  knownVerdicts,
+  parentSessionOf,
+  sessionOf,
+  type VerdictFilter,
+} from '../../src/event/rules/decision.ts';
+import { searchedTextsOf } from '../../src/event/rules/texts.ts';
+import { isRunDecision, type Reporter } from '../../src/run/rules/report.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { fromBsonText, fromText, jsonSearchPattern, textSearch, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
@@ -49,7 +49,7 @@ export interface EventRow {
   readonly payload: string | null;
   /** payload.decision_name, when it is a text. */
   readonly decisionName: string | null;
-  /** Texts for searches (domain/event-texts); absent without a payload, and in what earlier versions stored. */
+  /** Texts for searches (event/rules/texts); absent without a payload, and in what earlier versions stored. */
   readonly texts?: readonly string[];
   /** payload.run_id, when it is a text; absent in what earlier versions stored. */
   readonly runId?: string;

@@ -5,16 +5,16 @@
 // that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import { createSemaphore } from '../../src/concurrency/semaphore.ts';
-import { sessionOf } from '../../src/domain/decision-event.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { EventInput } from '../../src/domain/event.ts';
-import { factsBySession, type RunKey } from '../../src/domain/run.ts';
-import { runNote } from '../../src/domain/run-report.ts';
-import type { AgentStore } from '../../src/ports/agents.ts';
-import type { AuditStore } from '../../src/ports/audit.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { EventBatch, EventStore } from '../../src/ports/events.ts';
+import type { AgentStore } from '../../src/agent/port.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
+import type { EventBatch, EventStore } from '../../src/event/port.ts';
+import type { EventInput } from '../../src/event/record.ts';
+import { sessionOf } from '../../src/event/rules/decision.ts';
+import { runNote } from '../../src/run/rules/report.ts';
+import { factsBySession, type RunKey } from '../../src/run/rules/run.ts';
+import { createSemaphore } from '../../src/shared/concurrency/semaphore.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 import { type EventRow, toEventRow } from './event-filter.ts';
 import { addOutcomes } from './event-outcomes.ts';
 import { takenAmong } from './failure.ts';

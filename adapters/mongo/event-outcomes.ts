@@ -1,7 +1,7 @@
 // What repeats of a call add to its event in MongoDB: each outcome once, by an update that does nothing the second
 // time.
 import type { Collection } from 'mongodb';
-import { sessionOf } from '../../src/domain/decision-event.ts';
+import type { EventBatch } from '../../src/event/port.ts';
 import {
   type EventInput,
   eventOutcomeOf,
@@ -9,9 +9,9 @@ import {
   maxOutcomes,
   outcomeKey,
   outcomeText,
-} from '../../src/domain/event.ts';
-import { isRunDecision, reportFacts } from '../../src/domain/run-report.ts';
-import type { EventBatch } from '../../src/ports/events.ts';
+} from '../../src/event/record.ts';
+import { sessionOf } from '../../src/event/rules/decision.ts';
+import { isRunDecision, reportFacts } from '../../src/run/rules/report.ts';
 import { type EventRow, mapTexts, type OutcomeRow, toOutcome } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { runId } from './run-projection.ts';

@@ -1,9 +1,9 @@
 // Audit events in MongoDB: how they are found, read one by one, and removed. `event-ingest.ts` stores them.
 import type { Collection } from 'mongodb';
-import { maxSearchMs } from '../../src/domain/event.ts';
-import type { AuditStore } from '../../src/ports/audit.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import { arrivalSlackMs, type EventStore } from '../../src/ports/events.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
+import { arrivalSlackMs, type EventStore } from '../../src/event/port.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
 import { mongoEventIngest } from './event-ingest.ts';

@@ -1,13 +1,13 @@
 // The driver's failures as the product's errors, and the guard that every store call goes through: it counts what is
 // under way, refuses calls after closing, and lets no error of the driver out.
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
-import { connectionLoss } from '../../src/domain/connect-failure.ts';
-import { HubError, taken } from '../../src/domain/error.ts';
-import { searchTimeout } from '../../src/domain/event.ts';
-import type { Storage } from '../../src/domain/storage.ts';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
-import { gatherRepeats } from '../../src/ports/log-repeats.ts';
+import { searchTimeout } from '../../src/event/record.ts';
+import { connectionLoss } from '../../src/shared/connect-failure.ts';
+import { HubError, taken } from '../../src/shared/error.ts';
+import { gatherRepeats } from '../../src/shared/log-repeats.ts';
+import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { Storage } from '../../src/shared/storage.ts';
 
 /** Seconds after which a caller may try again while the store is away. */
 export const retryAfter = 2;

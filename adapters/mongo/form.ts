@@ -1,8 +1,9 @@
 // How records take the form of documents: ids as _id, JSON as text (so that no key or operator in it means anything to
 // the server), and names as field names.
-import { isWellFormed } from '../../src/domain/ids.ts';
-import type { JsonObject } from '../../src/domain/library.ts';
-import { searchedLetters } from '../../src/domain/search-text.ts';
+
+import type { JsonObject } from '../../src/contract/record.ts';
+import { isWellFormed } from '../../src/shared/ids.ts';
+import { searchedLetters } from '../../src/shared/search-text.ts';
 
 /** A record with its id as `_id`. */
 export type Row<T extends { readonly id: string }> = Omit<T, 'id'> & { readonly _id: string };
@@ -73,7 +74,7 @@ function joinPatterns(patterns: readonly string[]): string {
   return joined;
 }
 
-/** A pattern that finds what a search finds (domain/search-text.ts). A server's own idea of cases is not asked. */
+/** A pattern that finds what a search finds (shared/search-text.ts). A server's own idea of cases is not asked. */
 export const searchPattern = (search: string): string =>
   joinPatterns(
     searchedLetters(search).map((letters) =>

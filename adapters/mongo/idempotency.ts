@@ -1,6 +1,6 @@
 // Requests under an Idempotency-Key, in MongoDB: a document each, with its answer.
 import type { Collection } from 'mongodb';
-import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../../src/ports/idempotency.ts';
+import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../../src/shared/ports/idempotency.ts';
 import { isDuplicate } from './failure.ts';
 
 export interface KeyedRequestRow {

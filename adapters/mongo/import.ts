@@ -1,8 +1,9 @@
 // Importing contracts and their composition: rows first, then one write of the library document that names them all
 // (library.ts).
-import { HubError } from '../../src/domain/error.ts';
-import type { Composition, ContractVersion } from '../../src/domain/library.ts';
-import type { ContractStore } from '../../src/ports/library.ts';
+
+import type { ContractStore } from '../../src/contract/port.ts';
+import type { Composition, ContractVersion } from '../../src/contract/record.ts';
+import { HubError } from '../../src/shared/error.ts';
 import {
   type ContractEntry,
   type ContractVersionRow,

@@ -3,13 +3,13 @@
 // a text belongs. No transactions and no change streams: single documents and unique indexes decide. Any number of
 // nodes may share one database.
 import { type Db, MongoClient, MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
-import { createKeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import { withTimeout } from '../../src/concurrency/with-timeout.ts';
-import { connectFailure } from '../../src/domain/connect-failure.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import { createKeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
+import { connectFailure } from '../../src/shared/connect-failure.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoAiUsage } from './ai-usage.ts';
 import { mongoApprovals } from './approvals.ts';

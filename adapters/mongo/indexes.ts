@@ -1,7 +1,7 @@
 // Every index, by collection. Unique ones carry promises; the others carry queries. Looked for at each start.
 
 import { type Db, type IndexDescription, MongoServerError } from 'mongodb';
-import type { Log } from '../../src/ports/log.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 
 const indexes: { readonly [collection: string]: readonly IndexDescription[] } = {
   users: [

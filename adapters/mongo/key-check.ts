@@ -1,6 +1,6 @@
 // The check on the master secret in MongoDB: a document that the first insert makes and nothing changes.
 import type { Collection } from 'mongodb';
-import type { KeyCheckStore } from '../../src/ports/key-check.ts';
+import type { KeyCheckStore } from '../../src/shared/ports/key-check.ts';
 import { unlessTaken } from './failure.ts';
 
 export interface KeyCheckRow {

@@ -1,7 +1,7 @@
 // API keys in MongoDB: one document each, unique by hash. Revoked ones stay, so that their hash stays taken.
 import type { Collection } from 'mongodb';
-import type { ApiKey } from '../../src/domain/tenant.ts';
-import type { KeyStore } from '../../src/ports/identity.ts';
+import type { KeyStore } from '../../src/tenant/port/identity.ts';
+import type { ApiKey } from '../../src/tenant/record.ts';
 import { whenTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';

@@ -2,10 +2,10 @@
 // such writes at once, and writing them one by one would cost a commit each. What is asked for while the last bulk
 // write is under way goes into the next.
 import type { Collection } from 'mongodb';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
-import { maxReportedBundles, type Reported } from '../../src/domain/agent.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { SeenOn } from '../../src/domain/vocabulary.ts';
+import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import type { Env } from '../../src/shared/ids.ts';
+import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';

@@ -4,14 +4,14 @@
 // after. A process that dies between the two leaves a row that nothing names. A version leaves the document only after
 // its row was marked `kept`: history reads kept rows and what the document names.
 import type { Collection } from 'mongodb';
-import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import { HubError } from '../../src/domain/error.ts';
 import type {
   Composition,
   CompositionItem,
   ContractType,
   ContractVersion,
-} from '../../src/domain/library.ts';
+} from '../../src/contract/record.ts';
+import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { isTooLarge, unlessTaken } from './failure.ts';
 import { fieldOf, fromText, type Row, toText } from './form.ts';
 import { decide, readVersioned, type Step, type VersionedDocument } from './versioned-document.ts';

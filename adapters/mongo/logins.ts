@@ -1,8 +1,8 @@
 // Logins in MongoDB: one document each, under the hash of its token; and one for each network that a user signed in
 // from.
 import type { Collection } from 'mongodb';
-import type { Login } from '../../src/domain/tenant.ts';
-import { type LoginStore, maxNetworks } from '../../src/ports/identity.ts';
+import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts';
+import type { Login } from '../../src/tenant/record.ts';
 import { unlessTaken } from './failure.ts';
 
 export type LoginRow = Omit<Login, 'tokenHash'> & { readonly _id: string };

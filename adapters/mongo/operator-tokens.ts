@@ -1,6 +1,6 @@
 // Records of operators' tokens in MongoDB: one document each.
 import type { Collection } from 'mongodb';
-import type { OperatorTokenRecord, OperatorTokenStore } from '../../src/ports/operator-tokens.ts';
+import type { OperatorTokenRecord, OperatorTokenStore } from '../../src/user/port/operator-tokens.ts';
 import { whenTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';

@@ -1,6 +1,6 @@
 // Pages of lists: rows are taken from a cursor until the page is full.
 import { BSON, type Document, type FindCursor } from 'mongodb';
-import { maxPageBytes, type Page, type PageRequest } from '../../src/ports/page.ts';
+import { maxPageBytes, type Page, type PageRequest } from '../../src/shared/ports/page.ts';
 
 /** Documents that the server sends at once: few enough that those after a full page are little. */
 const batch = 64;

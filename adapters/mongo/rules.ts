@@ -1,8 +1,8 @@
 // Assignment rules in MongoDB: one document each; a unique (tenant, priority) decides who has a priority.
 import type { Collection } from 'mongodb';
-import { createSharedReads } from '../../src/concurrency/shared-reads.ts';
-import type { AssignmentRule, Tags } from '../../src/domain/agent.ts';
-import type { RuleStore } from '../../src/ports/agents.ts';
+import type { RuleStore } from '../../src/agent/port.ts';
+import type { AssignmentRule, Tags } from '../../src/agent/record.ts';
+import { createSharedReads } from '../../src/shared/concurrency/shared-reads.ts';
 import { isDuplicate, stale, unlessTaken } from './failure.ts';
 import { type Fenced, fromRow, fromText, notAfter, type Row, toRow, toText } from './form.ts';
 

@@ -4,10 +4,10 @@
 // run anew from all its events.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import type { AuditNote } from '../../src/domain/audit.ts';
-import type { EventInput, StoredEvent } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import { omitUndefined } from '../../src/domain/omit-undefined.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
+import type { AuditNote } from '../../src/audit/record.ts';
+import type { EventInput, StoredEvent } from '../../src/event/record.ts';
+import { type Reporter, runNote } from '../../src/run/rules/report.ts';
 import {
   factsOf,
   joinFacts,
@@ -15,9 +15,9 @@ import {
   type RunFacts,
   type RunStanding,
   standingOf,
-} from '../../src/domain/run.ts';
-import { type Reporter, runNote } from '../../src/domain/run-report.ts';
-import type { AuditStore } from '../../src/ports/audit.ts';
+} from '../../src/run/rules/run.ts';
+import type { Env } from '../../src/shared/ids.ts';
+import { omitUndefined } from '../../src/shared/omit-undefined.ts';
 import { type EventRow, type OutcomeRow, toEvent, toOutcome } from './event-filter.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { toBsonText } from './form.ts';

@@ -1,12 +1,12 @@
 // Runs in MongoDB, as they are read, and what approvals change of them; run-projection.ts says how they follow from the
 // events.
 import type { Collection, Filter } from 'mongodb';
-import { type Approval, asSeen } from '../../src/domain/approval.ts';
-import { maxSearchMs } from '../../src/domain/event.ts';
-import type { ApprovalStore } from '../../src/ports/approvals.ts';
-import type { AuditStore } from '../../src/ports/audit.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Run, RunFilter, RunPlace, RunStore } from '../../src/ports/runs.ts';
+import type { ApprovalStore } from '../../src/approval/port.ts';
+import { type Approval, asSeen } from '../../src/approval/record.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
+import type { Run, RunFilter, RunPlace, RunStore } from '../../src/run/port.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';
 import type { EventRow } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';

@@ -1,7 +1,7 @@
 // A tenant's settings in MongoDB: one document under tenant and name.
 import type { Collection } from 'mongodb';
-import type { Setting, SettingValues } from '../../src/domain/settings.ts';
-import type { SettingsStore } from '../../src/ports/settings.ts';
+import type { SettingsStore } from '../../src/tenant/port/settings.ts';
+import type { Setting, SettingValues } from '../../src/tenant/rules/settings.ts';
 import { unlessTaken } from './failure.ts';
 import { fromText, toText } from './form.ts';
 

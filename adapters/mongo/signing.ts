@@ -3,10 +3,10 @@
 // that current deployments are always signed by the active key. A process that dies before or after that write leaves
 // nothing half done. Seeds of retired keys are not kept.
 import type { Collection } from 'mongodb';
-import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import type { Deployment } from '../../src/domain/deployment.ts';
-import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/domain/tenant.ts';
-import type { SigningStore } from '../../src/ports/identity.ts';
+import type { Deployment } from '../../src/deployment/record.ts';
+import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import type { SigningStore } from '../../src/tenant/port/identity.ts';
+import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/tenant/record.ts';
 import { unlessTaken } from './failure.ts';
 import { decide, readVersioned } from './versioned-document.ts';
 

@@ -4,8 +4,8 @@
 // process dies before the copying, it is done at the next start, or as soon as someone looks for the tenant; every copy
 // is an insert that may be repeated.
 import type { Collection } from 'mongodb';
-import type { SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
-import type { TenantStore } from '../../src/ports/identity.ts';
+import type { TenantStore } from '../../src/tenant/port/identity.ts';
+import type { SigningKey, Tenant, User } from '../../src/tenant/record.ts';
 import { unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';

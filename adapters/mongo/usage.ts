@@ -1,8 +1,8 @@
 // What events say over time, counted from the events themselves: nothing is kept beside them that a repeat or a dying
 // process could falsify.
 import type { Collection, Filter } from 'mongodb';
-import { contractMarks, countedAs, maxSearchMs } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import { contractMarks, countedAs, maxSearchMs } from '../../src/event/record.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import type {
   AgentTools,
   AgentUse,
@@ -10,7 +10,7 @@ import type {
   FleetUse,
   ToolUse,
   UsageStore,
-} from '../../src/ports/usage.ts';
+} from '../../src/usage/port.ts';
 import { eventQuery as anyQuery, type EventRow, toOutcome } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 

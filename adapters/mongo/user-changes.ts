@@ -4,7 +4,7 @@
 // out first, so a process that dies in between leaves nothing half done; and one that wakes up late changes nothing,
 // because the user's document knows the number of its last change.
 import type { Collection } from 'mongodb';
-import type { Tenant, User } from '../../src/domain/tenant.ts';
+import type { Tenant, User } from '../../src/tenant/record.ts';
 import { unavailable } from './failure.ts';
 import type { Row } from './form.ts';
 

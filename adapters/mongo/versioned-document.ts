@@ -2,7 +2,7 @@
 // compare-and-set on its revision, so that a decision over several records is still one document's write. Knows no
 // noun.
 import type { Collection, Document, Filter, UpdateFilter } from 'mongodb';
-import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
+import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import { unavailable } from './failure.ts';
 
 export interface VersionedDocument {

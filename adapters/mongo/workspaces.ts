@@ -1,6 +1,6 @@
 // Workspaces of identity providers in MongoDB: one document each, which the first insert makes and nothing changes.
 import type { Collection } from 'mongodb';
-import type { Workspace, WorkspaceStore } from '../../src/ports/workspaces.ts';
+import type { Workspace, WorkspaceStore } from '../../src/tenant/port/workspaces.ts';
 import { unlessTaken } from './failure.ts';
 
 export interface WorkspaceRow {

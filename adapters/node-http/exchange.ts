@@ -1,10 +1,10 @@
 // One request and its response on Node's own HTTP server: sends the answer, or is the sink of a live stream. Knows no
 // route.
 import type { ServerResponse } from 'node:http';
-import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import type { Session, Sink } from '../../src/http/live/session.ts';
 import { type RawResponse, statusTexts } from '../../src/http/raw.ts';
+import type { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 
 /** How an answer is sent. */
 export interface SendOptions {

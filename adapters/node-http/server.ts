@@ -3,7 +3,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HubError } from '../../src/domain/error.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
 import { HeaderReader, type ReadHeaders, refuseHandshake } from '../../src/http/framing.ts';
@@ -11,6 +10,7 @@ import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import { maxBodyMs, portTaken, type StartServer, sweepMs } from '../../src/http/server.ts';
 import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { Exchange } from './exchange.ts';
 import { createSockets, type Handshake, refuse } from './sockets.ts';
 

@@ -4,11 +4,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import { codecOf, type Session } from '../../src/http/live/session.ts';
 import { messageSizeOf, SocketSink } from '../../src/http/live/socket-sink.ts';
 import { type RawResponse, statusLine } from '../../src/http/raw.ts';
 import { type MessageSize, maxSocketBacklog, messageSizes } from '../../src/http/server.ts';
+import type { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 
 class NodeSocketSink extends SocketSink<WebSocket> {
   readonly #socket: Duplex;

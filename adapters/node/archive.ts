@@ -3,7 +3,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { z } from 'zod';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 
 const manifestShape = z.object({
   /** The version of Reeve that made the back-up. */

@@ -1,6 +1,6 @@
 // The system's time, timers and jitter. The only file of the server that calls Date.now, setTimeout, setInterval and
 // Math.random.
-import type { Clock, Timer } from '../../src/ports/clock.ts';
+import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 
 /** Node fires a longer timeout at once, so longer waits go in steps of this. */
 const longestTimeoutMs = 2 ** 31 - 1;

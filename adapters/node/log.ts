@@ -1,6 +1,6 @@
 // Structured logs with pino, one JSON line each. Redaction here is the second net: callers pass no secret.
 import { type DestinationStream, pino } from 'pino';
-import type { Log } from '../../src/ports/log.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 
 const names = [
   'authorization',

@@ -1,7 +1,7 @@
 // Sign-in links as files of the data folder, named after the hash of their token, readable by the hub's user alone.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LoginLink, LoginLinks } from '../../src/ports/login-links.ts';
+import type { LoginLink, LoginLinks } from '../../src/user/port/login-links.ts';
 
 const hashPattern = /^[0-9a-f]{64}$/;
 const folderOf = (dataDir: string): string => join(dataDir, 'login-links');

@@ -1,9 +1,9 @@
 // How late this process's event loop is. The figures are of the time since they were last begun anew, one to two
 // minutes.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { minuteMs } from '../../src/domain/duration.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { NodeMetrics } from '../../src/ports/node-health.ts';
+import { minuteMs } from '../../src/shared/duration.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { NodeMetrics } from '../../src/shared/ports/node-health.ts';
 
 const resolutionMs = 20;
 

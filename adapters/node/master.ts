@@ -1,7 +1,7 @@
 // The master secret of an embedded hub: made once, kept beside the data, readable by its owner alone.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { keepFirst, makeFolder, readKept } from './data-folder.ts';
 
 export const secretFile = 'secret.key';

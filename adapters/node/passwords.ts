@@ -1,9 +1,9 @@
 // Password hashes: scrypt on libuv's threads, a few at a time, the rest in two bounded queues: strangers never stand
 // before people whom the hub knows. Stores nothing.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import { createSemaphore } from '../../src/concurrency/semaphore.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { Secrets } from '../../src/ports/secrets.ts';
+import { createSemaphore } from '../../src/shared/concurrency/semaphore.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Secrets } from '../../src/shared/ports/secrets.ts';
 
 export interface PasswordOptions {
   /** scrypt's N, a power of two; 2^15 (32 MiB a hash) by default. Tests take less. */

@@ -13,8 +13,8 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 import nacl from 'tweetnacl';
-import { HubError } from '../../src/domain/error.ts';
-import type { Purpose, Secrets } from '../../src/ports/secrets.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Purpose, Secrets } from '../../src/shared/ports/secrets.ts';
 import { createPasswords, type PasswordOptions } from './passwords.ts';
 
 /** DER in front of a raw Ed25519 seed (PKCS #8) and of a raw public key (SPKI), RFC 8410. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import type { StaticFile, StaticFolder } from '../../src/ports/static-folder.ts';
+import type { StaticFile, StaticFolder } from '../../src/shared/ports/static-folder.ts';
 
 const types: { readonly [extension: string]: string } = {
   '.html': 'text/html; charset=utf-8',

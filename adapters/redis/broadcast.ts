@@ -1,10 +1,10 @@
 // Frames and control messages over Redis Streams: the broadcast port. Any number of followers of an audience on this
 // node share one reading.
-import { createBatcher } from '../../src/concurrency/batcher.ts';
-import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
-import { isAfter, isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
-import type { Broadcast, BroadcastEntry } from '../../src/ports/broadcast.ts';
-import type { Log } from '../../src/ports/log.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
+import type { Broadcast, BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import { isAfter, isPosition, type Position, sharedPosition } from '../../src/shared/position.ts';
 import { readControl, readFrame, writeControl, writeFrame } from './entry.ts';
 import { unavailable } from './link.ts';
 import type { LogEntry, Logs } from './log.ts';

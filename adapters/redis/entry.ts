@@ -4,8 +4,8 @@
 // wrote and read the first four: nodes of both may run side by side, as long as nothing but the end of the array
 // changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
-import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
-import { isEnv } from '../../src/domain/ids.ts';
+import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
+import { isEnv } from '../../src/shared/ids.ts';
 
 const controlType = 'control';
 /** MessagePack's marks of an array of up to 15 items, and of a text whose length takes four bytes. */

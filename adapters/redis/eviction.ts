@@ -1,7 +1,7 @@
 // Whether Redis may evict keys when its memory is full: leases, messages and session values would be lost without an
 // error.
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 import type { Link } from './link.ts';
 
 export interface EvictionCheck {

@@ -1,16 +1,16 @@
 // What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per
 // node. Puts them together.
 import { randomUUID } from 'node:crypto';
-import { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
-import { hourMs } from '../../src/domain/duration.ts';
-import type { Broadcast } from '../../src/ports/broadcast.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Leases } from '../../src/ports/leases.ts';
-import type { Limits } from '../../src/ports/limits.ts';
-import type { Log } from '../../src/ports/log.ts';
-import type { Membership } from '../../src/ports/membership.ts';
-import type { MessageBus } from '../../src/ports/message-bus.ts';
-import type { ValueStore } from '../../src/ports/values.ts';
+import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
+import { hourMs } from '../../src/shared/duration.ts';
+import type { Broadcast } from '../../src/shared/ports/broadcast.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Leases } from '../../src/shared/ports/leases.ts';
+import type { Limits } from '../../src/shared/ports/limits.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { Membership } from '../../src/shared/ports/membership.ts';
+import type { MessageBus } from '../../src/shared/ports/message-bus.ts';
+import type { ValueStore } from '../../src/shared/ports/values.ts';
 import { openBroadcast } from './broadcast.ts';
 import type { ClusterClock } from './clock.ts';
 import { checkEviction, type EvictionCheck } from './eviction.ts';

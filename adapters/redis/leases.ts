@@ -1,8 +1,8 @@
 // Leases in Redis: a key per lease that Redis removes when it ends, holding owner and epoch, and the last epoch beside
 // it, which stays. An epoch is at least Redis's time in milliseconds, so that epochs rise even when Redis lost its
 // data.
-import type { Clock } from '../../src/ports/clock.ts';
-import { type Lease, type Leases, leaseMs } from '../../src/ports/leases.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import { type Lease, type Leases, leaseMs } from '../../src/shared/ports/leases.ts';
 import { type Link, type RedisReply, script } from './link.ts';
 
 /** In scripts: the text under a key, empty also where there is something else than a text. */

@@ -2,12 +2,12 @@
 // when it returns. Its errors leave as HubErrors; it logs no address, because an address may hold a password.
 import { createHash } from 'node:crypto';
 import { createClient, ErrorReply, RESP_TYPES } from 'redis';
-import type { ConnectionGroup } from '../../src/concurrency/connection-group.ts';
-import { withTimeout } from '../../src/concurrency/with-timeout.ts';
-import { connectFailure, connectionLoss } from '../../src/domain/connect-failure.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
+import type { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
+import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
+import { connectFailure, connectionLoss } from '../../src/shared/connect-failure.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 
 export type Argument = string | Buffer;
 

@@ -2,10 +2,10 @@
 // position of the last entry that was trimmed (or a moment before the first one). A position that is neither the floor
 // nor an entry was trimmed or belongs to a log that is lost. An entry names the one before it, so that a reader sees
 // what it missed.
-import { dayMs } from '../../src/domain/duration.ts';
-import type { Audience } from '../../src/domain/frame.ts';
-import type { Position } from '../../src/domain/position.ts';
-import { idempotencyMs } from '../../src/ports/broadcast.ts';
+import { dayMs } from '../../src/shared/duration.ts';
+import type { Audience } from '../../src/shared/frame.ts';
+import { idempotencyMs } from '../../src/shared/ports/broadcast.ts';
+import type { Position } from '../../src/shared/position.ts';
 import { type Link, type RedisReply, script } from './link.ts';
 
 export interface Retention {

@@ -1,14 +1,14 @@
 // The members of the cluster in Redis: one hash of node → when it was last heard (in Redis's own time) and what it
 // said, and one sorted set of nodes by the time of their last pulse.
 import { decode, encode } from '@msgpack/msgpack';
-import { formatOf } from '../../src/domain/cluster-format.ts';
+import { formatOf } from '../../src/shared/cluster-format.ts';
 import {
   type Member,
   type Membership,
   memberMs,
   type NodeNote,
   silentMs,
-} from '../../src/ports/membership.ts';
+} from '../../src/shared/ports/membership.ts';
 import { type Link, script } from './link.ts';
 import { isList } from './log.ts';
 

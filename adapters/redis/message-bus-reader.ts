@@ -1,9 +1,10 @@
 // The one blocking reader of a node's bus: its owned shards and its replies on one connection, through a consumer
 // group. Hands entries on; decides nothing. Claims what others left when a stream is added, every few seconds, and
 // after every failure.
-import { comparePositions } from '../../src/domain/position.ts';
-import { type Clock, pause } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
+
+import { type Clock, pause } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import { comparePositions } from '../../src/shared/position.ts';
 import { type Link, type RedisReply, unavailable } from './link.ts';
 import { isList } from './log.ts';
 import { claimScript } from './message-bus-scripts.ts';

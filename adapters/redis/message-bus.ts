@@ -2,12 +2,12 @@
 // replies per node. MessagePack on the bus. What is acknowledged is deleted, so that a stream holds what waits and
 // nothing else.
 import { decode, Encoder } from '@msgpack/msgpack';
-import { createBatcher } from '../../src/concurrency/batcher.ts';
-import { dayMs } from '../../src/domain/duration.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
-import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../src/ports/message-bus.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import { dayMs } from '../../src/shared/duration.ts';
+import { HubError } from '../../src/shared/error.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';
 import { type Link, type RedisReply, unavailable } from './link.ts';
 import { isList } from './log.ts';
 import { openMessageBusReader, type RawEntry } from './message-bus-reader.ts';

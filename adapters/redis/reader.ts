@@ -1,10 +1,10 @@
 // The one blocking reader of a node: follows many logs on one connection, each from where it stands, through outages. A
 // stream of the node's own is read along, so that an entry there ends the waiting when a log is added. Hands entries
 // on; decides nothing about them.
-import type { Audience } from '../../src/domain/frame.ts';
-import { isAfter, ownPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
-import { type Clock, pause } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
+import type { Audience } from '../../src/shared/frame.ts';
+import { type Clock, pause } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import { isAfter, ownPosition, type Position, sharedPosition } from '../../src/shared/position.ts';
 import type { Link, RedisReply } from './link.ts';
 import { entriesOf, isList, type LogEntry, type Logs } from './log.ts';
 

@@ -1,8 +1,8 @@
 // What clients missed, read from the logs: one reading of an audience's log for all who ask at the same time, a few
 // logs at once. A thousand agents that reconnect cost Redis and this node about what one does.
-import type { Audience } from '../../src/domain/frame.ts';
-import { comparePositions, type Position } from '../../src/domain/position.ts';
-import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
+import type { Audience } from '../../src/shared/frame.ts';
+import type { BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
+import { comparePositions, type Position } from '../../src/shared/position.ts';
 import { readFrame } from './entry.ts';
 import type { Logs } from './log.ts';
 

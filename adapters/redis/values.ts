@@ -2,8 +2,13 @@
 // as the port has it; Redis removes a value some time after that by itself, so a sweep has nothing to do. What the
 // values of an environment take is summed in a hash: in all, and by the hour in which they expire, so that the sums
 // lose what Redis removes without being told.
-import { hourMs } from '../../src/domain/duration.ts';
-import { type QuotaFull, type ValueStore, type ValueWriter, valueTtlMs } from '../../src/ports/values.ts';
+import { hourMs } from '../../src/shared/duration.ts';
+import {
+  type QuotaFull,
+  type ValueStore,
+  type ValueWriter,
+  valueTtlMs,
+} from '../../src/shared/ports/values.ts';
 import { type Link, type RedisReply, script } from './link.ts';
 
 /** Redis's own expiry comes later than ours, for clocks that differ. */

@@ -1,7 +1,8 @@
 // Which versions agents report that they run, by environment and bundle; the newest few of each agent are kept.
-import { maxReportedBundles, type Reported } from '../../src/domain/agent.ts';
-import { environments } from '../../src/domain/ids.ts';
-import type { AgentStore } from '../../src/ports/agents.ts';
+
+import type { AgentStore } from '../../src/agent/port.ts';
+import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
+import { environments } from '../../src/shared/ids.ts';
 import { type Database, givenText, type Row } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';

@@ -1,9 +1,10 @@
 // The registration of an agent that is seen: made, moved on, or brought back from retirement, in the transaction of the
 // caller.
-import type { Registration } from '../../src/domain/agent.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { AgentApi, SeenOn } from '../../src/domain/vocabulary.ts';
-import type { AgentStore } from '../../src/ports/agents.ts';
+
+import type { AgentStore } from '../../src/agent/port.ts';
+import type { Registration } from '../../src/agent/record.ts';
+import type { Env } from '../../src/shared/ids.ts';
+import type { AgentApi, SeenOn } from '../../src/shared/vocabulary.ts';
 import type { Database } from './database.ts';
 import { flag, json, number, table, text } from './table.ts';
 

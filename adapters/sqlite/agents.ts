@@ -1,9 +1,10 @@
 // Agent registrations in SQLite. What agents report is agent-reports.ts.
-import type { Registration, RegistrationSummary } from '../../src/domain/agent.ts';
-import type { AgentManifest } from '../../src/domain/event.ts';
-import { findsIn, foldedText } from '../../src/domain/search-text.ts';
-import type { AgentApi } from '../../src/domain/vocabulary.ts';
-import type { AgentQuery, AgentStore } from '../../src/ports/agents.ts';
+
+import type { AgentQuery, AgentStore } from '../../src/agent/port.ts';
+import type { Registration, RegistrationSummary } from '../../src/agent/record.ts';
+import type { AgentManifest } from '../../src/event/record.ts';
+import { findsIn, foldedText } from '../../src/shared/search-text.ts';
+import type { AgentApi } from '../../src/shared/vocabulary.ts';
 import { agentReports, dropReports } from './agent-reports.ts';
 import { agentSeen, listed, registrationOf, registrations } from './agent-seen.ts';
 import { type Database, givenText, type SqlValue } from './database.ts';

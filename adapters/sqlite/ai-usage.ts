@@ -1,6 +1,7 @@
 // What AI assistance used, in SQLite: a row a tenant and day.
-import type { AiDay } from '../../src/domain/ai.ts';
-import type { AiUsageStore } from '../../src/ports/ai-usage.ts';
+
+import type { AiUsageStore } from '../../src/assistant/port/usage.ts';
+import type { AiDay } from '../../src/assistant/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';

@@ -1,13 +1,14 @@
 // The arguments of approvals in SQLite, kept apart from the approvals: lists never read them.
-import { largeArgs } from '../../src/domain/approval.ts';
+
+import type { ApprovalStore, KeptArgs } from '../../src/approval/port.ts';
+import { largeArgs } from '../../src/approval/record.ts';
 import {
   enoughToRemove,
   type Holding,
   largestHolders,
   missingBytes,
   type RemovableArgs,
-} from '../../src/domain/argument-quota.ts';
-import type { ApprovalStore, KeptArgs } from '../../src/ports/approvals.ts';
+} from '../../src/approval/rules/argument-quota.ts';
 import type { Database } from './database.ts';
 import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';

@@ -1,9 +1,10 @@
 // The list of approvals in SQLite: walked newest first, some rows at a time, so that a search which finds little can be
 // ended.
-import { type Approval, asSeen } from '../../src/domain/approval.ts';
-import { findsIn, foldedText } from '../../src/domain/search-text.ts';
-import type { ApprovalFilter, ApprovalPageRequest } from '../../src/ports/approvals.ts';
-import type { Page } from '../../src/ports/page.ts';
+
+import type { ApprovalFilter, ApprovalPageRequest } from '../../src/approval/port.ts';
+import { type Approval, asSeen } from '../../src/approval/record.ts';
+import type { Page } from '../../src/shared/ports/page.ts';
+import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Steps } from './sync.ts';

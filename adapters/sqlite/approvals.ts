@@ -1,8 +1,9 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
-import { type Approval, maxInlineArgs } from '../../src/domain/approval.ts';
-import { type Env, environments } from '../../src/domain/ids.ts';
-import type { JsonObject } from '../../src/domain/library.ts';
-import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
+
+import type { ApprovalPlace, ApprovalStore } from '../../src/approval/port.ts';
+import { type Approval, maxInlineArgs } from '../../src/approval/record.ts';
+import type { JsonObject } from '../../src/contract/record.ts';
+import { type Env, environments } from '../../src/shared/ids.ts';
 import { approvalArguments } from './approval-arguments.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
 import type { Database, Row } from './database.ts';

@@ -1,5 +1,6 @@
 // The audit chain in SQLite. A note that goes with a write is added in that write's transaction.
 import { hash } from 'node:crypto';
+import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
 import {
   type AuditLink,
   type AuditNote,
@@ -11,8 +12,7 @@ import {
   type SignedHead,
   subjectOf,
   withAnswer,
-} from '../../src/domain/audit.ts';
-import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/ports/audit.ts';
+} from '../../src/audit/record.ts';
 import { type Database, type Row, type SqlValue, storedText } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
@@ -40,10 +40,40 @@ const heads = table<SignedHead>('audit_heads', {
 
 // The entries of a link, or the ids of its notes, come as one JSON list: one statement for all of them.
 const insertEntries = `INSERT INTO audit_entries
-    (tenant_id, id, seq, position, at, actor_id, actor_display, action, subject_type)
-  SELECT ?1, value->>0, ?2, key, ?3, value->>1, value->>2, value->>3, value->>4 FROM json_each(?4)`;
-const selectRecorded = `SELECT e.id FROM json_each(?2) n CROSS JOIN audit_entries e
-  ON e.tenant_id = ?1 AND e.id = n.value`;
+    (tenant_id, seq, position, at, actor_id, actor_display, action, subject_type)
+  SELECT ?1, ?2, key, ?3, value->>0, value->>1, value->>2, value->>3 FROM json_each(?4)`;
+
+/** Ids of entries, in one of two tables (schema/audit.ts). */
+function idTable(name: 'audit_ids' | 'audit_run_ids') {
+  const insert = `INSERT OR IGNORE INTO ${name} SELECT ?1, value FROM json_each(?2)`;
+  const selectRecorded = `SELECT i.id FROM json_each(?2) n CROSS JOIN ${name} i
+    ON i.tenant_id = ?1 AND i.id = n.value`;
+  // The body of a link is one entry, or a list of several.
+  const removeOfLinks = `DELETE FROM ${name} WHERE tenant_id = ?1 AND id IN (
+    SELECT e.value->>'id' FROM audit_links l,
+      json_each(iif(l.body->'entries' IS NULL, json_array(json(l.body)), l.body->'entries')) e
+    WHERE l.tenant_id = ?1 AND l.seq <= ?2)`;
+  return {
+    add: (db: Database, tenantId: string, ids: readonly string[]): void => {
+      if (ids.length > 0) db.run(insert, [tenantId, JSON.stringify(ids)]);
+    },
+    recordedAmong: (db: Database, tenantId: string, ids: readonly string[]): ReadonlySet<string> =>
+      new Set(
+        ids.length === 0
+          ? []
+          : db.all(selectRecorded, [tenantId, JSON.stringify(ids)]).map(([id]) => String(id)),
+      ),
+    isEmpty: (db: Database, tenantId: string): boolean =>
+      db.get(`SELECT 1 FROM ${name} WHERE tenant_id = ? LIMIT 1`, [tenantId]) === undefined,
+    removeOfLinks: (db: Database, tenantId: string, upTo: number): void => {
+      db.run(removeOfLinks, [tenantId, upTo]);
+    },
+  };
+}
+
+const ids = idTable('audit_ids');
+/** Entries of runs follow from stored events, which are stored once: only those of removed events can come again. */
+const runIds = idTable('audit_run_ids');
 
 const sha256 = (value: string): string => hash('sha256', value, 'hex');
 
@@ -55,30 +85,45 @@ function headOf(db: Database, tenantId: string): ChainHead | null {
   return row ? { seq: Number(row[0]), digest: String(row[1]), at: Number(row[2]) } : null;
 }
 
-/** Adds a link to a tenant's chain. To be called in the transaction of what it records. */
+/** Adds a link to a tenant's chain, without notes that it has. To be called in the transaction of what it records. */
 export function appendNotes(db: Database, notes: readonly AuditNote[]): void {
   const [first] = notes;
   if (!first) return;
+  const noteById = new Map(notes.map((note) => [note.id, note]));
+  for (const id of ids.recordedAmong(db, first.tenantId, [...noteById.keys()])) noteById.delete(id);
+  ids.add(db, first.tenantId, [...noteById.keys()]);
+  appendLink(db, [...noteById.values()]);
+}
+
+/** The same for notes of events that are stored in this transaction, or of outcomes that it adds to events. */
+export function appendRunNotes(db: Database, notes: readonly AuditNote[]): void {
+  const [first] = notes;
+  if (!first) return;
+  const noteIds = runIds.isEmpty(db, first.tenantId) ? [] : notes.map(({ id }) => id);
+  const recordedIds = runIds.recordedAmong(db, first.tenantId, noteIds);
+  appendLink(
+    db,
+    notes.filter(({ id }) => !recordedIds.has(id)),
+  );
+}
+
+/** Keeps the ids of notes whose events are removed in this transaction: the events may be sent again. */
+export const keepRunNoteIds = (db: Database, tenantId: string, noteIds: readonly string[]): void =>
+  runIds.add(db, tenantId, noteIds);
+
+function appendLink(db: Database, fresh: readonly AuditNote[]): void {
+  const [first] = fresh;
+  if (!first) return;
   const { tenantId } = first;
-  const recorded = recordedIds(db, tenantId, notes);
-  const fresh = notes.filter(({ id }) => !recorded.has(id));
-  if (fresh.length === 0) return;
   const { link, at } = nextLink(headOf(db, tenantId) ?? emptyChain, fresh, sha256);
   db.run(links.insert, links.values({ ...link, tenantId, at }));
   const entries = fresh.map((note) => [
-    note.id,
     storedText(note.actor.id.toLowerCase()),
     storedText(note.actor.display.toLowerCase()),
     note.action,
     subjectOf(note),
   ]);
   db.run(insertEntries, [tenantId, link.seq, at, JSON.stringify(entries)]);
-}
-
-/** The ids among these that the tenant's chain has. */
-function recordedIds(db: Database, tenantId: string, notes: readonly AuditNote[]): ReadonlySet<string> {
-  const ids = JSON.stringify(notes.map(({ id }) => id));
-  return new Set(db.all(selectRecorded, [tenantId, ids]).map(([id]) => String(id)));
 }
 
 /** What a write answered, once its note is added if the answer says that something was changed. */
@@ -208,6 +253,7 @@ export function auditStore(db: Database): Sync<AuditStore> {
       db.run('DELETE FROM audit_heads WHERE tenant_id = ? AND seq < ?', [tenantId, start.seq]);
       const first = db.get('SELECT min(seq) FROM audit_links WHERE tenant_id = ?', [tenantId])?.[0];
       const upTo = Math.min(start.seq, Number(first) + limit - 1);
+      for (const table of [ids, runIds]) table.removeOfLinks(db, tenantId, upTo);
       db.run('DELETE FROM audit_entries WHERE tenant_id = ? AND seq <= ?', [tenantId, upTo]);
       return db.run('DELETE FROM audit_links WHERE tenant_id = ? AND seq <= ?', [tenantId, upTo]);
     },

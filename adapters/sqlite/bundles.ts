@@ -1,7 +1,8 @@
 // Bundle versions in SQLite. The bytes of a bundle stand in a table of their own, so that listings read little.
-import type { BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { BundleStore, NewBundle } from '../../src/ports/bundles.ts';
+
+import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
+import type { BundleSummary, BundleVersion } from '../../src/deployment/record.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

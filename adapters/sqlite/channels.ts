@@ -1,7 +1,8 @@
 // Notification channels in SQLite.
-import type { Channel } from '../../src/domain/channel.ts';
-import { taken } from '../../src/domain/error.ts';
-import type { ChannelStore } from '../../src/ports/channels.ts';
+
+import type { ChannelStore } from '../../src/notification/port/channels.ts';
+import type { Channel } from '../../src/notification/record.ts';
+import { taken } from '../../src/shared/error.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

@@ -1,17 +1,18 @@
 // Compositions in SQLite. Items are one JSON list; which contracts they name stands in a table of its own, for usage.
+
+import {
+  type CompositionStore,
+  type CompositionSummary,
+  type ItemSummary,
+  maxDefinitions,
+} from '../../src/contract/port.ts';
 import type {
   Composition,
   CompositionItem,
   ContractType,
   DocumentKind,
   JsonObject,
-} from '../../src/domain/library.ts';
-import {
-  type CompositionStore,
-  type CompositionSummary,
-  type ItemSummary,
-  maxDefinitions,
-} from '../../src/ports/library.ts';
+} from '../../src/contract/record.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

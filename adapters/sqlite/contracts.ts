@@ -1,8 +1,9 @@
 // The contract library in SQLite.
-import type { ContractVersion } from '../../src/domain/library.ts';
-import { findsIn, foldedText } from '../../src/domain/search-text.ts';
-import { type ContractStore, type ContractSummary, maxHistory, maxNamed } from '../../src/ports/library.ts';
-import type { PageRequest } from '../../src/ports/page.ts';
+
+import { type ContractStore, type ContractSummary, maxHistory, maxNamed } from '../../src/contract/port.ts';
+import type { ContractVersion } from '../../src/contract/record.ts';
+import type { PageRequest } from '../../src/shared/ports/page.ts';
+import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import { insertComposition, pinned } from './compositions.ts';
 import { type Database, givenText, type Row } from './database.ts';
 import { rowsOf } from './page.ts';

@@ -1,7 +1,7 @@
 // Copies a whole database while others read and write it, and checks one that nobody uses: for back-ups. Knows no
 // format of back-ups. Keeps promise P24.
 import { dirname } from 'node:path';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { Database } from './database.ts';
 import { errorOf, type Failure } from './failure.ts';
 import { identityOf } from './hub-id.ts';

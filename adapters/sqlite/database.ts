@@ -1,7 +1,7 @@
 // One SQLite connection: prepared statements, checked parameters, texts that survive, nested transactions. Knows no
 // table.
 import Libsql from 'libsql';
-import { isWellFormed } from '../../src/domain/ids.ts';
+import { isWellFormed } from '../../src/shared/ids.ts';
 
 export type SqlValue = string | number | null | Uint8Array;
 export type Row = readonly unknown[];

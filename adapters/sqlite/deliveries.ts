@@ -1,6 +1,7 @@
 // Deliveries in SQLite: each change is one conditional UPDATE.
-import type { Delivery } from '../../src/domain/delivery.ts';
-import type { DeliveryStore } from '../../src/ports/channels.ts';
+
+import type { DeliveryStore } from '../../src/notification/port/channels.ts';
+import type { Delivery } from '../../src/notification/rules/delivery.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

@@ -1,6 +1,7 @@
 // Deployments in SQLite. The newest of a bundle in an environment carries is_current.
-import type { Deployment } from '../../src/domain/deployment.ts';
-import type { DeploymentStore } from '../../src/ports/bundles.ts';
+
+import type { DeploymentStore } from '../../src/bundle/port.ts';
+import type { Deployment } from '../../src/deployment/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import { activeKeyId } from './signing.ts';

@@ -2,9 +2,9 @@
 // between two looks the bytes that were let through are counted. Keeps promise P22.
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Storage, StorageState } from '../../src/domain/storage.ts';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
+import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { Storage, StorageState } from '../../src/shared/storage.ts';
 import { diskFull } from './failure.ts';
 import { type PurgeReserve, purgeReserveBytes, purgeReserveOf } from './purge-reserve.ts';
 import type { Trouble } from './trouble.ts';

@@ -1,6 +1,6 @@
 // Errors on their way between threads: a HubError stays one; what SQLite and the disk say becomes one, and is told to
 // the log alone.
-import { type ErrorCode, type ErrorDetail, HubError } from '../../src/domain/error.ts';
+import { type ErrorCode, type ErrorDetail, HubError } from '../../src/shared/error.ts';
 import { isUncertain, type Trouble, troubleOf } from './trouble.ts';
 
 export interface Failure {

@@ -2,7 +2,7 @@
 // within. A database that was copied without its write-ahead log, or lost, would otherwise start as a hub without
 // users, and whoever comes first would be its admin.
 import { statSync } from 'node:fs';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 import type { Database } from './database.ts';
 
 export interface HubIdFile {

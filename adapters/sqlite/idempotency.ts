@@ -1,5 +1,5 @@
 // Requests under an Idempotency-Key, in SQLite: a row each, with its answer.
-import type { IdempotencyStore, StoredAnswer } from '../../src/ports/idempotency.ts';
+import type { IdempotencyStore, StoredAnswer } from '../../src/shared/ports/idempotency.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 

@@ -1,5 +1,5 @@
 // The embedded store: one SQLite file, one process.
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { openInline } from './inline.ts';
 import { purgeReserveOf } from './purge-reserve.ts';
 import type { SqliteStore } from './sync.ts';

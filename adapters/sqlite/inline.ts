@@ -1,7 +1,8 @@
 // The store on the caller's own thread: for tests, tools and in-memory stores. A write blocks until it is on disk.
-import { HubError } from '../../src/domain/error.ts';
-import type { Noting } from '../../src/ports/audit.ts';
-import type { EventBatch } from '../../src/ports/events.ts';
+
+import type { Noting } from '../../src/audit/port.ts';
+import type { EventBatch } from '../../src/event/port.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { CallIndex } from './events/calls.ts';
 import { encodeBatch } from './events/encode.ts';
 import { errorOf, failureOf } from './failure.ts';

@@ -1,8 +1,8 @@
 // Background jobs in SQLite: a row per job. `due` is when a job may be taken: its time while it waits, the end of its
 // lease while it runs.
-import { keptDeadJobs, maxLosses } from '../../src/domain/job.ts';
-import type { JobRunKey, JobTable } from '../../src/ports/job-table.ts';
-import type { JobState } from '../../src/ports/jobs.ts';
+import { keptDeadJobs, maxLosses } from '../../src/shared/job.ts';
+import type { JobRunKey, JobTable } from '../../src/shared/ports/job-table.ts';
+import type { JobState } from '../../src/shared/ports/jobs.ts';
 import { type Database, givenText } from './database.ts';
 import type { Sync } from './sync.ts';
 

@@ -1,5 +1,5 @@
 // The check on the master secret in SQLite.
-import type { KeyCheckStore } from '../../src/ports/key-check.ts';
+import type { KeyCheckStore } from '../../src/shared/ports/key-check.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { table, text } from './table.ts';

@@ -1,7 +1,7 @@
 // API keys in SQLite.
-import { taken } from '../../src/domain/error.ts';
-import type { ApiKey } from '../../src/domain/tenant.ts';
-import type { KeyStore } from '../../src/ports/identity.ts';
+import { taken } from '../../src/shared/error.ts';
+import type { KeyStore } from '../../src/tenant/port/identity.ts';
+import type { ApiKey } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

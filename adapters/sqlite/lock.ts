@@ -1,7 +1,7 @@
 // One process per store: a lock on a file beside it, which the system releases when the process ends, however it ends.
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { Database } from './database.ts';
 import { openingError, troubleOf } from './trouble.ts';
 

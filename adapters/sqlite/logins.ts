@@ -1,6 +1,7 @@
 // Login sessions in SQLite.
-import type { Login } from '../../src/domain/tenant.ts';
-import { type LoginStore, maxNetworks } from '../../src/ports/identity.ts';
+
+import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts';
+import type { Login } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';

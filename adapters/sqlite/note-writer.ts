@@ -1,7 +1,7 @@
 // Adds what events report to the audit chain, in the commit of its events. Runs on the writer. Notes of one tenant in a
 // commit are one link.
-import type { AuditNote } from '../../src/domain/audit.ts';
-import { appendNotes } from './audit.ts';
+import type { AuditNote } from '../../src/audit/record.ts';
+import { appendRunNotes } from './audit.ts';
 import type { Database } from './database.ts';
 import { entryOf } from './usage/rows.ts';
 
@@ -33,6 +33,6 @@ export class NoteWriter {
     this.#added = [];
     for (const notes of byTenant.values())
       for (let from = 0; from < notes.length; from += maxEntries)
-        appendNotes(this.#db, notes.slice(from, from + maxEntries));
+        appendRunNotes(this.#db, notes.slice(from, from + maxEntries));
   }
 }

@@ -1,6 +1,6 @@
 // Records of operators' tokens in SQLite.
-import { taken } from '../../src/domain/error.ts';
-import type { OperatorTokenRecord, OperatorTokenStore } from '../../src/ports/operator-tokens.ts';
+import { taken } from '../../src/shared/error.ts';
+import type { OperatorTokenRecord, OperatorTokenStore } from '../../src/user/port/operator-tokens.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

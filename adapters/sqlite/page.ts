@@ -1,6 +1,6 @@
 // Pages of lists: first which rows, then the rows one by one until the page is full. Rows that no page shows are never
 // read.
-import { maxPageBytes, type Page, type PageRequest } from '../../src/ports/page.ts';
+import { maxPageBytes, type Page, type PageRequest } from '../../src/shared/ports/page.ts';
 import type { Database, Row, SqlValue } from './database.ts';
 
 interface PageQuery<T> {

@@ -1,6 +1,7 @@
 // Assignment rules in SQLite.
-import type { AssignmentRule } from '../../src/domain/agent.ts';
-import type { RuleStore } from '../../src/ports/agents.ts';
+
+import type { RuleStore } from '../../src/agent/port.ts';
+import type { AssignmentRule } from '../../src/agent/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';

@@ -1,9 +1,9 @@
 // Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are
 // looked up, not kept. Keeps promise P29.
-import { asSeen } from '../../src/domain/approval.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import type { RunFacts, RunStanding, RunStatus } from '../../src/domain/run.ts';
-import type { Run, RunFilter, RunPageRequest, RunPlace, RunStore } from '../../src/ports/runs.ts';
+import { asSeen } from '../../src/approval/record.ts';
+import type { Run, RunFilter, RunPageRequest, RunPlace, RunStore } from '../../src/run/port.ts';
+import type { RunFacts, RunStanding, RunStatus } from '../../src/run/rules/run.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
 import { markOf } from './events/search.ts';
@@ -105,7 +105,7 @@ export function runStore(db: Database): Sync<RunStore> {
 }
 
 /**
- * Rows of these statuses, as domain/run says what has which. What the index `runs_newest` tells is asked first: the
+ * Rows of these statuses, as run/rules/run says what has which. What the index `runs_newest` tells is asked first: the
  * total looks at every run.
  */
 function ofStatuses(statuses: readonly RunStatus[], now: number, staleBefore: number): Clause {

@@ -1,6 +1,7 @@
 // A tenant's settings in SQLite.
-import type { Setting } from '../../src/domain/settings.ts';
-import type { SettingsStore } from '../../src/ports/settings.ts';
+
+import type { SettingsStore } from '../../src/tenant/port/settings.ts';
+import type { Setting } from '../../src/tenant/rules/settings.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';

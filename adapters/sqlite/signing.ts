@@ -1,6 +1,7 @@
 // Signing keys and their rotation in SQLite.
-import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/domain/tenant.ts';
-import type { SigningStore } from '../../src/ports/identity.ts';
+
+import type { SigningStore } from '../../src/tenant/port/identity.ts';
+import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { flag, number, table, text } from './table.ts';

@@ -1,7 +1,7 @@
 // The shape of the store on its own thread: the port's methods without promises. No behaviour besides running steps.
-import type { EventStore, IngestResult } from '../../src/ports/events.ts';
-import type { JobTable } from '../../src/ports/job-table.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { EventStore, IngestResult } from '../../src/event/port.ts';
+import type { JobTable } from '../../src/shared/ports/job-table.ts';
+import type { Store } from '../../src/shared/ports/store.ts';
 import type { EncodedBatch } from './events/encode.ts';
 
 /** Work done in slices, so that a long read does not hold up the short ones; it returns its result at the end. */

@@ -1,6 +1,7 @@
 // Tenants and users in SQLite.
-import type { SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
-import type { TenantStore } from '../../src/ports/identity.ts';
+
+import type { TenantStore } from '../../src/tenant/port/identity.ts';
+import type { SigningKey, Tenant, User } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import { signingKeys } from './signing.ts';

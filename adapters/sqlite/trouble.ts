@@ -1,6 +1,6 @@
 // What it means for the person who runs the hub when SQLite refuses to open, read or write the store's file.
 import { dirname } from 'node:path';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 
 /** `foreign`: the file is no database, or another program's. `failing`: the disk answers with errors. */
 export type Trouble = 'full' | 'damaged' | 'foreign' | 'forbidden' | 'locked' | 'failing';

@@ -1,5 +1,5 @@
 // Session values in SQLite.
-import { type ValueStore, valueTtlMs } from '../../src/ports/values.ts';
+import { type ValueStore, valueTtlMs } from '../../src/shared/ports/values.ts';
 import { type Database, givenText } from './database.ts';
 import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';

@@ -1,5 +1,5 @@
 // Workspaces of identity providers in SQLite.
-import type { Workspace, WorkspaceStore } from '../../src/ports/workspaces.ts';
+import type { Workspace, WorkspaceStore } from '../../src/tenant/port/workspaces.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { table, text } from './table.ts';

@@ -1,10 +1,10 @@
 // One HTTP request and its response on a uWebSockets.js socket. The response is never touched after it was aborted or
 // ended.
 import type { HttpResponse } from 'uWebSockets.js';
-import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import type { Session, Sink } from '../../src/http/live/session.ts';
 import { type RawResponse, statusLine } from '../../src/http/raw.ts';
+import type { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 import { NextFrame } from './next-frame.ts';
 import { UnsentAnswer } from './unsent.ts';
 

@@ -1,6 +1,6 @@
 // Loading of the native server, and what to say when it does not load.
 import type * as uws from 'uWebSockets.js';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError } from '../../src/shared/error.ts';
 
 /** The module, with the option that its typings name elsewhere. */
 export type Uws = typeof uws & { readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number };

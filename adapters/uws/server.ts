@@ -2,7 +2,6 @@
 // Knows no route.
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
-import { HubError } from '../../src/domain/error.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
 import { refuseHandshake } from '../../src/http/framing.ts';
@@ -12,6 +11,7 @@ import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import { portTaken, type Server, type ServerOptions, sweepMs } from '../../src/http/server.ts';
 import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
 import { WaitingRoom } from '../../src/http/waiting-room.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { Exchange, isBlind, type SendOptions, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { readsWholeChunks } from './next-frame.ts';

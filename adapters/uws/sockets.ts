@@ -1,11 +1,11 @@
 // WebSocket connections on uWebSockets.js: the handshake goes through the pipeline like any request; then the socket is
 // a session's sink.
 import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebSocket } from 'uWebSockets.js';
-import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import { codecOf, type Session } from '../../src/http/live/session.ts';
 import { messageSizeOf, SocketSink } from '../../src/http/live/socket-sink.ts';
 import type { RawResponse } from '../../src/http/raw.ts';
 import { idleSeconds, type MessageSize, maxSocketBacklog, messageSizes } from '../../src/http/server.ts';
+import type { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 
 /** What a WebSocket carries with it: nothing until its upgrade is complete. */
 export interface Carried {

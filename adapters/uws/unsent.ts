@@ -1,7 +1,7 @@
 // An answer that its connection has not taken whole. Its bytes stay here and are counted until it has: the native
 // server would copy them all, and say nothing of how many still wait.
 import type { HttpResponse } from 'uWebSockets.js';
-import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
+import type { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 
 export class UnsentAnswer {
   readonly #res: HttpResponse;

@@ -5,8 +5,8 @@ import { createClient, RESP_TYPES } from 'redis';
 import { systemClock as clock } from '../../adapters/node/clock.ts';
 import { createLog } from '../../adapters/node/log.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
-import { agentsOf, type Frame } from '../../src/domain/frame.ts';
-import { shardCount } from '../../src/domain/ids.ts';
+import { agentsOf, type Frame } from '../../src/shared/frame.ts';
+import { shardCount } from '../../src/shared/ids.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
 
 const inFlight = 64;

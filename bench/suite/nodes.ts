@@ -1,7 +1,7 @@
 // Hub processes as one cluster on this machine. They share a database and a part of Redis of their own.
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
-import { type Env, environments, shardCount, shardOf } from '../../src/domain/ids.ts';
+import { type Env, environments, shardCount, shardOf } from '../../src/shared/ids.ts';
 import { type Admin, setUp } from '../admin.ts';
 import type { BenchServices } from '../services.ts';
 import { CannotRun } from './failure.ts';

@@ -1,5 +1,5 @@
-// The bounds of bodies and the reading of queries. Knows no route; JSON itself is domain/json.
-import { HubError } from '../domain/error.ts';
+// The bounds of bodies and the reading of queries. Knows no route; JSON itself is shared/json/json.
+import { HubError } from '../shared/error.ts';
 
 const maxQueryParameters = 64;
 const kib = 1024;

@@ -1,7 +1,7 @@
 // How many bytes of requests and answers a node holds at once, and what callers are told above that. Live streams have
 // bounds of their own.
-import { ByteBudget } from '../concurrency/byte-budget.ts';
-import { HubError } from '../domain/error.ts';
+import { ByteBudget } from '../shared/concurrency/byte-budget.ts';
+import { HubError } from '../shared/error.ts';
 
 const mib = 1024 * 1024;
 

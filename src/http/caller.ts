@@ -1,18 +1,19 @@
 // Identifies callers: one strategy for each authentication scheme that a route can declare. Also checks that a
 // browser's page may call.
-import type { Caller } from '../api/call.ts';
-import { cookieOf } from '../api/cookie.ts';
-import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
-import type { StreamCaller } from '../api/stream.ts';
-import { HubError, refused } from '../domain/error.ts';
-import type { Control } from '../domain/frame.ts';
-import { type OperatorRole, rolesUpTo } from '../domain/principal.ts';
-import { type ApiKey, isExpired } from '../domain/tenant.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { KeyStore, LoginStore, TenantStore } from '../ports/identity.ts';
-import type { Log } from '../ports/log.ts';
-import type { OperatorTokens } from '../ports/operator-tokens.ts';
-import type { Secrets } from '../ports/secrets.ts';
+
+import { HubError, refused } from '../shared/error.ts';
+import type { Control } from '../shared/frame.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
+import { type OperatorRole, rolesUpTo } from '../shared/principal.ts';
+import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.ts';
+import { type ApiKey, isExpired } from '../tenant/record.ts';
+import type { OperatorTokens } from '../user/port/operator-tokens.ts';
+import type { Caller } from './contract/call.ts';
+import { cookieOf } from './contract/cookie.ts';
+import type { AuthScheme, RouteDeclaration } from './contract/route.ts';
+import type { StreamCaller } from './contract/stream.ts';
 import {
   bearer,
   type Headers,

@@ -1,10 +1,11 @@
 // Reads credentials from the headers of a request. Checks none.
-import type { Caller } from '../api/call.ts';
-import { requireAgent } from '../app/acting-agent.ts';
-import { onlyAgent } from '../domain/agent-scope.ts';
-import { HubError } from '../domain/error.ts';
-import { hasControl, isWellFormed } from '../domain/ids.ts';
-import type { ApiKey } from '../domain/tenant.ts';
+
+import { requireAgent } from '../shared/acting-agent.ts';
+import { onlyAgent } from '../shared/agent-scope.ts';
+import { HubError } from '../shared/error.ts';
+import { hasControl, isWellFormed } from '../shared/ids.ts';
+import type { ApiKey } from '../tenant/record.ts';
+import type { Caller } from './contract/call.ts';
 
 /** Names on the wire that the edge needs (a part of the handlers' VendorNames). */
 export interface WireNames {

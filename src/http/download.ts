@@ -1,9 +1,10 @@
 // A body that is made while it is sent: the next piece is asked for when the connection has taken the one before. Knows
 // no socket.
-import type { Streamed } from '../api/call.ts';
-import { HubError } from '../domain/error.ts';
-import type { Clock, Timer } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+
+import { HubError } from '../shared/error.ts';
+import type { Clock, Timer } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Streamed } from './contract/call.ts';
 import type { Session, Sink } from './live/session.ts';
 
 /** A client that takes nothing for so long is cut off. Milliseconds. */

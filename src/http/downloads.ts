@@ -1,6 +1,6 @@
 // The files under /downloads/: the matching agent library, packed by the build. Reads no disk.
-import { HubError } from '../domain/error.ts';
-import type { StaticFolder } from '../ports/static-folder.ts';
+import { HubError } from '../shared/error.ts';
+import type { StaticFolder } from '../shared/ports/static-folder.ts';
 import { plain } from './encode.ts';
 import type { HeaderList } from './headers.ts';
 import { matchesEtag, type StaticFiles } from './static-files.ts';

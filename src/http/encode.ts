@@ -1,7 +1,8 @@
 // A handler's result as a raw response: status, headers, cookies, body.
-import { List, Reply, WrittenJson } from '../api/call.ts';
-import type { RouteDeclaration } from '../api/route.ts';
-import { HubError } from '../domain/error.ts';
+
+import { HubError } from '../shared/error.ts';
+import { List, Reply, WrittenJson } from './contract/call.ts';
+import type { RouteDeclaration } from './contract/route.ts';
 import { commonHeaders, type HeaderBlock, type HeaderList } from './headers.ts';
 import { encodeList, maxAnswer, type RequestTarget } from './list.ts';
 import type { RawResponse } from './raw.ts';

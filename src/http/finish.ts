@@ -1,11 +1,12 @@
 // The end of every request, whatever became of it: its line in the log, its count, and the headers that all answers
 // have.
-import type { Caller } from '../api/call.ts';
-import type { LimitState } from '../app/rate-limit.ts';
-import type { RouteLimits } from '../app/route-limits.ts';
-import { callerNames } from '../domain/caller-name.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+
+import { callerNames } from '../admission/caller-name.ts';
+import type { LimitState } from '../admission/rate-limit.ts';
+import type { RouteLimits } from '../admission/route-limits.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Caller } from './contract/call.ts';
 import type { Cors, HeaderList } from './headers.ts';
 import type { Metrics } from './metrics.ts';
 import { rateLimitHeaders } from './problem.ts';

@@ -1,6 +1,6 @@
 // Which requests a server refuses before anybody handles them: their end is in doubt, they are too large, or their
 // handshake is none. Keeps promise P49.
-import { HubError } from '../domain/error.ts';
+import { HubError } from '../shared/error.ts';
 
 const maxHeaderBytes = 16 * 1024;
 const maxHeaders = 100;

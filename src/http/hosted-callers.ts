@@ -1,12 +1,13 @@
 // Callers of the hosted API: API keys of one environment or of all, and operators' tokens. A bearer token with a key's
 // prefix is a key, any other one is read as a JWT. Wrong credentials are counted by address, and never delay valid
 // ones.
-import type { Caller } from '../api/call.ts';
-import type { AuthScheme } from '../api/route.ts';
-import { HubError, refused } from '../domain/error.ts';
-import { type ApiKey, isExpired } from '../domain/tenant.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { OperatorTokens } from '../ports/operator-tokens.ts';
+
+import { HubError, refused } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import { type ApiKey, isExpired } from '../tenant/record.ts';
+import type { OperatorTokens } from '../user/port/operator-tokens.ts';
+import type { Caller } from './contract/call.ts';
+import type { AuthScheme } from './contract/route.ts';
 import {
   bearer,
   type Headers,

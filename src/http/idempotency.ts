@@ -1,15 +1,16 @@
 // Idempotency-Key of routes that declare it: the first request under a key is carried out, a repeat is answered as it
 // was, on any node and after a restart, for 24 hours.
-import { type Caller, Reply } from '../api/call.ts';
-import type { RouteDeclaration } from '../api/route.ts';
-import { validationFailed } from '../api/validation.ts';
-import { callerNames } from '../domain/caller-name.ts';
-import { dayMs } from '../domain/duration.ts';
-import { refused } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../ports/idempotency.ts';
-import type { Log } from '../ports/log.ts';
-import type { Secrets } from '../ports/secrets.ts';
+
+import { callerNames } from '../admission/caller-name.ts';
+import { dayMs } from '../shared/duration.ts';
+import { refused } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../shared/ports/idempotency.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
+import { type Caller, Reply } from './contract/call.ts';
+import type { RouteDeclaration } from './contract/route.ts';
+import { validationFailed } from './contract/validation.ts';
 import type { Headers } from './credentials.ts';
 
 /** A request whose node died may be carried out again after so long. */

@@ -1,8 +1,8 @@
 // The body of one request as it comes in from either server: copied chunk by chunk, with a bound on its bytes, and
 // counted among those of all requests.
-import type { ByteBudget } from '../concurrency/byte-budget.ts';
-import type { HubError } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { ByteBudget } from '../shared/concurrency/byte-budget.ts';
+import type { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
 import { tooLarge } from './body.ts';
 import { noRoom } from './budgets.ts';
 import { TransportGone } from './raw.ts';

@@ -1,9 +1,10 @@
 // How many large batches of events are taken at once. Each is read in many turns of the event loop: without a bound all
 // of a burst would be answered together, after the time that all of them take.
-import type { Caller } from '../api/call.ts';
-import { createSemaphores, type SemaphoreOptions } from '../concurrency/semaphore.ts';
-import { HubError } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
+
+import { createSemaphores, type SemaphoreOptions } from '../shared/concurrency/semaphore.ts';
+import { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Caller } from './contract/call.ts';
 
 /** Bytes of a body that waits for nobody. */
 const smallBytes = 256 * 1024;

@@ -1,6 +1,6 @@
 // Lists as JSON text: as many items as one answer may hold, and where the next page begins. Keeps promise P41.
-import type { List, PageQuery } from '../api/call.ts';
-import { listedText } from '../api/listed.ts';
+import type { List, PageQuery } from './contract/call.ts';
+import { listedText } from './contract/listed.ts';
 import type { HeaderList } from './headers.ts';
 
 /** Bytes of an answer's body. A declared download may be larger. */

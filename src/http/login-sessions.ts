@@ -1,11 +1,11 @@
 // Login sessions on the request path: cookie token, short cache, sliding expiry. Starts and ends none.
-import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { dayMs } from '../domain/duration.ts';
-import { HubError } from '../domain/error.ts';
-import type { Login, User } from '../domain/tenant.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { LoginStore, TenantStore } from '../ports/identity.ts';
-import type { Secrets } from '../ports/secrets.ts';
+import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
+import { dayMs } from '../shared/duration.ts';
+import { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
+import type { LoginStore, TenantStore } from '../tenant/port/identity.ts';
+import type { Login, User } from '../tenant/record.ts';
 
 const cacheMs = 5_000;
 const cacheSize = 10_000;

@@ -1,9 +1,10 @@
 // How many streams are opened at once. A fleet that comes back asks for thousands in one moment: each waits its turn
 // here, without a timer in an actor that would refuse it.
-import type { Caller } from '../api/call.ts';
-import { createSemaphores } from '../concurrency/semaphore.ts';
-import { HubError } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
+
+import { createSemaphores } from '../shared/concurrency/semaphore.ts';
+import { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Caller } from './contract/call.ts';
 
 /** Of a tenant. */
 const maxAtOnce = 512;

@@ -1,8 +1,8 @@
 // The unvalidated parts of a request: params as matched, query and body as plain values. Validates nothing but form and
 // size.
-import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
-import { HubError } from '../domain/error.ts';
-import { readJson } from '../domain/json.ts';
+import { bytesPerTurn, turns } from '../shared/concurrency/event-loop-budget.ts';
+import { HubError } from '../shared/error.ts';
+import { readJson } from '../shared/json/json.ts';
 import { readQuery } from './body.ts';
 import type { RawRequest } from './raw.ts';
 import type { Match } from './router.ts';

@@ -1,18 +1,19 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no
 // socket and none of the routes.
-import { type Caller, Reply, type Request, Streamed, WrittenJson } from '../api/call.ts';
-import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
-import type { StreamHandlers } from '../api/stream.ts';
-import type { RateLimits } from '../app/rate-limit.ts';
-import { countArrival, createRouteLimits, type LimitedRoute } from '../app/route-limits.ts';
-import { turns } from '../concurrency/event-loop-budget.ts';
-import { HubError } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
-import type { Secrets } from '../ports/secrets.ts';
+
+import type { RateLimits } from '../admission/rate-limit.ts';
+import { countArrival, createRouteLimits, type LimitedRoute } from '../admission/route-limits.ts';
+import { turns } from '../shared/concurrency/event-loop-budget.ts';
+import { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
+import { type Caller, Reply, type Request, Streamed, WrittenJson } from './contract/call.ts';
+import { type ApiFamily, defaultBody, type RouteDeclaration } from './contract/route.ts';
+import type { StreamHandlers } from './contract/stream.ts';
 import { createDownload } from './download.ts';
 import { downloadsPath } from './downloads.ts';
 import { encode, noStore, plain } from './encode.ts';

@@ -1,9 +1,10 @@
 // Errors as replies: the one table from error code to HTTP status, and the two forms that the hub's APIs write errors
 // in. Logs nothing.
-import type { ErrorFormat } from '../api/route.ts';
-import { maxProblems } from '../api/validation.ts';
-import { type ErrorCode, type ErrorReason, HubError } from '../domain/error.ts';
-import type { Finding } from '../domain/finding.ts';
+
+import type { Finding } from '../bundle/rules.ts';
+import { type ErrorCode, type ErrorReason, HubError } from '../shared/error.ts';
+import type { ErrorFormat } from './contract/route.ts';
+import { maxProblems } from './contract/validation.ts';
 import type { HeaderList } from './headers.ts';
 import { statusTexts } from './raw.ts';
 

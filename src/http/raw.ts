@@ -1,5 +1,5 @@
 // Requests and responses between the transport and the pipeline: plain values, no sockets.
-import type { HubError } from '../domain/error.ts';
+import type { HubError } from '../shared/error.ts';
 import type { HeaderBlock, HeaderList } from './headers.ts';
 import type { Session } from './live/session.ts';
 

@@ -1,9 +1,10 @@
 // How many answers are made from what is stored at once. Each holds up to 4 MiB several times over while it is made,
 // and a burst of them would come back from the store in one turn of the event loop.
-import type { Caller } from '../api/call.ts';
-import { createSemaphores, type SemaphoreOptions } from '../concurrency/semaphore.ts';
-import { HubError } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
+
+import { createSemaphores, type SemaphoreOptions } from '../shared/concurrency/semaphore.ts';
+import { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Caller } from './contract/call.ts';
 
 const maxWaitMs = 10_000;
 

@@ -1,6 +1,7 @@
 // From the route tables to the route of a request. Knows paths and methods only.
-import type { ApiFamily, Method, RouteDeclaration, RouteTable } from '../api/route.ts';
-import { HubError } from '../domain/error.ts';
+
+import { HubError } from '../shared/error.ts';
+import type { ApiFamily, Method, RouteDeclaration, RouteTable } from './contract/route.ts';
 
 export interface Route {
   /** The operation's name. */

@@ -1,10 +1,11 @@
 // How many searches run at once. A search may read much of what a tenant has stored, and the store does little else
 // meanwhile. Keeps promise P42.
-import type { Caller } from '../api/call.ts';
-import { createSemaphores, type SemaphoreOptions } from '../concurrency/semaphore.ts';
-import { callerNames } from '../domain/caller-name.ts';
-import { HubError } from '../domain/error.ts';
-import type { Clock } from '../ports/clock.ts';
+
+import { callerNames } from '../admission/caller-name.ts';
+import { createSemaphores, type SemaphoreOptions } from '../shared/concurrency/semaphore.ts';
+import { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Caller } from './contract/call.ts';
 
 const maxWaitMs = 2000;
 

@@ -1,7 +1,7 @@
 // The contract of the HTTP server: adapters/uws (native) and adapters/node-http (Node's own) both keep it. Holds no
 // behaviour but its limits.
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
 import { maxMessageBytes } from './live/socket-messages.ts';
 import type { Pipeline } from './pipeline.ts';
 

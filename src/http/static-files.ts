@@ -1,7 +1,7 @@
 // The web console's files: which of them a path means, in which encoding, and how long a browser may keep it. Reads no
 // disk. Keeps promise P45.
-import { HubError } from '../domain/error.ts';
-import type { StaticFolder } from '../ports/static-folder.ts';
+import { HubError } from '../shared/error.ts';
+import type { StaticFolder } from '../shared/ports/static-folder.ts';
 import { plain } from './encode.ts';
 import type { HeaderList } from './headers.ts';
 import type { RawRequest, RawResponse } from './raw.ts';

@@ -1,10 +1,11 @@
 // The opening of a live stream over HTTP or WebSocket: from an identified caller to a session. Sends nothing.
-import type { Caller } from '../api/call.ts';
-import type { RouteDeclaration } from '../api/route.ts';
-import type { StreamHandlers, StreamQuery } from '../api/stream.ts';
-import { HubError } from '../domain/error.ts';
-import type { Secrets } from '../ports/secrets.ts';
+
+import { HubError } from '../shared/error.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
 import { readQuery } from './body.ts';
+import type { Caller } from './contract/call.ts';
+import type { RouteDeclaration } from './contract/route.ts';
+import type { StreamHandlers, StreamQuery } from './contract/stream.ts';
 import type { Live } from './live/live.ts';
 import { codecOf, type Session, subprotocols } from './live/session.ts';
 import type { Opening } from './live/stream.ts';

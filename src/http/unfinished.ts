@@ -1,7 +1,7 @@
 // Requests without a complete answer, with a deadline each. It ends the late ones. Both servers have one. Owns no
 // timer.
-import { type Clock, pause } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+import { type Clock, pause } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
 import type { Connections } from './connections.ts';
 import { IncomingBody } from './incoming-body.ts';
 import type { Pipeline } from './pipeline.ts';

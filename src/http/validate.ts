@@ -1,10 +1,10 @@
 // Validation of params, query and body against a declaration, and the problems in the specification's form. Reads no
 // bytes. Keeps promise P48.
 import type { z } from 'zod';
-import type { Caller } from '../api/call.ts';
-import type { RouteDeclaration } from '../api/route.ts';
-import { problemsOf, sentences, validationFailed } from '../api/validation.ts';
-import { HubError, type Problem } from '../domain/error.ts';
+import { HubError, type Problem } from '../shared/error.ts';
+import type { Caller } from './contract/call.ts';
+import type { RouteDeclaration } from './contract/route.ts';
+import { problemsOf, sentences, validationFailed } from './contract/validation.ts';
 
 export interface RequestParts {
   readonly params: unknown;

@@ -1,7 +1,7 @@
 // Requests for streams that wait before anything is done for them. A fleet that comes back asks for thousands in one
 // moment: as long as it waits here, nothing is kept of a request but what came with it.
-import { Queue } from '../concurrency/queue.ts';
-import type { Clock } from '../ports/clock.ts';
+import { Queue } from '../shared/concurrency/queue.ts';
+import type { Clock } from '../shared/ports/clock.ts';
 import type { RawRequest } from './raw.ts';
 
 /** Of one credential: as many as its tenant may open at once. */

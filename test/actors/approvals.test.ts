@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { maxPending, request as requestOf } from '../../actors/approvals.ts';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
-import { BoundedMap } from '../../src/concurrency/bounded-map.ts';
+import { BoundedMap } from '../../src/shared/concurrency/bounded-map.ts';
 import { settled } from '../clock.ts';
-import { uuid } from '../contract/fixtures.ts';
+import { uuid } from '../conformance/fixtures.ts';
 import { aHub, allStreams, headersOf } from './hub.ts';
 
 let decisions = 0;

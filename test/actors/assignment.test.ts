@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RuleChange } from '../../actors/protocol.ts';
 import { settled } from '../clock.ts';
-import { aNote, aRule, t0 } from '../contract/fixtures.ts';
+import { aNote, aRule, t0 } from '../conformance/fixtures.ts';
 import { aHub, allStreams, headersOf } from './hub.ts';
 
 type Hub = Awaited<ReturnType<typeof aHub>>;

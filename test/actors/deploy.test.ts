@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
-import { aDeployment, uuid } from '../contract/fixtures.ts';
+import { aDeployment, uuid } from '../conformance/fixtures.ts';
 import { aHub, allStreams, headersOf } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';

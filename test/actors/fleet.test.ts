@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Roster } from '../../actors/roster.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { settled } from '../clock.ts';
 import { aHub } from './hub.ts';
 

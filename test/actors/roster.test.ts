@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RosterPage, StatusEntry, StatusPlace, StatusRequest } from '../../actors/protocol.ts';
 import { Roster } from '../../actors/roster.ts';
 import { settled } from '../clock.ts';
-import { t0 } from '../contract/fixtures.ts';
+import { t0 } from '../conformance/fixtures.ts';
 import { aHub, allStreams } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { startNodeServer } from '../../adapters/node-http/server.ts';
 import { loadUws } from '../../adapters/uws/load.ts';
 import { startServer } from '../../adapters/uws/server.ts';
-import { chooseServer } from '../../src/bootstrap/server.ts';
+import { chooseServer } from '../../src/hub/server.ts';
 
 const doesNotLoad = () => loadUws(() => Promise.reject(new Error("version `GLIBC_2.38' not found")));
 

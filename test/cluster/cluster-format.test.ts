@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } fro
 import { claimFormat, type FormatRow } from '../../adapters/mongo/cluster-format.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
-import { currentFormat } from '../../src/domain/cluster-format.ts';
-import type { NodeNote } from '../../src/ports/membership.ts';
+import { currentFormat } from '../../src/shared/cluster-format.ts';
+import type { NodeNote } from '../../src/shared/ports/membership.ts';
 import { eventually, Nodes } from './nodes.ts';
 import { mongoDatabases, noLog } from './stage.ts';
 

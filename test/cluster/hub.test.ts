@@ -1,8 +1,8 @@
 // Three real hub processes as one hub: what one node is told, the others do; what a dead one held, the others hold.
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { entriesOf } from '../../src/domain/audit.ts';
-import { aNote } from '../contract/fixtures.ts';
+import { entriesOf } from '../../src/audit/record.ts';
+import { aNote } from '../conformance/fixtures.ts';
 import { SseClient } from '../e2e/sse.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 

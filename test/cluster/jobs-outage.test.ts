@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBullJobs } from '../../adapters/bullmq/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
-import type { Job, Jobs } from '../../src/ports/jobs.ts';
-import { uuid } from '../contract/fixtures.ts';
+import type { Job, Jobs } from '../../src/shared/ports/jobs.ts';
+import { uuid } from '../conformance/fixtures.ts';
 import { until } from '../services/service.ts';
 import { type Service, startOwnRedis } from '../services/start.ts';
 import { noLog } from './stage.ts';

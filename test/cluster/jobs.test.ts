@@ -5,9 +5,9 @@ import { createClient } from 'redis';
 import { inject } from 'vitest';
 import { openBullJobs } from '../../adapters/bullmq/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
-import { maxLosses } from '../../src/domain/job.ts';
-import type { Jobs } from '../../src/ports/jobs.ts';
-import { jobsContract, shortLeaseMs } from '../contract/jobs.ts';
+import { maxLosses } from '../../src/shared/job.ts';
+import type { Jobs } from '../../src/shared/ports/jobs.ts';
+import { jobsContract, shortLeaseMs } from '../conformance/jobs.ts';
 import { noLog } from './stage.ts';
 
 jobsContract('bullmq', async () => {

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
-import { currentFormat } from '../../src/domain/cluster-format.ts';
-import { postContract } from '../contract/message-bus.ts';
+import { currentFormat } from '../../src/shared/cluster-format.ts';
+import { postContract } from '../conformance/message-bus.ts';
 import { eventually } from './nodes.ts';
 import { noLog } from './stage.ts';
 

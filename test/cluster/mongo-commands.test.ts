@@ -5,8 +5,8 @@ import { type AuditCollections, mongoAudit } from '../../adapters/mongo/audit.ts
 import { mongoEventIngest } from '../../adapters/mongo/event-ingest.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
-import { aBatch } from '../contract/events.ts';
-import { anEvent, uuid } from '../contract/fixtures.ts';
+import { aBatch } from '../conformance/events.ts';
+import { anEvent, uuid } from '../conformance/fixtures.ts';
 
 let client: MongoClient;
 let said: string[] = [];

@@ -1,5 +1,5 @@
 // The store on MongoDB keeps every promise of the ports: events and runs.
-import { storeContract } from '../contract/store.ts';
+import { storeContract } from '../conformance/store.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();

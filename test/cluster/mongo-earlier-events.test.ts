@@ -2,8 +2,8 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, expect, inject, it } from 'vitest';
 import type { EventRow } from '../../adapters/mongo/event-filter.ts';
-import { aBatch } from '../contract/events.ts';
-import { anEvent, t0, uuid } from '../contract/fixtures.ts';
+import { aBatch } from '../conformance/events.ts';
+import { anEvent, t0, uuid } from '../conformance/fixtures.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();

@@ -2,7 +2,7 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, expect, inject, it } from 'vitest';
 import { compositionPath, type LibraryDocument } from '../../adapters/mongo/library.ts';
-import { aComposition, aContract, anItem, firstPage, uuid } from '../contract/fixtures.ts';
+import { aComposition, aContract, anItem, firstPage, uuid } from '../conformance/fixtures.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();

@@ -6,7 +6,7 @@ import type { ApprovalRow, ArgsRow } from '../../adapters/mongo/approval-rows.ts
 import { mongoApprovals } from '../../adapters/mongo/approvals.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import {
   aBundle,
   aComposition,
@@ -24,7 +24,7 @@ import {
   parallel,
   t0,
   uuid,
-} from '../contract/fixtures.ts';
+} from '../conformance/fixtures.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();

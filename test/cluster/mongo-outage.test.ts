@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
-import { anEvent, aUser, t0, uuid } from '../contract/fixtures.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
+import { anEvent, aUser, t0, uuid } from '../conformance/fixtures.ts';
 import { until } from '../services/service.ts';
 import { type Service, startOwnMongo } from '../services/start.ts';
 import { noLog } from './stage.ts';

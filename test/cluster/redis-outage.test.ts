@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisParts } from '../../adapters/redis/index.ts';
-import { dashboardsOf } from '../../src/domain/frame.ts';
-import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
-import { aFrame, collector, numbers } from '../contract/broadcast.ts';
-import { uuid, writerOf } from '../contract/fixtures.ts';
+import { dashboardsOf } from '../../src/shared/frame.ts';
+import type { BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
+import { aFrame, collector, numbers } from '../conformance/broadcast.ts';
+import { uuid, writerOf } from '../conformance/fixtures.ts';
 import { until } from '../services/service.ts';
 import { type Service, startOwnRedis } from '../services/start.ts';
 import { noLog } from './stage.ts';

@@ -11,14 +11,14 @@ import { openRedis, type RedisOptions, redisConnections } from '../../adapters/r
 import { type Link, openLink } from '../../adapters/redis/link.ts';
 import { entriesOf, redisLogs } from '../../adapters/redis/log.ts';
 import { openReader } from '../../adapters/redis/reader.ts';
-import { currentFormat } from '../../src/domain/cluster-format.ts';
-import { dashboardsOf } from '../../src/domain/frame.ts';
-import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
-import { aFrame, broadcastContract, collector, numbers } from '../contract/broadcast.ts';
-import { t0, writerOf } from '../contract/fixtures.ts';
-import { leasesContract } from '../contract/leases.ts';
-import { limitsContract } from '../contract/limits.ts';
-import { valuesContract } from '../contract/values.ts';
+import { currentFormat } from '../../src/shared/cluster-format.ts';
+import { dashboardsOf } from '../../src/shared/frame.ts';
+import type { BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
+import { aFrame, broadcastContract, collector, numbers } from '../conformance/broadcast.ts';
+import { t0, writerOf } from '../conformance/fixtures.ts';
+import { leasesContract } from '../conformance/leases.ts';
+import { limitsContract } from '../conformance/limits.ts';
+import { valuesContract } from '../conformance/values.ts';
 import { noLog } from './stage.ts';
 
 /** A part of Redis of its own, whose keys end by themselves. */

@@ -4,8 +4,8 @@ import { MongoClient } from 'mongodb';
 import { afterAll, inject } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
-import type { DocumentStore } from '../../src/ports/store.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
 
 const quiet = () => {};
 export const noLog: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { secretSettings } from '../../src/bootstrap/environment.ts';
-import { ConfigError, helpText, readConfig, readFolderSettings, settings } from '../../src/config.ts';
+import { ConfigError, helpText, readConfig, readFolderSettings, settings } from '../../src/hub/config.ts';
+import { secretSettings } from '../../src/hub/environment.ts';
 
 const problemsOf = (env: { [name: string]: string }): readonly string[] => {
   try {

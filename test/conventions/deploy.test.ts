@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { abis, isBinaryOf, type Target } from '../../scripts/production-packages.ts';
-import { apiFamilies } from '../../src/api/families.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
-import { settings } from '../../src/config.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { apiFamilies } from '../../src/hub/api/families.ts';
+import { settings } from '../../src/hub/config.ts';
 
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
 const read = (path: string): string => readFileSync(at(path), 'utf8');

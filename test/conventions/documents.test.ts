@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { apiSurface } from '../../scripts/api-surface.ts';
 import { consoleClientFiles } from '../../scripts/console-client.ts';
 import { builtFiles } from '../../scripts/generated.ts';
-import { api } from '../../src/api/index.ts';
-import { openApiFor } from '../../src/bootstrap/openapi.ts';
-import { readConfig } from '../../src/config.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
+import { readConfig } from '../../src/hub/config.ts';
+import { openApiFor } from '../../src/hub/openapi.ts';
 import { version } from '../../src/version.ts';
 
 const root = new URL('../../', import.meta.url);

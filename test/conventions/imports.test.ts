@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames.ts';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../src/http/contract/frames.ts';
+import { exceptions, mayImport } from './layers.ts';
 
 const root = join(dirname(new URL(import.meta.url).pathname), '../..');
 
@@ -12,36 +13,6 @@ const files = ['src', 'actors', 'adapters', 'demo', 'packages/agent/src'].flatMa
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
 );
-
-/**
- * folder → folders it may import from, besides itself and src/concurrency, which all may; the longest matching folder
- * counts.
- */
-const allowed: { readonly [folder: string]: readonly string[] } = {
-  'src/concurrency': [],
-  'packages/agent/src/rules': [],
-  'packages/agent/src': ['packages/agent/src/rules'],
-  'src/domain': [],
-  'src/ports': ['src/domain'],
-  'src/api': ['src/domain'],
-  'src/app': ['actors/protocol', 'src/ports', 'src/domain'],
-  'src/jobs': ['src/app', 'src/ports', 'src/domain'],
-  'src/handlers': ['src/api', 'src/app', 'actors/protocol', 'src/ports', 'src/domain'],
-  'src/http': ['src/api', 'src/app', 'src/ports', 'src/domain'],
-  'actors/protocol': ['actors/runtime', 'src/ports', 'src/domain'],
-  'actors/runtime': ['src/ports', 'src/domain'],
-  actors: ['actors/protocol', 'actors/runtime', 'src/domain', 'src/ports'],
-  'adapters/node-http': ['src/ports', 'src/domain', 'src/http'],
-  'adapters/uws': ['src/ports', 'src/domain', 'src/http', 'src/api'],
-  adapters: ['src/ports', 'src/domain'],
-  // Runs in browsers: the words of the API, the rules of the hub that need no server, and the generated client.
-  'src/dashboard': ['src/api', 'src/domain', 'packages/agent/src', 'packages/agent/src/rules'],
-  // Uses the hub and the agent library as anybody else would.
-  demo: ['src/bootstrap', 'src/config.ts'],
-};
-const isRoot = (file: string): boolean =>
-  ['src/main.ts', 'src/client.ts', 'src/config.ts'].includes(file) ||
-  /^src\/(bootstrap|commands)\//.test(file);
 
 /** What each adapter folder brings from outside; a package named for one folder may be imported nowhere else. */
 const vendors: { readonly [name: string]: readonly string[] } = {
@@ -63,46 +34,54 @@ const vendors: { readonly [name: string]: readonly string[] } = {
 const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 const importsOf = (file: string): string[] =>
   [...sourceOf(file).matchAll(/^(?:import|export)\b[^;]*?from\s+'([^']+)'/gm)].map((match) => match[1] ?? '');
-const folderOf = (file: string): string => {
-  const parts = file.split('/');
-  if (parts[0] === 'adapters') return parts.slice(0, 2).join('/');
-  if (file.startsWith('actors/runtime/')) return 'actors/runtime';
-  if (file === 'actors/protocol.ts') return 'actors/protocol';
-  if (parts[0] === 'packages') {
-    const source = parts.slice(0, 3).join('/');
-    return parts[3] === 'rules' ? `${source}/rules` : source;
-  }
-  return parts[0] === 'src' ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
-};
 /** The files of this repository that a file imports. */
 const ownImportsOf = (file: string): string[] =>
   importsOf(file)
     .filter((name) => name.startsWith('.'))
     .map((name) => relative(root, join(root, dirname(file), name)).replaceAll('\\', '/'));
-const rulesOf = (folder: string): readonly string[] =>
-  allowed[folder] ?? (folder.startsWith('adapters/') ? (allowed.adapters ?? []) : []);
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly isType: boolean;
+}
+
+const isTypeImport = (keyword: string | undefined, names: string): boolean =>
+  keyword !== undefined ||
+  names
+    .replaceAll(/[{}\s]+/g, ' ')
+    .split(',')
+    .every((name) => name.trim() === '' || name.trim().startsWith('type '));
+
+const importsBetween = (file: string): Import[] =>
+  [...sourceOf(file).matchAll(/^(?:import|export)( type)?\b([^;]*?)from\s+'(\.[^']+)'/gm)].map(
+    ([, keyword, names = '', name = '']) => ({
+      from: file,
+      to: relative(root, join(root, dirname(file), name)).replaceAll('\\', '/'),
+      isType: isTypeImport(keyword, names),
+    }),
+  );
+
+const refusedImports = files
+  .flatMap(importsBetween)
+  .filter(({ from, to, isType }) => !mayImport(from, to, isType))
+  .map(({ from, to }) => `${from} → ${to}`);
 
 describe('import directions', () => {
-  it.each(files.filter((file) => !isRoot(file)))('%s imports only what its folder may', (file) => {
-    const folder = folderOf(file);
-    const wrong = ownImportsOf(file)
-      .map(folderOf)
-      .filter(
-        (target) => target !== 'src/concurrency' && target !== folder && !rulesOf(folder).includes(target),
-      );
-    expect(wrong).toEqual([]);
+  it('follow the law of layers, but for the listed exceptions', () => {
+    expect(refusedImports.filter((line) => !exceptions.includes(line))).toEqual([]);
   });
 
-  it('lets neither API take anything from the other: what both translate alike is in handlers/common', () => {
-    const wrong = files.flatMap((file) =>
-      ownImportsOf(file)
-        .filter((name) => {
-          const [from, to] = [file, name].map((path) => /^src\/handlers\/(\w+)\//.exec(path)?.[1]);
-          return from && to && to !== 'common' && from !== to;
-        })
-        .map((name) => `${file} imports ${name}`),
-    );
-    expect(wrong).toEqual([]);
+  it('have no exception that is not needed', () => {
+    expect(exceptions.filter((line) => !refusedImports.includes(line))).toEqual([]);
+  });
+
+  it('never leave the room of a noun for another API: the console and the hosted API share wire.ts', () => {
+    const apiOf = (file: string) => /^src\/(\w+)\/(console|hosted)\b/.exec(file)?.slice(1).join('/');
+    const crossing = refusedImports.filter((line) => {
+      const [from, to] = line.split(' → ').map(apiOf);
+      return from && to && from.split('/')[1] !== to.split('/')[1];
+    });
+    expect(crossing.filter((line) => !exceptions.includes(line))).toEqual([]);
   });
 
   it('leads no file back to itself', () => {
@@ -132,7 +111,7 @@ describe('import directions', () => {
         else if (files.includes(path)) walk(path);
       }
     };
-    walk('src/commands/serve.ts');
+    walk('src/hub/commands/serve.ts');
     expect([...packages]).toContain('zod');
     expect([...packages].filter((name) => /^(mongodb|redis|bullmq|nodemailer)/.test(name))).toEqual([]);
   });
@@ -145,7 +124,7 @@ describe('import directions', () => {
           .map((match) => relative(root, join(root, dirname(file), match[1] ?? '')))
           .filter(
             (name) =>
-              name.startsWith('src/api/') ||
+              /^src\/(?:\w+\/(?:console|hosted|wire)|hub|http)\b/.test(name) ||
               /^packages\/agent\/src\/(?!rules\/|evidence\/|console\/generated\/)/.test(name),
           )
           .map((name) => `${file} imports ${name}`),
@@ -170,7 +149,7 @@ describe('exclusive rights', () => {
   it('reads the environment in one file (and one in the agent library, which runs in the agent)', () => {
     expect(uses(/\bprocess\.env\b|\benv\b[^;]*'node:process'/).sort()).toEqual([
       'packages/agent/src/environment.ts',
-      'src/config.ts',
+      'src/hub/config.ts',
     ]);
   });
 
@@ -182,9 +161,11 @@ describe('exclusive rights', () => {
 
   it('names the events of the streams at the edge alone', () => {
     const types = Object.keys({ ...consoleAgentFrames, ...consoleDashboardFrames });
-    const edge = ['src/api/', 'src/http/', 'adapters/', 'packages/agent/', 'demo/', 'src/dashboard/'];
+    const edge = ['src/http/', 'src/hub/api/', 'adapters/', 'packages/agent/', 'demo/', 'src/dashboard/'];
+    const isEdge = (file: string): boolean =>
+      edge.some((folder) => file.startsWith(folder)) || /^src\/\w+\/(?:console|hosted|wire)\b/.test(file);
     const named = uses(new RegExp(`'(?:${types.join('|')})'`));
-    expect(named.filter((file) => !edge.some((folder) => file.startsWith(folder)))).toEqual([]);
+    expect(named.filter((file) => !isEdge(file))).toEqual([]);
   });
 
   it('keeps no state of a hub in a module: several hubs may run in one process', () => {

@@ -44,7 +44,7 @@ it('numbers each promise once', () => {
 });
 
 it('gives each promise at least one existing test', () => {
-  // `bench/cluster.ts` measures; a figure is no test.
+  // A scenario of the bench measures; a figure is no test.
   const isTest = (path: string): boolean => /(^|\/)test\//.test(path);
   /** A `*` stands for a part of the file's name. */
   const exists = (path: string): boolean => {

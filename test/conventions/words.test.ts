@@ -22,6 +22,7 @@ const sources = (places: readonly string[], named = /\.tsx?$/): readonly Source[
             (name) => `${place}/${name}`,
           ),
     )
+    .filter((file) => statSync(`${root}${file}`).isFile())
     .filter((file) => named.test(file) && !/\/(?:node_modules|dist|generated)\//.test(file))
     .filter((file) => !file.startsWith('test/conventions/words.test.ts'))
     .map((file) => ({ file, text: readFileSync(`${root}${file}`, 'utf8') }));
@@ -57,7 +58,7 @@ const givenUp: readonly (readonly [was: RegExp, now: string])[] = [
   [/\bports\/seals\b|\bSealStore\b|\bmongoSeals\b/, 'KeyCheck'],
   [/\bsightings?\b/i, 'lastSeen'],
   [/\bgiven\(/, 'omitUndefined'],
-  [/\bsrc\/wire\b|\bdomain\/wire\b/, 'bootstrap, vendorNames'],
+  [/\bsrc\/wire\b|\bdomain\/wire\b/, 'hub, vendorNames'],
   [/\bborn\b/, 'onActivate'],
   [/\beffects\.left\b/, 'onSent'],
   [/\bActorHost\b|\b[Ss]urroundings\b/, 'ActorRuntime, ActorEnvironment'],
@@ -65,7 +66,6 @@ const givenUp: readonly (readonly [was: RegExp, now: string])[] = [
   [/\bcallers\.stands\b|\bstands\(/, 'isStillValid'],
   [/\bun?marked[A-Z]|\bunmark\b/, 'unannouncedAt'],
   [/\branMany\b/, 'reportVersions'],
-  [/\bnouns\b/, 'stores'],
   [/\bline: Connection\b/, 'connection'],
   [/\b[Dd]oors?\b/, 'guarded store'],
   [/\b(?:Signing|Library)Head\b|\breadHead\(heads\b/, 'versioned document'],

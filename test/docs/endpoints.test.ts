@@ -1,7 +1,7 @@
 // Every endpoint of the console API's specification, as its tables list them, is served.
 import { expect, it } from 'vitest';
-import { api } from '../../src/api/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
 
 const specified = `
 POST /api/v1/auth/login

@@ -1,7 +1,7 @@
 // The page of errors against the closed list of codes.
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { errorCodes } from '../../src/domain/error.ts';
+import { errorCodes } from '../../src/shared/error.ts';
 
 const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8');
 const rows = [...page.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\| (.+?) +\|$/gm)];

@@ -1,7 +1,7 @@
 // The hosted API's table of endpoints against the routes that are declared: every one is served.
 import { expect, it } from 'vitest';
-import { hostedApi } from '../../src/api/hosted/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
 
 /** Method and path, parameters as `{}`. */
 const promised = [

@@ -1,8 +1,8 @@
 // Bad input as HTTP, on raw sockets against the real process: framing, headers, slowness, methods, names. A clear 4xx
 // or a closed connection within a bound; never a 5xx, nothing handled that was not asked for, the process stays up.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { api } from '../../src/api/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
 import { onNode, RawSocket } from '../adapters/uws/fixtures.ts';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';

@@ -13,7 +13,7 @@ import {
   HubConnectionError,
 } from 'reeve-agent/console';
 import { afterAll, beforeAll, expect, expectTypeOf, it, onTestFinished } from 'vitest';
-import { api } from '../../src/api/index.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
 import { yamlFor } from './library/setting.ts';
 import { HubProcess } from './process.ts';
 

@@ -1,7 +1,7 @@
 // Every frame type, from the call that causes it to the client that gets it: over SSE and over WebSocket in both
 // subprotocols, against the real process. The same frames everywhere, with the same ids.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames.ts';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../src/http/contract/frames.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient, type Subprotocol } from './socket.ts';
 import { SseClient, type SseFrame } from './sse.ts';

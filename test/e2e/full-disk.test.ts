@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
-import type { EventInput } from '../../src/domain/event.ts';
+import type { EventInput } from '../../src/event/record.ts';
 import { random } from '../random.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { HubProcess } from './process.ts';

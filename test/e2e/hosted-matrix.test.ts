@@ -1,8 +1,8 @@
 // Generated from the hosted API's declarations, against the real process: another workspace's ids answer exactly as
 // absent ones, hostile bodies are refused in a problem document, and no credential is no answer.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hostedApi } from '../../src/api/hosted/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
 import { HubProcess } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';

@@ -2,9 +2,9 @@
 // the real process.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { api } from '../../src/api/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
-import { bundleYaml } from '../handlers/library.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
+import { bundleYaml } from '../contract/library.ts';
 import { HubProcess } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';

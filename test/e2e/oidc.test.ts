@@ -5,8 +5,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hostedApi } from '../../src/api/hosted/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
 import { certifiedProvider, tokenOf } from '../oidc-provider.ts';
 import { HubProcess } from './process.ts';
 

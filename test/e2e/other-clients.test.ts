@@ -2,7 +2,7 @@
 // out, repeat and assume, and what they are answered. Raw sockets, so that nothing adds a header or reads an answer
 // kindly.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundleYaml } from '../handlers/library.ts';
+import { bundleYaml } from '../contract/library.ts';
 import { HubProcess } from './process.ts';
 import { type Answer, RawStream, sendRaw } from './raw-client.ts';
 

@@ -107,7 +107,7 @@ describe('a hub from an archive', () => {
   });
 
   it('loads the clients of a cluster', async () => {
-    const cluster = JSON.stringify(join(installed, 'dist/src/bootstrap/cluster.js'));
+    const cluster = JSON.stringify(join(installed, 'dist/src/hub/cluster.js'));
     const program = `const { openCluster } = await import(${cluster}); process.stdout.write(typeof openCluster);`;
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
       cwd: installed,

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bundleYaml } from '../handlers/library.ts';
+import { bundleYaml } from '../contract/library.ts';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/hub/config.ts';
 import { HubProcess, lines, run } from './process.ts';
 import { SseClient } from './sse.ts';
 

@@ -1,6 +1,6 @@
 // One player: does a seeded step after the other on its own connection, and opens streams and broken connections beside
 // it. A step's choices depend on the seed, the player, the step's number, and what the player has seen.
-import { defaultBody } from '../../src/api/route.ts';
+import { defaultBody } from '../../src/http/contract/route.ts';
 import { type Random, random as randomOf } from '../random.ts';
 import { attackOf, type OpenSockets, play } from './broken.ts';
 import type { Findings, Step } from './findings.ts';

@@ -1,10 +1,10 @@
 // Requests of every declared route, valid and nearly valid, made from the declarations. Knows no route by name but a
 // few whose use must stay rare.
 import { z } from 'zod';
-import { hostedApi } from '../../src/api/hosted/index.ts';
-import { api } from '../../src/api/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
-import { hostile } from '../handlers/hostile.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
+import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
+import { hostile } from '../http/hostile.ts';
 import type { OutgoingRequest } from './http.ts';
 import { agentId, oddAgentId, text } from './material.ts';
 import { bent, brokenJson, fitting, type JsonSchema, type Writer } from './schema.ts';

@@ -1,5 +1,5 @@
 // Who plays: tenants with people and keys, and what credentials each has. Made over the API, like anybody's.
-import type { AuthScheme, RouteDeclaration } from '../../src/api/route.ts';
+import type { AuthScheme, RouteDeclaration } from '../../src/http/contract/route.ts';
 import type { HubProcess } from '../e2e/process.ts';
 import { markerOf } from './leaks.ts';
 

@@ -1,11 +1,11 @@
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { api } from '../../src/api/index.ts';
-import { defaultBody } from '../../src/api/route.ts';
-import { maxValues, readJson, readLooseJson } from '../../src/domain/json.ts';
 import { readQuery, tooLarge } from '../../src/http/body.ts';
+import { defaultBody } from '../../src/http/contract/route.ts';
 import { unpack, unpackLoosely } from '../../src/http/live/unpack.ts';
+import { api } from '../../src/hub/api/console-routes.ts';
+import { maxValues, readJson, readLooseJson } from '../../src/shared/json/json.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const refused = expect.objectContaining({ code: 'invalid_json' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/api/call.ts';
-import { HubError } from '../../src/domain/error.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { ManualClock } from '../clock.ts';
 import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './fixtures.ts';
 

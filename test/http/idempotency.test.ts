@@ -1,9 +1,9 @@
 // Idempotency-Key of a route that declares it, over a real store.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
-import { type Caller, Reply } from '../../src/api/call.ts';
-import { HubError } from '../../src/domain/error.ts';
+import { type Caller, Reply } from '../../src/http/contract/call.ts';
 import { createIdempotency, type Idempotency } from '../../src/http/idempotency.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { ManualClock } from '../clock.ts';
 import { silentLog } from '../log.ts';
 import { secrets } from './fixtures.ts';

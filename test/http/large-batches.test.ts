@@ -1,6 +1,6 @@
 // How many large batches are taken at once.
 import { expect, it } from 'vitest';
-import type { Caller } from '../../src/api/call.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import { createLargeBatches } from '../../src/http/large-batches.ts';
 import { ManualClock, settled } from '../clock.ts';
 

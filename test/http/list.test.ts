@@ -1,8 +1,8 @@
 // Lists as they go out: bounded in bytes, large fields shortened, the next page linked.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { List } from '../../src/api/call.ts';
-import { maxListedField, shortenedMap } from '../../src/api/listed.ts';
+import { List } from '../../src/http/contract/call.ts';
+import { maxListedField, shortenedMap } from '../../src/http/contract/listed.ts';
 import { encodeList, maxAnswer } from '../../src/http/list.ts';
 import { asKey, asUser, edge, headerOf, jsonOf, raw } from './fixtures.ts';
 

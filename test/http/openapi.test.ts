@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { keyRoutes } from '../../src/api/keys.ts';
-import type { ApiFamily, RouteTable } from '../../src/api/route.ts';
-import { openApiText } from '../../src/http/openapi.ts';
+import type { ApiFamily, RouteTable } from '../../src/http/contract/route.ts';
+import { openApiText } from '../../src/hub/api/openapi.ts';
+import { keyRoutes } from '../../src/key/console/routes.ts';
 import { hostedTestRoutes, testRoutes, wire } from './fixtures.ts';
 
 const options = { title: 'Reeve', version: '0.1.0', baseUrl: 'http://localhost:8000', wire };
@@ -47,7 +47,9 @@ describe('the OpenAPI document', () => {
   it('refuses two routes that share a schema without a name', () => {
     const { createKey } = keyRoutes;
     const again = { again: { ...createKey, path: '/api/v1/again' } };
-    expect(() => openApiText([family(keyRoutes), family(again)], options)).toThrow('src/api/components.ts');
+    expect(() => openApiText([family(keyRoutes), family(again)], options)).toThrow(
+      'src/hub/api/components.ts',
+    );
   });
 
   it('documents streams with their events', () => {

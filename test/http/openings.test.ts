@@ -1,6 +1,6 @@
 // Streams that are opened at once: a storm waits its turn, and one tenant's does not hold up another's.
 import { expect, it } from 'vitest';
-import type { Caller } from '../../src/api/call.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import { createOpenings } from '../../src/http/openings.ts';
 import { ManualClock } from '../clock.ts';
 

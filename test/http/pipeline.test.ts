@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Reply, WrittenJson } from '../../src/api/call.ts';
-import { defaultBody, documentBody } from '../../src/api/route.ts';
-import { HubError } from '../../src/domain/error.ts';
-import type { Limit } from '../../src/domain/limit.ts';
+import type { Limit } from '../../src/admission/limit.ts';
 import { tooLarge } from '../../src/http/body.ts';
+import { Reply, WrittenJson } from '../../src/http/contract/call.ts';
+import { defaultBody, documentBody } from '../../src/http/contract/route.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { TransportGone } from '../../src/http/raw.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { ManualClock } from '../clock.ts';
 import { asKey, asUser, edge, hashOf, headerOf, hostedTestLimits, jsonOf, keyText, raw } from './fixtures.ts';
 

@@ -1,6 +1,6 @@
 // How many answers are made at once, and how their size is guessed.
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/api/call.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import { createReads } from '../../src/http/reads.ts';
 import { roughBytes } from '../../src/http/rough-bytes.ts';
 import { ManualClock, settled } from '../clock.ts';

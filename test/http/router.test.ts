@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { routes } from '../../src/api/route.ts';
+import { routes } from '../../src/http/contract/route.ts';
 import { createRouter, type Match } from '../../src/http/router.ts';
 
 const of = (method: 'GET' | 'POST' | 'PUT', path: string) =>

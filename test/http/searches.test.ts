@@ -1,6 +1,6 @@
 // How many searches run at once: of a user, of a key's agent, of a tenant.
 import { expect, it } from 'vitest';
-import type { Caller } from '../../src/api/call.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import { createSearches } from '../../src/http/searches.ts';
 import { ManualClock } from '../clock.ts';
 

@@ -1,7 +1,7 @@
 // Which file of the web console a path gets, in which encoding, and how long it may be kept.
 import { describe, expect, it } from 'vitest';
 import { createStaticFiles } from '../../src/http/static-files.ts';
-import type { StaticFile } from '../../src/ports/static-folder.ts';
+import type { StaticFile } from '../../src/shared/ports/static-folder.ts';
 
 const file = (name: string): StaticFile => ({
   type: 'text/html; charset=utf-8',

@@ -1,9 +1,9 @@
 // What a request is told of what does not fit: where, and a sentence for whoever typed it.
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import type { RouteDeclaration } from '../../src/api/route.ts';
-import { HubError } from '../../src/domain/error.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { validate } from '../../src/http/validate.ts';
+import { HubError } from '../../src/shared/error.ts';
 
 const declaration = {
   query: z.object({

@@ -2,7 +2,7 @@
 // in UTF-8, whose bytes change hands without a copy and may be what a client gets; what did not, as a text. Keeps
 // nothing between tasks.
 import { parentPort } from 'node:worker_threads';
-import { type ErrorCode, type ErrorDetail, HubError } from '../../../src/domain/error.ts';
+import { type ErrorCode, type ErrorDetail, HubError } from '../../../src/shared/error.ts';
 import { perform, type Task } from './tasks.ts';
 
 /** Why there is no result; posted as JSON text. */

@@ -16,9 +16,9 @@ import {
   readBundle,
   type Tracer,
 } from 'reeve-agent/rules';
-import { HubError } from '../../../src/domain/error.ts';
-import type { Finding } from '../../../src/domain/finding.ts';
-import type { CustomWords, Evaluation, EvaluationRequest } from '../../../src/ports/evaluator.ts';
+import type { Finding } from '../../../src/bundle/rules.ts';
+import type { CustomWords, Evaluation, EvaluationRequest } from '../../../src/evaluation/port/evaluator.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';
 

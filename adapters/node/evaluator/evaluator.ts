@@ -1,8 +1,9 @@
 // The evaluator port over two pools of worker threads: one for dry runs, one for reading and assembling bundles, so
 // that a busy playground never delays an upload. Decides nothing about bundles. Keeps promise P50.
-import { HubError } from '../../../src/domain/error.ts';
-import type { Clock } from '../../../src/ports/clock.ts';
-import type { EvaluationRequest, Evaluator } from '../../../src/ports/evaluator.ts';
+
+import type { EvaluationRequest, Evaluator } from '../../../src/evaluation/port/evaluator.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import type { Clock } from '../../../src/shared/ports/clock.ts';
 import { createPool, type PoolOptions } from './pool.ts';
 import { type Accepted, perform, type Task, type TaskResult } from './tasks.ts';
 

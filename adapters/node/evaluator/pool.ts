@@ -1,9 +1,9 @@
 // A few worker threads, one job each at a time: started when first needed, reused, terminated when a job takes too
 // long. Owners of jobs take turns (promise P44). Knows nothing of what the jobs are.
 import { Worker } from 'node:worker_threads';
-import { FairQueue, type Shares } from '../../../src/concurrency/fair-queue.ts';
-import { HubError } from '../../../src/domain/error.ts';
-import type { Clock, Timer } from '../../../src/ports/clock.ts';
+import { FairQueue, type Shares } from '../../../src/shared/concurrency/fair-queue.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
 import type { TaskRefusal } from './answers.ts';
 
 export interface PoolOptions {

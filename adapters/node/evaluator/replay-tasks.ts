@@ -1,8 +1,8 @@
 // A replay's work in its thread: compiles the two documents unless the thread remembers them, and judges a portion of
 // calls.
 import { type AcceptedKinds, compileBundle, createRedaction, maxStoredRules } from 'reeve-agent/rules';
-import { HubError } from '../../../src/domain/error.ts';
-import type { ReplayCall } from '../../../src/domain/replay-call.ts';
+import type { ReplayDocuments, ReplayOutline } from '../../../src/evaluation/port/replayer.ts';
+import type { ReplayCall } from '../../../src/evaluation/rules/replay-call.ts';
 import {
   allowingJudge,
   type CountedCall,
@@ -10,8 +10,8 @@ import {
   type Judge,
   type Judged,
   type LimitJudged,
-} from '../../../src/domain/replay-judge.ts';
-import type { ReplayDocuments, ReplayOutline } from '../../../src/ports/replayer.ts';
+} from '../../../src/evaluation/rules/replay-judge.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';
 import { faultsOf, profilesIn } from './evaluation.ts';

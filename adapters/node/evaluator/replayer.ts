@@ -1,8 +1,9 @@
 // The replayer port over a pool of worker threads of its own: a replay never delays the playground or an upload.
 // Decides nothing.
-import { HubError, refused } from '../../../src/domain/error.ts';
-import type { Clock } from '../../../src/ports/clock.ts';
-import { type ReplayDocuments, type Replayer, replaysAtOnce } from '../../../src/ports/replayer.ts';
+
+import { type ReplayDocuments, type Replayer, replaysAtOnce } from '../../../src/evaluation/port/replayer.ts';
+import { HubError, refused } from '../../../src/shared/error.ts';
+import type { Clock } from '../../../src/shared/ports/clock.ts';
 import { evaluatorEntry } from './evaluator.ts';
 import { createPool } from './pool.ts';
 import type { Accepted, Task, TaskResult } from './tasks.ts';

@@ -13,9 +13,7 @@ import {
   readBundleHeader,
   validateBundle,
 } from 'reeve-agent/rules';
-import type { DeclaredContract } from '../../../src/domain/coverage.ts';
-import { HubError } from '../../../src/domain/error.ts';
-import type { Finding } from '../../../src/domain/finding.ts';
+import type { Finding } from '../../../src/bundle/rules.ts';
 import {
   type Assembly,
   type AssemblyRequest,
@@ -26,7 +24,9 @@ import {
   type Evaluation,
   maxBundle,
   tooLargeAssembly,
-} from '../../../src/ports/evaluator.ts';
+} from '../../../src/evaluation/port/evaluator.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import type { DeclaredContract } from '../../../src/usage/rules.ts';
 import { type EvaluateTask, evaluate } from './evaluation.ts';
 import {
   type JudgedCalls,

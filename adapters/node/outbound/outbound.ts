@@ -1,17 +1,17 @@
-// Calls other services through the guard (src/ports/outbound.ts) with node:https. One connection a call: none is reused
-// for another address.
+// Calls other services through the guard (src/shared/ports/outbound.ts) with node:https. One connection a call: none is
+// reused for another address.
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { OutboundError } from '../../../src/domain/outbound.ts';
-import type { Clock } from '../../../src/ports/clock.ts';
+import { OutboundError } from '../../../src/shared/outbound.ts';
+import type { Clock } from '../../../src/shared/ports/clock.ts';
 import type {
   Outbound,
   OutboundAddress,
   OutboundHead,
   OutboundRequest,
   OutboundStream,
-} from '../../../src/ports/outbound.ts';
+} from '../../../src/shared/ports/outbound.ts';
 import { addressKinds } from './addresses.ts';
 import { addressesOf, askNameServers, askSystem, type Lookups } from './resolve.ts';
 import {

@@ -1,8 +1,8 @@
 // Finds the addresses of a host, once, and refuses the host when one of them may not be called.
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { OutboundError } from '../../../src/domain/outbound.ts';
-import type { OutboundAddress } from '../../../src/ports/outbound.ts';
+import { OutboundError } from '../../../src/shared/outbound.ts';
+import type { OutboundAddress } from '../../../src/shared/ports/outbound.ts';
 import type { AddressKind } from './addresses.ts';
 import type { OutboundRules, OutboundTarget } from './target.ts';
 

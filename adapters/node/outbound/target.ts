@@ -1,6 +1,6 @@
 // Reads where a call goes, before any name is resolved: the URL's form, its port, and whether the settings name it.
 import { isIP } from 'node:net';
-import { OutboundError } from '../../../src/domain/outbound.ts';
+import { OutboundError } from '../../../src/shared/outbound.ts';
 
 export interface OutboundRules {
   /** Lets loopback and private addresses through, and http on loopback. */

@@ -1,7 +1,8 @@
 // Events in the order of arrival, for those who follow them, and when agents reported last. Runs on the reader.
-import type { StoredEvent } from '../../../src/domain/event.ts';
-import type { Arrivals } from '../../../src/ports/events.ts';
-import { maxPageBytes } from '../../../src/ports/page.ts';
+
+import type { Arrivals } from '../../../src/event/port.ts';
+import type { StoredEvent } from '../../../src/event/record.ts';
+import { maxPageBytes } from '../../../src/shared/ports/page.ts';
 import type { Database } from '../database.ts';
 import { markOf } from './search.ts';
 import {

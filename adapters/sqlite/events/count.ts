@@ -1,8 +1,6 @@
 // Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on
 // the reader, in steps.
-import { type CountedAs, countedAs, type EventOutcome } from '../../../src/domain/event.ts';
-import { facetOf } from '../../../src/domain/facet.ts';
-import type { Env } from '../../../src/domain/ids.ts';
+
 import {
   type EventCounts,
   type EventFilter,
@@ -10,8 +8,11 @@ import {
   type Facets,
   facetNames,
   type HistogramBucket,
-} from '../../../src/ports/events.ts';
-import type { ContractNames } from '../../../src/ports/usage.ts';
+} from '../../../src/event/port.ts';
+import { type CountedAs, countedAs, type EventOutcome } from '../../../src/event/record.ts';
+import { facetOf } from '../../../src/event/rules/facet.ts';
+import type { Env } from '../../../src/shared/ids.ts';
+import type { ContractNames } from '../../../src/usage/port.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
 import { contractSums } from '../usage/contracts.ts';

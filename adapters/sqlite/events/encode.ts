@@ -1,13 +1,13 @@
 // Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's
 // thread.
 import { hash } from 'node:crypto';
-import type { AuditNote } from '../../../src/domain/audit.ts';
-import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src/domain/event.ts';
-import type { Env } from '../../../src/domain/ids.ts';
-import { factsBySession, type RunFacts } from '../../../src/domain/run.ts';
-import { type Reporter, reportFacts, runNote } from '../../../src/domain/run-report.ts';
-import type { FirstSeenAgent } from '../../../src/ports/agents.ts';
-import type { EventBatch } from '../../../src/ports/events.ts';
+import type { FirstSeenAgent } from '../../../src/agent/port.ts';
+import type { AuditNote } from '../../../src/audit/record.ts';
+import type { EventBatch } from '../../../src/event/port.ts';
+import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src/event/record.ts';
+import { type Reporter, reportFacts, runNote } from '../../../src/run/rules/report.ts';
+import { factsBySession, type RunFacts } from '../../../src/run/rules/run.ts';
+import type { Env } from '../../../src/shared/ids.ts';
 import { type BodyForm, segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
 
 /** A UUID in lower case is kept as its 16 bytes, any other call id as text. */
@@ -67,7 +67,7 @@ export interface Report {
   readonly note: AuditNote | null;
 }
 
-const sha256 = (text: string): string => hash('sha256', text, 'hex');
+export const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 export type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample' | 'reporter'>;
 

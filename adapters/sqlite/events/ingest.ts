@@ -1,8 +1,9 @@
 // Stores encoded batches; what is stored already gets the outcomes that a repeat adds. Runs on the writer; every call
 // is one step, inside the caller's transaction.
-import { minuteMs } from '../../../src/domain/duration.ts';
-import type { SeenAgent } from '../../../src/ports/agents.ts';
-import type { IngestResult } from '../../../src/ports/events.ts';
+
+import type { SeenAgent } from '../../../src/agent/port.ts';
+import type { IngestResult } from '../../../src/event/port.ts';
+import { minuteMs } from '../../../src/shared/duration.ts';
 import { agentSeen } from '../agent-seen.ts';
 import type { Database } from '../database.ts';
 import { hourOf } from '../usage/rows.ts';

@@ -1,13 +1,15 @@
 // Removes events: those past their retention, and the sample run. Runs on the writer; every call is one step, inside
 // the caller's transaction.
-import type { EventInput } from '../../../src/domain/event.ts';
+import type { EventInput } from '../../../src/event/record.ts';
+import { runNoteIds } from '../../../src/run/rules/report.ts';
+import { keepRunNoteIds } from '../audit.ts';
 import type { Database } from '../database.ts';
 import { forgetRuns } from '../runs.ts';
 import { type RemovedFrom, usageRemover } from '../usage/purge.ts';
 import { entryOf, keyOf, type Place, type Removed } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
 import type { CallIndex } from './calls.ts';
-import { callKey } from './encode.ts';
+import { callKey, sha256 } from './encode.ts';
 import {
   countedOf,
   jsonBytes,
@@ -27,18 +29,22 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
   const removeUsage = usageRemover(db, usage);
 
   /** Removes up to `limit` events of a segment, first positions first. */
-  function removeFrom(tenant: number, segment: number, limit: number) {
+  function removeFrom(tenantId: string, tenant: number, segment: number, limit: number) {
     const events = segmentEventsOf(db, segment);
     const outcomes = outcomesOf(db, segment);
     const { place } = cache.countsOf(segment);
     const removed: Removed[] = [];
+    const noteIds: string[] = [];
     events.forEach((event, position) => {
       if (!event || removed.length === limit) return;
       calls.remove(tenant, callKey(event.call_id), placeOf(segment, position));
       db.run('DELETE FROM outcomes WHERE segment = ? AND position = ?', [segment, position]);
       events[position] = null;
-      removed.push({ event: countedOf(event), outcomes: outcomes.get(position) ?? [] });
+      const added = outcomes.get(position) ?? [];
+      removed.push({ event: countedOf(event), outcomes: added });
+      noteIds.push(...runNoteIds(tenantId, event, added, sha256));
     });
+    keepRunNoteIds(db, tenantId, noteIds);
     rewrite(segment, events);
     return { place, events: removed };
   }
@@ -89,7 +95,8 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
       usage.flush();
       const tenant = tenantNumber(db, tenantId);
       const segments = db.all('SELECT id FROM segments WHERE tenant = ? AND sample = 1', [tenant]);
-      for (const [segment] of segments) removeFrom(Number(tenant), Number(segment), Number.MAX_SAFE_INTEGER);
+      for (const [segment] of segments)
+        removeFrom(tenantId, Number(tenant), Number(segment), Number.MAX_SAFE_INTEGER);
       db.run('DELETE FROM runs WHERE tenant_id = ? AND sample = 1', [tenantId]);
     },
 
@@ -104,7 +111,7 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
       while (tenant !== null && left > 0) {
         const id: number | null = (last && alsoOf(last, before)) ?? oldest(tenant, before);
         if (id === null) break;
-        const { place, events } = removeFrom(tenant, id, left);
+        const { place, events } = removeFrom(tenantId, tenant, id, left);
         left -= events.length;
         last = place;
         if (place === null) continue;

@@ -1,16 +1,17 @@
 // Pages of events, newest or oldest first: merges segments that overlap in time. Runs on the reader, in steps.
-import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../../src/domain/decision-event.ts';
-import { HubError } from '../../../src/domain/error.ts';
+
+import type { EventFilter, EventOrder, EventPage } from '../../../src/event/port.ts';
 import {
   type EventInput,
   type EventOutcome,
   maxSearchMs,
   type StoredEvent,
-} from '../../../src/domain/event.ts';
-import { searchedTextsOf } from '../../../src/domain/event-texts.ts';
-import { findsIn, foldedText } from '../../../src/domain/search-text.ts';
-import type { EventFilter, EventOrder, EventPage } from '../../../src/ports/events.ts';
-import { maxPageBytes } from '../../../src/ports/page.ts';
+} from '../../../src/event/record.ts';
+import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../../src/event/rules/decision.ts';
+import { searchedTextsOf } from '../../../src/event/rules/texts.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import { maxPageBytes } from '../../../src/shared/ports/page.ts';
+import { findsIn, foldedText } from '../../../src/shared/search-text.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
 import {

@@ -1,5 +1,5 @@
 // The segment that the writer of events read last, so that what is done event by event reads it once.
-import { type EventInput, keyAsOutcome } from '../../../src/domain/event.ts';
+import { type EventInput, keyAsOutcome } from '../../../src/event/record.ts';
 import { type Database, givenText } from '../database.ts';
 import { hourOf, type Place } from '../usage/rows.ts';
 import { type Counted, countedIn, positionOf, segmentEventsOf, segmentOf } from './segment.ts';

@@ -1,12 +1,13 @@
 // A segment: events of one agent, stored together. Its summary, its body, where an event is and what its id is.
-import { hourMs } from '../../../src/domain/duration.ts';
+
 import {
   type EventInput,
   type EventOutcome,
   policyVersionOf,
   type StoredEvent,
-} from '../../../src/domain/event.ts';
-import { eventAsSent } from '../../../src/domain/sent-events.ts';
+} from '../../../src/event/record.ts';
+import { eventAsSent } from '../../../src/event/rules/as-sent.ts';
+import { hourMs } from '../../../src/shared/duration.ts';
 import type { Database, Row } from '../database.ts';
 import { givenText } from '../database.ts';
 
@@ -218,7 +219,7 @@ export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>
   return segmentEventsOf(db, segment.id).map((event) => event && countedOf(event));
 }
 
-/** How the events of a body are written: as this store does, or as their agent sent them (domain/sent-events). */
+/** How the events of a body are written: as this store does, or as their agent sent them (event/rules/as-sent). */
 export type BodyForm = 'written' | 'sent';
 export const formCode = (form: BodyForm): number => (form === 'sent' ? 1 : 0);
 

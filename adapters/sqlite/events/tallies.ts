@@ -1,7 +1,8 @@
 // What tallies tell without looking at events: segments whose tallies are the same, put together by the database, and
 // the few segments that must be looked at one by one. Runs on the reader, in steps.
-import { isWanted } from '../../../src/domain/decision-event.ts';
-import type { EventFilter } from '../../../src/ports/events.ts';
+
+import type { EventFilter } from '../../../src/event/port.ts';
+import { isWanted } from '../../../src/event/rules/decision.ts';
 import type { Database, SqlValue } from '../database.ts';
 import { givenText } from '../database.ts';
 import {

@@ -1,12 +1,12 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published
 // ones never change.
-import { HubError } from '../../../src/domain/error.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import type { Database } from '../database.ts';
 import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
-import { auditStart, auditTables } from './audit.ts';
+import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
@@ -320,6 +320,7 @@ const migrations: readonly string[] = [
   operatorTokenTable,
   argumentKeys,
   laterSummaries,
+  auditOrder,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

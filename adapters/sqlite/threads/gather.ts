@@ -1,8 +1,8 @@
 // Calls that a fleet makes thousands of at once when it comes back: those that arrive while one message to the thread
 // is under way go in the next one together, and are committed together. Each still succeeds or fails by itself.
-import { createBatcher } from '../../../src/concurrency/batcher.ts';
-import { createSharedReads } from '../../../src/concurrency/shared-reads.ts';
-import { HubError } from '../../../src/domain/error.ts';
+import { createBatcher } from '../../../src/shared/concurrency/batcher.ts';
+import { createSharedReads } from '../../../src/shared/concurrency/shared-reads.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import { errorOf, type Failure } from '../failure.ts';
 import type { StoreName } from '../sync.ts';
 

@@ -1,6 +1,6 @@
 // Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns
 // with short ones.
-import { maxSearchMs, searchTimeout } from '../../../src/domain/event.ts';
+import { maxSearchMs, searchTimeout } from '../../../src/event/record.ts';
 import { noted } from '../audit.ts';
 import { busyMs, type Database, TransactionLost } from '../database.ts';
 import { failureOf } from '../failure.ts';

@@ -1,9 +1,9 @@
 // The event loop's end of one store thread: bounded queue, calls sent once per turn, restart after a crash. Knows no
 // noun.
 import type { Worker } from 'node:worker_threads';
-import { HubError } from '../../../src/domain/error.ts';
-import type { Clock, Timer } from '../../../src/ports/clock.ts';
-import type { Log } from '../../../src/ports/log.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
+import type { Log } from '../../../src/shared/ports/log.ts';
 import { errorOf, type Failure, failureOf, unavailable } from '../failure.ts';
 import type { Trouble } from '../trouble.ts';
 import type { Call, FromThread, ThreadReply, ToThread } from './wire.ts';

@@ -1,6 +1,6 @@
 // When the writer writes what events add to summaries and runs: at most a second after their commit, and before a read
 // of them that comes after an acknowledged event. Reads that wait share one flush.
-import type { Clock, Timer } from '../../../src/ports/clock.ts';
+import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
 
 /** Milliseconds between the first event that is not counted and the flush. */
 const flushMs = 900;

@@ -1,10 +1,10 @@
 // The store on two threads, a writer and a reader, so that the event loop never waits for the disk.
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
-import { HubError } from '../../../src/domain/error.ts';
-import type { Clock } from '../../../src/ports/clock.ts';
-import type { EventBatch } from '../../../src/ports/events.ts';
-import type { Log } from '../../../src/ports/log.ts';
+import type { EventBatch } from '../../../src/event/port.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import type { Clock } from '../../../src/shared/ports/clock.ts';
+import type { Log } from '../../../src/shared/ports/log.ts';
 import { Disk, logPagesOn } from '../disk.ts';
 import { buffersOf, encodeBatch } from '../events/encode.ts';
 import { unavailable } from '../failure.ts';

@@ -1,5 +1,5 @@
 // What goes between the event loop and a thread of the store. No behaviour.
-import type { Noting } from '../../../src/ports/audit.ts';
+import type { Noting } from '../../../src/audit/port.ts';
 import type { CallLimits } from '../events/calls.ts';
 import type { Failure } from '../failure.ts';
 import type { Tuning } from '../schema/index.ts';

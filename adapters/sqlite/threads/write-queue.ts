@@ -1,7 +1,7 @@
 // In which order writes go into commits: decisions before events, events of all tenants in turns, and no commit longer
 // than some milliseconds, so that neither a decision nor another tenant's event waits for all that one tenant sends.
 // Keeps promises P21 and P22.
-import { FairQueue } from '../../../src/concurrency/fair-queue.ts';
+import { FairQueue } from '../../../src/shared/concurrency/fair-queue.ts';
 import type { EncodedBatch } from '../events/encode.ts';
 import type { Call } from './wire.ts';
 

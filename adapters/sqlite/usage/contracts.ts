@@ -1,9 +1,10 @@
 // How contracts decided, by name: whole hours and minutes from the summaries, the rest from the events. Runs on the
 // reader, in steps.
-import { minuteMs } from '../../../src/domain/duration.ts';
-import { contractMarks, countedAs } from '../../../src/domain/event.ts';
-import type { Env } from '../../../src/domain/ids.ts';
-import type { ContractNames, ContractUse } from '../../../src/ports/usage.ts';
+
+import { contractMarks, countedAs } from '../../../src/event/record.ts';
+import { minuteMs } from '../../../src/shared/duration.ts';
+import type { Env } from '../../../src/shared/ids.ts';
+import type { ContractNames, ContractUse } from '../../../src/usage/port.ts';
 import { type Database, givenText } from '../database.ts';
 import { segmentSpanMs } from '../events/segment.ts';
 import type { Steps } from '../sync.ts';

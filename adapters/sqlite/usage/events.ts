@@ -1,7 +1,8 @@
 // The events behind the summaries, one by one: for the ends of a time range that no whole hour or minute covers. Runs
 // on the reader, in steps.
-import type { EventOutcome } from '../../../src/domain/event.ts';
-import type { Env } from '../../../src/domain/ids.ts';
+
+import type { EventOutcome } from '../../../src/event/record.ts';
+import type { Env } from '../../../src/shared/ids.ts';
 import type { Database } from '../database.ts';
 import { fittingCounts } from '../events/search.ts';
 import type { Counted } from '../events/segment.ts';

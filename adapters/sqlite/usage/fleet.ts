@@ -1,7 +1,7 @@
 // Reads from the summaries of events which agents there are, what they used, and how much they did. Runs on the reader,
 // in steps.
-import type { Env } from '../../../src/domain/ids.ts';
-import type { AgentTools, AgentUse, FleetUse } from '../../../src/ports/usage.ts';
+import type { Env } from '../../../src/shared/ids.ts';
+import type { AgentTools, AgentUse, FleetUse } from '../../../src/usage/port.ts';
 import { type Database, givenText, type SqlValue, storedText } from '../database.ts';
 import { countedIn, segmentSpanMs, tenantNumber } from '../events/segment.ts';
 import type { Steps } from '../sync.ts';

@@ -1,6 +1,7 @@
 // Keeps the summaries of events true when events are removed. Runs on the writer, in the transaction that removes them.
-import { minuteMs } from '../../../src/domain/duration.ts';
-import { contractMarks } from '../../../src/domain/event.ts';
+
+import { contractMarks } from '../../../src/event/record.ts';
+import { minuteMs } from '../../../src/shared/duration.ts';
 import type { Database } from '../database.ts';
 import { type Counted, countedIn, outcomesOf, runOf, segmentSpanMs } from '../events/segment.ts';
 import {

@@ -1,15 +1,16 @@
 // Reads the summaries of events: whole hours and minutes as they stand, and what of an hour is asked for in part from
 // the segments' marks. Runs on the reader, in steps. Times at which one part ends and the next begins split the events,
 // so that none counts twice.
-import { countedAs } from '../../../src/domain/event.ts';
-import type { Env } from '../../../src/domain/ids.ts';
+
+import { countedAs } from '../../../src/event/record.ts';
+import type { Env } from '../../../src/shared/ids.ts';
 import type {
   AgentSpan,
   ToolUse,
   UsageStore,
   VersionAnswer,
   VersionQuestion,
-} from '../../../src/ports/usage.ts';
+} from '../../../src/usage/port.ts';
 import { type Database, givenText } from '../database.ts';
 import { segmentSpanMs, tenantNumber } from '../events/segment.ts';
 import type { Steps, Sync } from '../sync.ts';

@@ -1,6 +1,7 @@
 // The rows of the summaries of events while they are gathered: what one event adds to which. Reads and writes nothing.
-import { minuteMs } from '../../../src/domain/duration.ts';
-import { contractMarks, countedAs, type EventOutcome } from '../../../src/domain/event.ts';
+
+import { contractMarks, countedAs, type EventOutcome } from '../../../src/event/record.ts';
+import { minuteMs } from '../../../src/shared/duration.ts';
 import { type Counted, type CountedRun, segmentSpanMs } from '../events/segment.ts';
 
 export const hourOf = (ts: number): number => Math.floor(ts / segmentSpanMs);

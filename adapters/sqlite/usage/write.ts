@@ -1,8 +1,9 @@
 // Keeps the summaries of events (schema/events.ts) and runs true. Runs on the writer. Additions of several commits are
 // gathered and written together, because they share most rows. `store.counted_through` is written with them: a start
 // counts the segments behind it once more (`load`), so that a crash loses nothing and counts nothing twice.
-import { contractMarks, type EventOutcome } from '../../../src/domain/event.ts';
-import type { Env } from '../../../src/domain/ids.ts';
+
+import { contractMarks, type EventOutcome } from '../../../src/event/record.ts';
+import type { Env } from '../../../src/shared/ids.ts';
 import { type Database, givenText, type Row, storedText } from '../database.ts';
 import { sessionFacts } from '../events/encode.ts';
 import {

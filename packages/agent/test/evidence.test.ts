@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { verifyCommand } from '../src/cli/verify.ts';
-import { canonicalJson, envelopeBytes, textBytes } from '../src/evidence/signed.ts';
+import { envelopeBytes, textBytes } from '../src/evidence/signed.ts';
+import { canonicalJson } from '../src/rules/canonical-json.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const key = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');

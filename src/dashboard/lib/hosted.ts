@@ -1,11 +1,11 @@
 // Calls of the API under /v1, with a token for the signed-in person. The token lives 15 minutes and stays in memory.
 import type { z } from 'zod';
-import type { HostedApi } from '../../api/hosted/index.ts';
+import type { HostedApi } from '../../hub/api/hosted-routes.ts';
 import { ApiError, actionAnswer, answerOf, call, type Page, type Reply } from './api.ts';
 import { now } from './browser.ts';
 import { isAction } from './unanswered.ts';
 
-/** The routes that pages use. The compiler compares each with its declaration in src/api/hosted. */
+/** The routes that pages use. The compiler compares each with its declaration in src/<noun>/hosted. */
 const routes = {
   hostedListRuns: { method: 'GET', path: '/v1/runs' },
   hostedRunBundle: { method: 'GET', path: '/v1/runs/{agent_id}/{session_id}/bundle' },

@@ -1,6 +1,6 @@
 // Numbers and texts for people: counts, durations, relative and absolute times, and untrusted texts.
 
-export { visible } from '../../domain/visible-text.ts';
+export { visible } from '../../shared/visible-text.ts';
 
 const numbers = new Intl.NumberFormat('en');
 export const count = (value: number): string => numbers.format(value);

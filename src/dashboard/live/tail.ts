@@ -1,7 +1,7 @@
 // The live tail: a stream of decision events, in the order in which the hub stores them. It reconnects after the latest
 // received event. Events that the hub can no longer send appear as a gap in the list.
 import type { z } from 'zod';
-import type { decisionEvent } from '../../api/hosted/events.ts';
+import type { decisionEvent } from '../../event/hosted/routes.ts';
 import { sessionEnded } from '../lib/api.ts';
 import { after, browserClock, jittered, now, type Timer } from '../lib/browser.ts';
 import { SilenceTimer } from './silence.ts';

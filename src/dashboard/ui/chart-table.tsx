@@ -1,7 +1,7 @@
 // The numbers of a chart as a table. The code loads on demand.
 import type { JSX } from 'react';
 import { useMemo } from 'react';
-import { dayMs } from '../../domain/duration.ts';
+import { dayMs } from '../../shared/duration.ts';
 import { absolute } from '../lib/text.ts';
 import { type Slot, spanName, type Track } from './chart.ts';
 import { type Column, Table } from './table.tsx';

@@ -1,5 +1,5 @@
 // The input of a chart over time, and the text for its times.
-import { dayMs } from '../../domain/duration.ts';
+import { dayMs } from '../../shared/duration.ts';
 import { clockTime, dayName } from '../lib/text.ts';
 import type { IconName } from './icons.tsx';
 

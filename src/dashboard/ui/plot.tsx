@@ -1,6 +1,6 @@
 // Draws a chart over time with uPlot on a canvas: axes with round times, and bars or steps in the colours of the theme.
 // The caller passes the highlighted time and range, so pointer and keyboard work alike.
-import { dayMs } from '../../domain/duration.ts';
+import { dayMs } from '../../shared/duration.ts';
 import './browser-language.ts';
 import { type JSX, useEffect, useRef } from 'react';
 import uPlot from 'uplot';

@@ -1,9 +1,10 @@
 // From what happened to frames on the bus: every API's frames of an announcement are made here, once (promise P18).
-import type { ResyncReason } from '../../api/frames.ts';
-import type { Announcement, AnnouncementKind, AnnouncementOf } from '../../domain/announcement.ts';
-import type { Audience, Frame } from '../../domain/frame.ts';
-import type { Announcer } from '../../ports/announcer.ts';
-import type { Broadcast } from '../../ports/broadcast.ts';
+
+import type { Announcement, AnnouncementKind, AnnouncementOf } from '../../shared/announcement.ts';
+import type { Audience, Frame } from '../../shared/frame.ts';
+import type { Announcer } from '../../shared/ports/announcer.ts';
+import type { Broadcast } from '../../shared/ports/broadcast.ts';
+import type { ResyncReason } from '../contract/frames.ts';
 
 /** Makes one API's frames of each kind of announcement: none, one or several, in order. */
 export type FrameMakers = {

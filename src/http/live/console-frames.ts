@@ -1,8 +1,9 @@
-// The console API's frames of every kind of announcement, in the words of src/api/frames.ts.
-import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../../api/frames.ts';
-import { encodeSignature, provenance, type SignatureEncoding } from '../../api/signature.ts';
-import type { Announcements } from '../../domain/announcement.ts';
-import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../domain/frame.ts';
+// The console API's frames of every kind of announcement, in the words of src/http/contract/frames.ts.
+
+import type { Announcements } from '../../shared/announcement.ts';
+import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../shared/frame.ts';
+import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../contract/frames.ts';
+import { encodeSignature, provenance, type SignatureEncoding } from '../contract/signature.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
 
 type Deployed = Announcements['deploymentResigned'];

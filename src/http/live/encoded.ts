@@ -1,8 +1,8 @@
 // A frame in the encodings that connections want, each made at most once, whatever the number of connections; and what
 // one socket alone is sent. Keeps promise P38.
 import { encode } from '@msgpack/msgpack';
-import type { Frame } from '../../domain/frame.ts';
-import { idWithPlace, type Position } from '../../domain/position.ts';
+import type { Frame } from '../../shared/frame.ts';
+import { idWithPlace, type Position } from '../../shared/position.ts';
 import type { Codec } from './session.ts';
 
 /** Something to send: a frame, or the result of an agent's message. */

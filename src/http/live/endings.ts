@@ -1,5 +1,5 @@
 // Which streams a revocation or a sign-out ends, also those that were being opened when it came. Keeps promise P36.
-import type { Control } from '../../domain/frame.ts';
+import type { Control } from '../../shared/frame.ts';
 import type { EndReason, LiveCaller } from './stream.ts';
 
 /** Endings that are remembered for streams whose caller was identified before them. */

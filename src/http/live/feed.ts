@@ -1,7 +1,8 @@
 // The streams of one audience on this node, in a dense array, and the delivery of its frames to them in slices.
-import type { EventSource } from '../../api/stream.ts';
-import type { Audience, Frame } from '../../domain/frame.ts';
-import type { Position } from '../../domain/position.ts';
+
+import type { Audience, Frame } from '../../shared/frame.ts';
+import type { Position } from '../../shared/position.ts';
+import type { EventSource } from '../contract/stream.ts';
 import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';
 
 /** Connections served in one turn of the event loop. */

@@ -1,5 +1,5 @@
 // The feeds of a node by audience. Each is kept while a stream holds it, and follows its audience meanwhile.
-import { type Audience, environmentIn, type Frame } from '../../domain/frame.ts';
+import { type Audience, environmentIn, type Frame } from '../../shared/frame.ts';
 import { Feed } from './feed.ts';
 import type { Stream } from './stream.ts';
 

@@ -1,11 +1,12 @@
-// The hosted API's frames of every kind of announcement, in the words of src/api/hosted/frames.ts.
-import { eventMaker } from '../../api/frames.ts';
-import { hostedAgentFrames } from '../../api/hosted/frames.ts';
-import { encodeSignature, provenance } from '../../api/signature.ts';
-import type { Announcements } from '../../domain/announcement.ts';
-import { isoTime } from '../../domain/attestation.ts';
-import { eventsOf, type Frame, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
-import type { Secrets } from '../../ports/secrets.ts';
+// The hosted API's frames of every kind of announcement, in the words of src/http/contract/hosted-frames.ts.
+
+import type { Announcements } from '../../shared/announcement.ts';
+import { eventsOf, type Frame, type FrameHeader, hostedAgentsOf } from '../../shared/frame.ts';
+import type { Secrets } from '../../shared/ports/secrets.ts';
+import { isoTime } from '../../signing/rules/attestation.ts';
+import { eventMaker } from '../contract/frames.ts';
+import { hostedAgentFrames } from '../contract/hosted-frames.ts';
+import { encodeSignature, provenance } from '../contract/signature.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
 
 /** Stands for frames that a stream has missed: a comment, because the API knows no event for it. */

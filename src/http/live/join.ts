@@ -1,10 +1,11 @@
 // How a stream joins its feed: what it missed, what it must get at once, then what arrived meanwhile. Nothing lost,
 // nothing twice, ids rising.
-import type { ResyncReason } from '../../api/frames.ts';
-import type { History } from '../../api/stream.ts';
-import type { Announcement } from '../../domain/announcement.ts';
-import { isAfter, isPosition, ownCount, ownPosition, readId, sharedPosition } from '../../domain/position.ts';
-import type { Broadcast } from '../../ports/broadcast.ts';
+
+import type { Announcement } from '../../shared/announcement.ts';
+import type { Broadcast } from '../../shared/ports/broadcast.ts';
+import { isAfter, isPosition, ownCount, ownPosition, readId, sharedPosition } from '../../shared/position.ts';
+import type { ResyncReason } from '../contract/frames.ts';
+import type { History } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog, maxWaitingBytes } from './backlog.ts';
 import { EncodedFrame, isAside, type Piece, PlacedFrame } from './encoded.ts';

@@ -1,10 +1,10 @@
 // The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no
 // socket. Keeps promise P39.
-import type { EventSource, StreamHandlers } from '../../api/stream.ts';
-import { turns } from '../../concurrency/event-loop-budget.ts';
-import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';
-import { hourMs } from '../../domain/duration.ts';
-import { HubError } from '../../domain/error.ts';
+
+import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
+import { turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { hourMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
 import {
   type Audience,
   agentsOf,
@@ -13,11 +13,12 @@ import {
   hostedAgentsOf,
   isHosted,
   tenantOfEvents,
-} from '../../domain/frame.ts';
-import type { Broadcast } from '../../ports/broadcast.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+} from '../../shared/frame.ts';
+import type { Broadcast } from '../../shared/ports/broadcast.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { Log } from '../../shared/ports/log.ts';
 import { type Budgets, createBudgets } from '../budgets.ts';
+import type { EventSource, StreamHandlers } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Endings, endReason } from './endings.ts';
 import { Feeds } from './feeds.ts';

@@ -1,12 +1,13 @@
 // The stored events that a stream of other frames missed: read from the store and written between its frames, which go
 // on meanwhile. Owns how far such a stream has come.
-import type { EventSource, History } from '../../api/stream.ts';
-import { createSemaphore } from '../../concurrency/semaphore.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Frame } from '../../domain/frame.ts';
-import { type Position, readId } from '../../domain/position.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+
+import { createSemaphore } from '../../shared/concurrency/semaphore.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Frame } from '../../shared/frame.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { Log } from '../../shared/ports/log.ts';
+import { type Position, readId } from '../../shared/position.ts';
+import type { EventSource, History } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog } from './backlog.ts';
 import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';

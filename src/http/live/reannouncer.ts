@@ -1,7 +1,7 @@
 // Announcing the open streams of an audience again, in slices, when an environment actor was activated and asks for its
 // roster, or may have asked while this node did not hear.
-import { type Clock, pause } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+import { type Clock, pause } from '../../shared/ports/clock.ts';
+import type { Log } from '../../shared/ports/log.ts';
 import type { Feed } from './feed.ts';
 import type { Stream } from './stream.ts';
 

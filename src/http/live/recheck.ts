@@ -1,9 +1,9 @@
 // Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have
 // been missed. Ends nothing itself: it says what was revoked or ended. Keeps promise P53.
-import { singleFlight } from '../../concurrency/single-flight.ts';
-import type { Control } from '../../domain/frame.ts';
-import { type Clock, pause } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+import { singleFlight } from '../../shared/concurrency/single-flight.ts';
+import type { Control } from '../../shared/frame.ts';
+import { type Clock, pause } from '../../shared/ports/clock.ts';
+import type { Log } from '../../shared/ports/log.ts';
 import type { LiveCaller } from './stream.ts';
 
 export interface RecheckOptions {

@@ -1,7 +1,7 @@
 // Clients that open a stream, lose it at once and open it again without a wait, as some released ones do after a clean
 // end. Counts only streams that ended soon after they began: any number of replicas may share an id and stay.
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { HubError } from '../../domain/error.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { HubError } from '../../shared/error.ts';
 
 /** Streams of one caller that may begin and end within the window. */
 const max = 10;

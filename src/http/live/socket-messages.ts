@@ -1,13 +1,14 @@
 // Messages from agents on WebSockets: counts them, reads a few in each turn of the event loop, passes them on, and
 // answers with their `ref`. Too many messages, or too many mistakes, end the socket.
-import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
-import type { ByteBudget } from '../../concurrency/byte-budget.ts';
-import { bytesPerTurn, type EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
-import { callerNames, type LimitedCaller } from '../../domain/caller-name.ts';
-import { HubError } from '../../domain/error.ts';
-import { measureJson, readLooseJson } from '../../domain/json.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+
+import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
+import type { ByteBudget } from '../../shared/concurrency/byte-budget.ts';
+import { bytesPerTurn, type EventLoopBudget } from '../../shared/concurrency/event-loop-budget.ts';
+import { HubError } from '../../shared/error.ts';
+import { measureJson, readLooseJson } from '../../shared/json/json.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { Log } from '../../shared/ports/log.ts';
+import type { AgentMessage, StreamHandlers } from '../contract/stream.ts';
 import { problemOf } from '../problem.ts';
 import { SocketPiece } from './encoded.ts';
 import type { IncomingMessages, Message } from './incoming.ts';

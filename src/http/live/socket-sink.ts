@@ -1,6 +1,6 @@
 // A WebSocket as a session's sink, whichever server it is of: pings that are not answered are counted, and once it has
 // ended nothing is sent.
-import type { ByteBudget } from '../../concurrency/byte-budget.ts';
+import type { ByteBudget } from '../../shared/concurrency/byte-budget.ts';
 import { type MessageSize, maxUnanswered, messageSizes } from '../server.ts';
 import type { Session, Sink } from './session.ts';
 

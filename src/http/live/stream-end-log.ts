@@ -1,6 +1,6 @@
 // The log of streams that ended: one line for each tenant, environment and reason in 5 s, with the agent or the count.
-import type { Clock, Timer } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+import type { Clock, Timer } from '../../shared/ports/clock.ts';
+import type { Log } from '../../shared/ports/log.ts';
 
 const windowMs = 5000;
 

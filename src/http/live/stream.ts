@@ -1,7 +1,8 @@
 // One live stream: what it follows, whether its connection can take more, and its end. Owns no timer and no queue while
 // all is well.
-import type { AdmittedStream, StreamCaller } from '../../api/stream.ts';
-import { isAfter, type Position } from '../../domain/position.ts';
+
+import { isAfter, type Position } from '../../shared/position.ts';
+import type { AdmittedStream, StreamCaller } from '../contract/stream.ts';
 import { Backlog } from './backlog.ts';
 import { isAside, type Piece, type PlacedFrame, SocketPiece } from './encoded.ts';
 import type { Feed, Follower } from './feed.ts';

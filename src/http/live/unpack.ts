@@ -1,8 +1,8 @@
 // MessagePack from a client, within the bounds of JSON.
 import { readMessagePack } from 'reeve-agent/rules';
-import { HubError } from '../../domain/error.ts';
-import { losesDigits } from '../../domain/exact-numbers.ts';
-import { type LooseJson, maxValues, measureJson } from '../../domain/json.ts';
+import { HubError } from '../../shared/error.ts';
+import { losesDigits } from '../../shared/json/exact-numbers.ts';
+import { type LooseJson, maxValues, measureJson } from '../../shared/json/json.ts';
 
 /**
  * @throws HubError invalid_json for anything that JSON could not hold: binaries, extensions, keys that are no texts,

@@ -1,6 +1,6 @@
 // Nodes of counters over one bus in memory and one manual clock, for tests of what runs between nodes.
 import { createRemoteActors, type RemoteActors, shardOfKey } from '../../../actors/runtime/remote.ts';
-import { currentFormat } from '../../../src/domain/cluster-format.ts';
+import { currentFormat } from '../../../src/shared/cluster-format.ts';
 import { ManualClock } from '../../clock.ts';
 import { memoryLog } from '../../log.ts';
 import { type CounterKinds, type CounterPorts, counterKinds } from './counter.ts';

@@ -3,10 +3,10 @@
 import type { ActorContext, Effects, Tell } from '../../../actors/runtime/define.ts';
 import { actorKind } from '../../../actors/runtime/kind.ts';
 import { type ActorSystem, type ActorsOptions, createActors } from '../../../actors/runtime/system.ts';
-import type { Announcement } from '../../../src/domain/announcement.ts';
-import { HubError } from '../../../src/domain/error.ts';
-import type { Control } from '../../../src/domain/frame.ts';
-import type { Job } from '../../../src/ports/jobs.ts';
+import type { Announcement } from '../../../src/shared/announcement.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import type { Control } from '../../../src/shared/frame.ts';
+import type { Job } from '../../../src/shared/ports/jobs.ts';
 import { ManualClock } from '../../clock.ts';
 import { memoryLog } from '../../log.ts';
 

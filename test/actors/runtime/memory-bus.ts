@@ -1,10 +1,15 @@
 // The bus, the leases and the members of several nodes in memory, in the time of one manual clock: for tests of what
 // runs between nodes.
-import { HubError } from '../../../src/domain/error.ts';
-import type { Clock } from '../../../src/ports/clock.ts';
-import { type Lease, type Leases, leaseMs } from '../../../src/ports/leases.ts';
-import { type Member, type Membership, memberMs, type NodeNote } from '../../../src/ports/membership.ts';
-import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../../src/ports/message-bus.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import type { Clock } from '../../../src/shared/ports/clock.ts';
+import { type Lease, type Leases, leaseMs } from '../../../src/shared/ports/leases.ts';
+import {
+  type Member,
+  type Membership,
+  memberMs,
+  type NodeNote,
+} from '../../../src/shared/ports/membership.ts';
+import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../../src/shared/ports/message-bus.ts';
 
 interface Entry {
   readonly position: string;

@@ -1,6 +1,6 @@
 // The bus in memory, which the tests of the runtime stand on, keeps the promises of its port.
 import { ManualClock } from '../../clock.ts';
-import { postContract } from '../../contract/message-bus.ts';
+import { postContract } from '../../conformance/message-bus.ts';
 import { MemoryBus } from './memory-bus.ts';
 
 postContract('memory', async () => {

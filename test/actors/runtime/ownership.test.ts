@@ -1,8 +1,8 @@
 // What a node says of its shards when the answers about its leases come late.
 import { expect, it } from 'vitest';
 import { startOwnership } from '../../../actors/runtime/ownership.ts';
-import { currentFormat } from '../../../src/domain/cluster-format.ts';
-import type { Leases } from '../../../src/ports/leases.ts';
+import { currentFormat } from '../../../src/shared/cluster-format.ts';
+import type { Leases } from '../../../src/shared/ports/leases.ts';
 import { ManualClock, settled } from '../../clock.ts';
 import { silentLog } from '../../log.ts';
 import { MemoryBus } from './memory-bus.ts';

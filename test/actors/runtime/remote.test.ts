@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Tell } from '../../../actors/runtime/define.ts';
 import { shardOfKey } from '../../../actors/runtime/remote.ts';
-import { HubError } from '../../../src/domain/error.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import { settled } from '../../clock.ts';
 import { aCluster, keyOf, two } from './cluster.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HubError } from '../../../src/domain/error.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import { settled } from '../../clock.ts';
 import { anAnnouncement, aSystem, aTell } from './counter.ts';
 

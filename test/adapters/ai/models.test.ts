@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAiModels } from '../../../adapters/ai/index.ts';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { createOutbound } from '../../../adapters/node/outbound/outbound.ts';
-import { type AiFailure, type AiProvider, aiProviders } from '../../../src/domain/ai.ts';
-import type { AiEvent, AiRequest } from '../../../src/ports/ai.ts';
+import type { AiEvent, AiRequest } from '../../../src/assistant/port/model.ts';
+import { type AiFailure, type AiProvider, aiProviders } from '../../../src/assistant/record.ts';
 import { type FakeProvider, startProvider } from '../../ai-provider.ts';
 
 let provider: FakeProvider;

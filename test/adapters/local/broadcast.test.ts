@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLocalBroadcast, type LocalBroadcastOptions } from '../../../adapters/local/broadcast.ts';
-import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
-import { isAfter } from '../../../src/domain/position.ts';
-import type { BroadcastEntry } from '../../../src/ports/broadcast.ts';
+import { agentsOf, dashboardsOf, type Frame } from '../../../src/shared/frame.ts';
+import type { BroadcastEntry } from '../../../src/shared/ports/broadcast.ts';
+import { isAfter } from '../../../src/shared/position.ts';
 import { ManualClock } from '../../clock.ts';
 import { readFrame, writeFrame } from '../../frames.ts';
 import { silentLog } from '../../log.ts';

@@ -7,11 +7,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createLocalJobs } from '../../../adapters/local/jobs.ts';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { openSqlite, openSqliteInline, type SqliteStore } from '../../../adapters/sqlite/index.ts';
-import { HubError } from '../../../src/domain/error.ts';
-import { keptDeadJobs } from '../../../src/domain/job.ts';
-import type { Jobs } from '../../../src/ports/jobs.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import { keptDeadJobs } from '../../../src/shared/job.ts';
+import type { Jobs } from '../../../src/shared/ports/jobs.ts';
 import { ManualClock, settled } from '../../clock.ts';
-import { jobsContract, type OpenJobs, shortLeaseMs } from '../../contract/jobs.ts';
+import { jobsContract, type OpenJobs, shortLeaseMs } from '../../conformance/jobs.ts';
 import { silentLog as log } from '../../log.ts';
 import { startTestThread } from '../sqlite/start.ts';
 

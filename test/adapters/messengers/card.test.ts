@@ -1,8 +1,8 @@
 // Cards: what people read of an approval, and when they may decide by it.
 import { describe, expect, it } from 'vitest';
 import { cardOf, fairShare } from '../../../adapters/messengers/card.ts';
-import type { Approval } from '../../../src/domain/approval.ts';
-import { anApproval } from '../../contract/fixtures.ts';
+import type { Approval } from '../../../src/approval/record.ts';
+import { anApproval } from '../../conformance/fixtures.ts';
 
 const requested = (more: Partial<Approval>) =>
   cardOf({ kind: 'requested', approval: anApproval(more), link: 'https://hub.example/x' });

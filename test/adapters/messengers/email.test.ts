@@ -3,11 +3,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { encryptionOf, sendEmail } from '../../../adapters/messengers/email.ts';
 import { systemClock } from '../../../adapters/node/clock.ts';
-import type { ConfigOf } from '../../../src/domain/channel.ts';
-import type { Notice } from '../../../src/domain/notice.ts';
-import { OutboundError } from '../../../src/domain/outbound.ts';
+import type { ConfigOf } from '../../../src/notification/record.ts';
+import type { Notice } from '../../../src/notification/rules/notice.ts';
+import { OutboundError } from '../../../src/shared/outbound.ts';
 import { certificate } from '../../certificate.ts';
-import { anApproval } from '../../contract/fixtures.ts';
+import { anApproval } from '../../conformance/fixtures.ts';
 import { type MailOptions, type MailServer, startMailServer } from '../../platforms/smtp.ts';
 
 let server: MailServer | undefined;

@@ -4,7 +4,7 @@ import { decode, encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readControl, readFrame, writeControl, writeFrame } from '../../../adapters/redis/entry.ts';
-import { agentsOf } from '../../../src/domain/frame.ts';
+import { agentsOf } from '../../../src/shared/frame.ts';
 
 const audience = agentsOf('t1', 'production');
 const json = (value: object) => Buffer.from(JSON.stringify(value));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Argument, Link, RedisReply } from '../../../adapters/redis/link.ts';
 import type { Logs } from '../../../adapters/redis/log.ts';
 import { openReader } from '../../../adapters/redis/reader.ts';
-import { dashboardsOf } from '../../../src/domain/frame.ts';
+import { dashboardsOf } from '../../../src/shared/frame.ts';
 import { ManualClock, settled } from '../../clock.ts';
 import { silentLog } from '../../log.ts';
 

@@ -5,7 +5,7 @@ import { writeFrame as writeEntry } from '../../../adapters/redis/entry.ts';
 import type { Link } from '../../../adapters/redis/link.ts';
 import { type Logs, redisLogs } from '../../../adapters/redis/log.ts';
 import { openReplay } from '../../../adapters/redis/replay.ts';
-import { dashboardsOf } from '../../../src/domain/frame.ts';
+import { dashboardsOf } from '../../../src/shared/frame.ts';
 import { settled } from '../../clock.ts';
 import { readFrame, writeFrame } from '../../frames.ts';
 

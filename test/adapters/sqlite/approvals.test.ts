@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { approvalStore } from '../../../adapters/sqlite/approvals.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
-import { largeArgs, maxInlineArgs } from '../../../src/domain/approval.ts';
-import { t0, uuid } from '../../contract/fixtures.ts';
+import { largeArgs, maxInlineArgs } from '../../../src/approval/record.ts';
+import { t0, uuid } from '../../conformance/fixtures.ts';
 
 it('large ones are refused while only the reserve is left, others are kept', () => {
   const db = new Database(':memory:');

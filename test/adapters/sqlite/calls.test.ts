@@ -16,8 +16,8 @@ import {
 } from '../../../adapters/sqlite/events/segment.ts';
 import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
-import { aBatch } from '../../contract/events.ts';
-import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+import { aBatch } from '../../conformance/events.ts';
+import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
 import { runsOf } from '../../runs.ts';
 
 let folder = '';

@@ -11,8 +11,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqlite, openSqliteInline, type SqliteOptions } from '../../../adapters/sqlite/index.ts';
-import type { Store } from '../../../src/ports/store.ts';
-import { aBatch, everything, readAll } from '../../contract/events.ts';
+import type { Store } from '../../../src/shared/ports/store.ts';
+import { aBatch, everything, readAll } from '../../conformance/events.ts';
 import {
   aBundle,
   aComposition,
@@ -32,7 +32,7 @@ import {
   t0,
   uuid,
   writerOf,
-} from '../../contract/fixtures.ts';
+} from '../../conformance/fixtures.ts';
 import { numberedBatch, numberedTenant } from './numbered.ts';
 import { startTestThread } from './start.ts';
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../../adapters/node/clock.ts';
 import { failureOf } from '../../../adapters/sqlite/failure.ts';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
 import { type CallResult, type GatherOptions, gatherCalls } from '../../../adapters/sqlite/threads/gather.ts';
-import { HubError } from '../../../src/domain/error.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import { startTestThread } from './start.ts';
 
 type Args = readonly unknown[];

@@ -6,9 +6,9 @@ import { Database } from '../../../adapters/sqlite/database.ts';
 import { runStore } from '../../../adapters/sqlite/runs.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
-import type { AuditNote } from '../../../src/domain/audit.ts';
-import type { RunPlace } from '../../../src/ports/runs.ts';
-import { t0, uuid } from '../../contract/fixtures.ts';
+import type { AuditNote } from '../../../src/audit/record.ts';
+import type { RunPlace } from '../../../src/run/port.ts';
+import { t0, uuid } from '../../conformance/fixtures.ts';
 
 let db: Database;
 beforeEach(() => {

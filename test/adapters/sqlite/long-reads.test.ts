@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Steps } from '../../../adapters/sqlite/sync.ts';
 import { type Connection, serveReads } from '../../../adapters/sqlite/threads/serve.ts';
 import type { ThreadReply } from '../../../adapters/sqlite/threads/wire.ts';
-import { maxSearchMs } from '../../../src/domain/event.ts';
+import { maxSearchMs } from '../../../src/event/record.ts';
 
 function served() {
   let now = 0;

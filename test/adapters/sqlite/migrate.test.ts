@@ -5,7 +5,7 @@ import { deploymentStore } from '../../../adapters/sqlite/deployments.ts';
 import { keyStore } from '../../../adapters/sqlite/keys.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { signingStore } from '../../../adapters/sqlite/signing.ts';
-import { aDeployment, t0, uuid } from '../../contract/fixtures.ts';
+import { aDeployment, t0, uuid } from '../../conformance/fixtures.ts';
 
 /** The newest version whose deployments had no attestation and counted from 1. */
 const before = 5;

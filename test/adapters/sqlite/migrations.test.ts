@@ -1,4 +1,5 @@
 // Files that older versions made: what is in them is found in its new place.
+import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,8 +8,13 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqliteInline } from '../../../adapters/sqlite/index.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
-import { valueTtlMs } from '../../../src/ports/values.ts';
-import { firstPage, itemsOf, t0, uuid, writerOf } from '../../contract/fixtures.ts';
+import { emptyChain, nextLink } from '../../../src/audit/record.ts';
+import { runNote } from '../../../src/run/rules/report.ts';
+import { valueTtlMs } from '../../../src/shared/ports/values.ts';
+import { aBatch } from '../../conformance/events.ts';
+import { aNote, anEvent, firstPage, itemsOf, t0, uuid, writerOf } from '../../conformance/fixtures.ts';
+
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 let folder: string;
 beforeEach(async () => {
@@ -63,5 +69,40 @@ it('session values of before they were counted are there, and count when they ge
   expect(await store.values.set(writer, 'k', 'x'.repeat(100), t0)).toBe('set');
   expect(await store.values.set(writer, 'other', 'x'.repeat(55), t0)).toBe('set');
   expect(await store.values.set(writer, 'k', 'x'.repeat(101), t0)).toBe('bytes_full');
+  await store.close();
+});
+
+it('entries of the audit chain keep their order, and none is added again', async () => {
+  const tenantId = uuid();
+  const event = anEvent({ verdict: 'call_denied', payload: { session_id: 's' }, timestamp: t0 });
+  const runEntry = runNote(event, { tenantId, env: 'staging', receivedAt: t0 }, sha256);
+  const approvalEntry = aNote({ tenantId, at: t0, action: 'approval.created' });
+  const store = await opened(35, (db) => {
+    const { link } = nextLink(emptyChain, [approvalEntry, ...(runEntry ? [runEntry] : [])], sha256);
+    db.run('INSERT INTO audit_links (tenant_id, seq, at, prev, digest, body) VALUES (?, 1, ?, ?, ?, ?)', [
+      tenantId,
+      t0,
+      link.prev,
+      link.digest,
+      link.body,
+    ]);
+    [approvalEntry.id, runEntry?.id ?? ''].forEach((id, position) => {
+      db.run(`INSERT INTO audit_entries VALUES (?, ?, 1, ?, ?, 'a', 'a', 'x.y', ?)`, [
+        tenantId,
+        id,
+        position,
+        t0,
+        position === 0 ? 'approval' : 'run',
+      ]);
+    });
+  });
+  const ids = async () => {
+    const anything = { from: null, to: null, actor: null, actions: null, subjects: null };
+    return (await store.audit.feed(tenantId, anything, null, 9)).map(({ entry }) => entry.id);
+  };
+  expect(await ids()).toEqual([runEntry?.id, approvalEntry.id]);
+  await store.audit.append([approvalEntry]);
+  await store.events.ingest(aBatch(tenantId, [event]));
+  expect(await ids()).toEqual([runEntry?.id, approvalEntry.id]);
   await store.close();
 });

@@ -1,6 +1,6 @@
 // Batches that two processes make alike.
-import type { EventBatch } from '../../../src/ports/events.ts';
-import { anEvent, t0 } from '../../contract/fixtures.ts';
+import type { EventBatch } from '../../../src/event/port.ts';
+import { anEvent, t0 } from '../../conformance/fixtures.ts';
 
 export const numberedTenant = '00000000-0000-4000-8000-000000000001';
 

@@ -7,8 +7,8 @@ import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
-import { aBatch } from '../../contract/events.ts';
-import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+import { aBatch } from '../../conformance/events.ts';
+import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
 
 it('grows with what it removes, and not with the hour', () => {
   expect(readsOfSlice(400)).toBeLessThan(1.5 * readsOfSlice(50));

@@ -8,9 +8,9 @@ import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
-import type { EventFilter, EventPage } from '../../../src/ports/events.ts';
-import { aBatch } from '../../contract/events.ts';
-import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+import type { EventFilter, EventPage } from '../../../src/event/port.ts';
+import { aBatch } from '../../conformance/events.ts';
+import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
 
 it.each([
   // Found in the bodies alone, and excluded by the summaries alone.

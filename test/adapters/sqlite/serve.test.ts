@@ -8,8 +8,8 @@ import { storesOf } from '../../../adapters/sqlite/stores.ts';
 import { serveReads, serveWrites } from '../../../adapters/sqlite/threads/serve.ts';
 import type { Call, ThreadReply } from '../../../adapters/sqlite/threads/wire.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
-import { aBatch } from '../../contract/events.ts';
-import { anEvent, t0, uuid, writerOf } from '../../contract/fixtures.ts';
+import { aBatch } from '../../conformance/events.ts';
+import { anEvent, t0, uuid, writerOf } from '../../conformance/fixtures.ts';
 
 /** The writer of a database in memory with room for so many pages more. */
 function writerWith(pages: number, now = () => 0) {

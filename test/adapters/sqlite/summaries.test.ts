@@ -11,11 +11,11 @@ import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { SummaryFlush } from '../../../adapters/sqlite/threads/summary-flush.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
-import { hourMs } from '../../../src/domain/duration.ts';
-import type { EventInput } from '../../../src/domain/event.ts';
-import type { EventBatch } from '../../../src/ports/events.ts';
-import { aBatch } from '../../contract/events.ts';
-import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+import type { EventBatch } from '../../../src/event/port.ts';
+import type { EventInput } from '../../../src/event/record.ts';
+import { hourMs } from '../../../src/shared/duration.ts';
+import { aBatch } from '../../conformance/events.ts';
+import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
 import { type Random, random as randomOf } from '../../random.ts';
 import { runsOf } from '../../runs.ts';
 

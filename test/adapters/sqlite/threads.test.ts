@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
-import { storeContract } from '../../contract/store.ts';
-import { valuesContract } from '../../contract/values.ts';
+import { storeContract } from '../../conformance/store.ts';
+import { valuesContract } from '../../conformance/values.ts';
 import { startTestThread } from './start.ts';
 
 async function opened() {

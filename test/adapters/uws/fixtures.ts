@@ -3,7 +3,7 @@ import net from 'node:net';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { startNodeServer } from '../../../adapters/node-http/server.ts';
 import { startServer } from '../../../adapters/uws/server.ts';
-import type { Clock } from '../../../src/ports/clock.ts';
+import type { Clock } from '../../../src/shared/ports/clock.ts';
 import { edge } from '../../http/fixtures.ts';
 
 /** Whether these suites run on Node's own server (vitest.node-http.config.ts) or on the native one. */

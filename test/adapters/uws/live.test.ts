@@ -1,6 +1,6 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { describe, expect, it } from 'vitest';
-import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
+import { agentsOf, dashboardsOf, type Frame } from '../../../src/shared/frame.ts';
 import { writeFrame } from '../../frames.ts';
 import { hashOf, keyText } from '../../http/fixtures.ts';
 import { eventually, type RawSocket, serve } from './fixtures.ts';

@@ -1,7 +1,7 @@
 // Hostile WebSocket clients on real sockets: floods, half messages, values by the million, frames that are none.
 import { describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../../src/concurrency/byte-budget.ts';
 import { createBudgets } from '../../../src/http/budgets.ts';
+import { ByteBudget } from '../../../src/shared/concurrency/byte-budget.ts';
 import { ManualClock } from '../../clock.ts';
 import { asUser, keyText } from '../../http/fixtures.ts';
 import { eventually, serve } from './fixtures.ts';

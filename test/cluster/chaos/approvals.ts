@@ -1,6 +1,6 @@
 // Approvals as agents ask for them and people decide them, noted as check/approvals.ts judges them. Breaks nothing.
 import { randomUUID } from 'node:crypto';
-import { shardOf } from '../../../src/domain/ids.ts';
+import { shardOf } from '../../../src/shared/ids.ts';
 import type { Node } from './caller.ts';
 import type { ApprovalSeen, Status } from './check/approvals.ts';
 import type { Fleet } from './fleet.ts';

@@ -1,5 +1,5 @@
 // Who owns which shard, as each node says of itself and of the others. Asks the public API; decides nothing.
-import { shardCount, shardOf } from '../../../src/domain/ids.ts';
+import { shardCount, shardOf } from '../../../src/shared/ids.ts';
 import { eventually } from '../nodes.ts';
 import type { Node } from './caller.ts';
 import { type Fleet, operatorToken } from './fleet.ts';

@@ -1,19 +1,19 @@
 // A registry of live streams on fake connections: what is written is kept, and a connection can be made full.
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
-import type { AdmittedStream, DecisionSource, EventSource } from '../../../src/api/stream.ts';
-import type { Announcement } from '../../../src/domain/announcement.ts';
-import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/domain/frame.ts';
-import type { Env } from '../../../src/domain/ids.ts';
 import { createBudgets } from '../../../src/http/budgets.ts';
+import type { AdmittedStream, DecisionSource, EventSource } from '../../../src/http/contract/stream.ts';
 import type { ApiFrames } from '../../../src/http/live/announcer.ts';
 import { oneApi } from '../../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../../src/http/live/console-frames.ts';
 import { createLive } from '../../../src/http/live/live.ts';
 import { type Codec, type Session, type Sink, subprotocols } from '../../../src/http/live/session.ts';
 import type { LiveCaller } from '../../../src/http/live/stream.ts';
+import type { Announcement } from '../../../src/shared/announcement.ts';
+import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/shared/frame.ts';
+import type { Env } from '../../../src/shared/ids.ts';
 import { ManualClock, settled } from '../../clock.ts';
-import { aDeployment } from '../../contract/fixtures.ts';
+import { aDeployment } from '../../conformance/fixtures.ts';
 import { writeFrame } from '../../frames.ts';
 import { memoryLog } from '../../log.ts';
 import { recordingStreams } from '../fixtures.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Frame } from '../../../src/domain/frame.ts';
-import { isAfter } from '../../../src/domain/position.ts';
 import { EncodedFrame, PlacedFrame } from '../../../src/http/live/encoded.ts';
+import type { Frame } from '../../../src/shared/frame.ts';
+import { isAfter } from '../../../src/shared/position.ts';
 import { settled } from '../../clock.ts';
 import { writeFrame } from '../../frames.ts';
 import { agents, bundleFrame, dashboards, decided, due, hub } from './fixtures.ts';

@@ -1,9 +1,9 @@
 // Streams of frames among which stored events come: who returns is sent those that it missed, and waits for nothing
 // else meanwhile.
 import { expect, it } from 'vitest';
-import type { DecisionSource, EventSource, History } from '../../../src/api/stream.ts';
-import type { StoredEvent } from '../../../src/domain/event.ts';
-import { eventsOf, type Frame } from '../../../src/domain/frame.ts';
+import type { StoredEvent } from '../../../src/event/record.ts';
+import type { DecisionSource, EventSource, History } from '../../../src/http/contract/stream.ts';
+import { eventsOf, type Frame } from '../../../src/shared/frame.ts';
 import { settled } from '../../clock.ts';
 import { writeFrame } from '../../frames.ts';
 import { agents, bundleFrame, hub } from './fixtures.ts';

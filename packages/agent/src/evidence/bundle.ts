@@ -1,9 +1,9 @@
 // Decision bundles, checked without the hub: the signature over the exact bytes by a key that is trusted, then the
 // chain of the events inside. Runs in Node and in browsers: hashes and signatures are the caller's.
+import { canonicalJson } from '../rules/canonical-json.ts';
 import { readStrictJson, StrictJsonError, WrittenNumber } from '../rules/strict-json.ts';
 import {
   base64Bytes,
-  canonicalJson,
   type EvidenceCrypto,
   envelopeBytes,
   hasOnly,

@@ -1,9 +1,9 @@
 // Exports of the audit chain, checked without the hub: that no link was changed, taken out, added or moved, and that a
 // trusted key signed the head. Runs in Node and in browsers: hashes and signatures are the caller's.
+import { canonicalJson } from '../rules/canonical-json.ts';
 import { readStrictJson, StrictJsonError } from '../rules/strict-json.ts';
 import {
   base64Bytes,
-  canonicalJson,
   type EvidenceCrypto,
   envelopeBytes,
   hasOnly,

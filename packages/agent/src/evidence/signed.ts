@@ -1,6 +1,5 @@
-// What the hub signs and chains, as checks without the hub read it: canonical JSON and typed envelopes. Runs in Node
-// and in browsers.
-import { WrittenNumber } from '../rules/strict-json.ts';
+// What the hub signs and chains, as checks without the hub read it: hashes and typed envelopes. Runs in Node and in
+// browsers.
 
 /** Hashes and signatures of where the check runs. */
 export interface EvidenceCrypto {
@@ -21,17 +20,6 @@ export const hexOf = (bytes: Uint8Array): string =>
 /** @param hex an even number of hex characters */
 export const hexBytes = (hex: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-
-/** JSON with its keys in order and without blanks, as the hub hashes and signs it. Numbers stay as they are written. */
-export function canonicalJson(value: unknown): string {
-  if (value instanceof WrittenNumber) return value.text;
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const fields = Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`);
-  return `{${fields.join(',')}}`;
-}
 
 /** What a signature covers of a typed payload (DSSE, version 1). */
 export function envelopeBytes(type: string, payload: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -24,6 +24,7 @@ export { type BundleProblem, maxProblems } from './bundle/reader.ts';
 export { ruleTypes } from './bundle/rule.ts';
 export { validateBundle } from './bundle/validation.ts';
 export type { AcceptedKinds } from './bundle/vocabulary.ts';
+export { canonicalJson } from './canonical-json.ts';
 export { RuleError } from './error.ts';
 export { defaultEnvironment, type ToolCall } from './evaluate/call.ts';
 export { type CompiledBundle, compileBundle } from './evaluate/compile.ts';
@@ -72,4 +73,36 @@ export {
   type Verdict,
 } from './testing/cases.ts';
 export { type ContractCoverage, type Coverage, coverageOf } from './testing/coverage.ts';
+export {
+  fingerprintOf,
+  instructionsEntry,
+  isFingerprint,
+  isToolName,
+  type ListedTools,
+  maxDefinitionBytes,
+  maxDefinitionDepth,
+  maxServerLabel,
+  maxToolName,
+  maxTools,
+  type PinnedTool,
+  problemTexts,
+  type RefusedTool,
+  readDefinition,
+  readToolList,
+  type ToolProblem,
+  toolProblems,
+} from './tools/definition.ts';
+export {
+  type PinDecision,
+  type PinDocument,
+  type PinMode,
+  pinDecisions,
+  pinModes,
+  pinText,
+  readPinDocument,
+  signedPinText,
+  type ToolPin,
+  type ToolVerdict,
+  verdictOf,
+} from './tools/pins.ts';
 export type { JsonObject } from './yaml.ts';

@@ -1,5 +1,5 @@
 // State of approvals in the queue: time left, decider, and decisions in progress.
-import { sample } from '../../../domain/sample-run.ts';
+import { sample } from '../../../run/rules/sample.ts';
 import { ApiError, call, type Reply } from '../../lib/api.ts';
 import { now } from '../../lib/browser.ts';
 import { signedInEmail } from '../../lib/me.ts';

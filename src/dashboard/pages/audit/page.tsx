@@ -1,8 +1,8 @@
 // The audit page: the filtered feed of the audit chain, and the chain as a file for offline verification.
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
-import { auditSubjects } from '../../../domain/audit.ts';
-import { dayMs } from '../../../domain/duration.ts';
+import { auditSubjects } from '../../../audit/record.ts';
+import { dayMs } from '../../../shared/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';

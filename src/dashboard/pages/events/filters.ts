@@ -1,6 +1,6 @@
 // The filter of the events page, from the address to the hub's query. Times are whole minutes, so that answers can be
 // cached.
-import { minuteMs } from '../../../domain/duration.ts';
+import { minuteMs } from '../../../shared/duration.ts';
 import type { Input } from '../../lib/api.ts';
 import type { Search } from '../../lib/search.ts';
 import { envs } from '../../lib/search.ts';

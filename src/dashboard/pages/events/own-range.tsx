@@ -1,6 +1,6 @@
 // Fields for the ends of a period, in the viewer's time zone or in UTC.
 import { type JSX, useState } from 'react';
-import { minuteMs } from '../../../domain/duration.ts';
+import { minuteMs } from '../../../shared/duration.ts';
 import { usePrefs } from '../../lib/prefs.ts';
 import { useFilters } from '../../lib/search.ts';
 import { Form } from '../../ui/form.tsx';

@@ -1,6 +1,6 @@
 // The events page: a chart over time, filters with counts, the list with the newest calls first, and a panel for one
 // call. The filter is in the address.
-import { minuteMs } from '../../../domain/duration.ts';
+import { minuteMs } from '../../../shared/duration.ts';
 import './events.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { addressOf } from '../../lib/api.ts';

@@ -1,6 +1,6 @@
 // Events of the sample run on the events page: list, chart and filters contain them only while no reported event
 // matches. The hub's counts leave them out, so the page counts them itself.
-import { countedAs } from '../../../domain/event.ts';
+import { countedAs } from '../../../event/record.ts';
 import type { Reply } from '../../lib/api.ts';
 import type { VerdictCounts } from '../../ui/verdict-counts.ts';
 import type { FacetName } from './facet-names.ts';

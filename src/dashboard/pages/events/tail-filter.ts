@@ -1,7 +1,7 @@
 // The page's filter for the live tail. The stream applies a part of it, and the browser the rest, with the same result
 // as a search in the hub. A time range does not apply to new events.
-import { actionOf, decisionActions } from '../../../domain/decision-event.ts';
-import { searchedTextsOf } from '../../../domain/event-texts.ts';
+import { actionOf, decisionActions } from '../../../event/rules/decision.ts';
+import { searchedTextsOf } from '../../../event/rules/texts.ts';
 import type { Search } from '../../lib/search.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';
 

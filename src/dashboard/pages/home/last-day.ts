@@ -1,5 +1,5 @@
 // The period of Home's chart: the same 24 hours as the hub's figures, from a whole minute on.
-import { dayMs, minuteMs } from '../../../domain/duration.ts';
+import { dayMs, minuteMs } from '../../../shared/duration.ts';
 
 export const bucketMs = 30 * minuteMs;
 

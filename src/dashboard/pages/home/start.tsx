@@ -2,7 +2,7 @@
 // ticks each step when the hub has seen it.
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
-import { sample } from '../../../domain/sample-run.ts';
+import { sample } from '../../../run/rules/sample.ts';
 import type { ApiError, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';

@@ -1,6 +1,6 @@
 // The keys page: API keys for agents. A key is visible once, after its creation. Revoking a key ends its streams.
 import { type JSX, useEffect, useState } from 'react';
-import { dayMs } from '../../../domain/duration.ts';
+import { dayMs } from '../../../shared/duration.ts';
 import type { ApiError, Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';

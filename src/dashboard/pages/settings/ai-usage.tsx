@@ -1,6 +1,6 @@
 // Requests to the assistant and their costs, by day.
 import { type JSX, useMemo, useState } from 'react';
-import { dayMs } from '../../../domain/duration.ts';
+import { dayMs } from '../../../shared/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';

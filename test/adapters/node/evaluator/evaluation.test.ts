@@ -1,7 +1,7 @@
 // A dry run in an evaluator's thread: what it remembers changes no answer, and no key of a hub is shown.
 import { expect, it } from 'vitest';
 import { type EvaluateTask, evaluate } from '../../../../adapters/node/evaluator/evaluation.ts';
-import { bundleYaml } from '../../../handlers/library.ts';
+import { bundleYaml } from '../../../contract/library.ts';
 
 const task = (
   yaml: string,

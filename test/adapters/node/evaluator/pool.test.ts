@@ -2,8 +2,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../adapters/node/clock.ts';
 import { createPool, type Pool, type PoolOptions } from '../../../../adapters/node/evaluator/pool.ts';
-import { HubError } from '../../../../src/domain/error.ts';
-import type { Clock } from '../../../../src/ports/clock.ts';
+import { HubError } from '../../../../src/shared/error.ts';
+import type { Clock } from '../../../../src/shared/ports/clock.ts';
 
 interface Echo {
   readonly echo: unknown;

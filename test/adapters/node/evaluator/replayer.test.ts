@@ -3,8 +3,8 @@
 import { afterAll, expect, it } from 'vitest';
 import { systemClock } from '../../../../adapters/node/clock.ts';
 import { createReplayer, type ReplayerOptions } from '../../../../adapters/node/evaluator/replayer.ts';
-import type { ReplayCall } from '../../../../src/domain/replay-call.ts';
-import type { Replayer } from '../../../../src/ports/replayer.ts';
+import type { Replayer } from '../../../../src/evaluation/port/replayer.ts';
+import type { ReplayCall } from '../../../../src/evaluation/rules/replay-call.ts';
 import { compiled } from '../../../compiled.ts';
 
 const entry = compiled('adapters/node/evaluator/worker.ts');

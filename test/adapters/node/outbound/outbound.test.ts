@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../adapters/node/clock.ts';
 import { createOutbound, type OutboundOptions } from '../../../../adapters/node/outbound/outbound.ts';
-import { OutboundError, type OutboundFailure } from '../../../../src/domain/outbound.ts';
+import { OutboundError, type OutboundFailure } from '../../../../src/shared/outbound.ts';
 import { certificate, certificateKey } from '../../../certificate.ts';
 
 const open: Server[] = [];

@@ -1,5 +1,5 @@
 // Judges streams: ids that rise, versions that never go back, nothing left out without a word. Pure.
-import { comparePositions, isPosition } from '../../../../src/domain/position.ts';
+import { comparePositions, isPosition } from '../../../../src/shared/position.ts';
 import type { Followed, SeenFrame } from '../follower.ts';
 
 /** Below 0: a before b. A text that is no position is after everything, so that it is found. */

@@ -1,7 +1,7 @@
 // Promise 3: approvals whose owners are killed before the deadline. One terminal state each, never early, at most 2 s
 // late and at most 10 s after the owner's death; each dashboard is told of a timeout once.
 import { setTimeout as wait } from 'node:timers/promises';
-import { shardOf } from '../../../../src/domain/ids.ts';
+import { shardOf } from '../../../../src/shared/ids.ts';
 import { eventually } from '../../nodes.ts';
 import { type Asked, ask, decide, read, seen } from '../approvals.ts';
 import { type ApprovalSeen, checkApprovals, type Death, lateness } from '../check/approvals.ts';

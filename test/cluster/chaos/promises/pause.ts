@@ -1,6 +1,6 @@
 // Promise 5: an owner is stopped by SIGSTOP, another takes over, and it wakes. Nothing stale is accepted, and it drops
 // its role within 1 s.
-import { shardOf } from '../../../../src/domain/ids.ts';
+import { shardOf } from '../../../../src/shared/ids.ts';
 import { eventually } from '../../nodes.ts';
 import { type Asked, ask, decide, seen } from '../approvals.ts';
 import { checkApprovals } from '../check/approvals.ts';

@@ -1,0 +1,85 @@
+// The refusal of what comes too often, in one place: it counts the limits of admission/limit.ts.
+
+import { type Awaitable, chain } from '../shared/concurrency/awaitable.ts';
+import { HubError } from '../shared/error.ts';
+import type { LimitAnswer, Limits } from '../shared/ports/limits.ts';
+import { type Limit, type LimitSettings, type LimitSubject, limitName, maxOf, windowOf } from './limit.ts';
+
+/** How far a limit is used up. */
+export interface LimitState {
+  readonly max: number;
+  readonly left: number;
+  /** Until all of it is free again. */
+  readonly seconds: number;
+}
+
+/** A subject that does not say for whom a limit is counted is not counted, and never refused. */
+export interface RateLimits {
+  /**
+   * Counts `cost`, default 1. Null when the subject does not say for whom. Answers at once where all is counted in this
+   * process.
+   * @throws HubError rate_limited, with the seconds until it may fit: at once, or later
+   */
+  count(limit: Limit, subject: LimitSubject, cost?: number): Awaitable<LimitState | null>;
+  /** Checks a limit without counting. @throws HubError rate_limited */
+  check(limit: Limit, subject: LimitSubject): Promise<void>;
+  /** Takes the newest of cost 1 back. Harmless when nothing is counted. */
+  takeBack(limit: Limit, subject: LimitSubject): Promise<void>;
+  /** The rest of a limit, without counting. Null if the subject lacks the necessary fields. */
+  look(limit: Limit, subject: LimitSubject): Promise<LimitState | null>;
+}
+
+export function createRateLimits(ports: {
+  readonly limits: Limits;
+  readonly requestLimits: Limits;
+  readonly settings: LimitSettings;
+}): RateLimits {
+  /** The port's input for a limit; null if the subject lacks the necessary fields. */
+  function askedOf(limit: Limit, subject: LimitSubject) {
+    const name = limitName(limit, subject);
+    if (name === null) return null;
+    const counter = limit.perNode ? ports.requestLimits : ports.limits;
+    return { name, counter, max: maxOf(limit, ports.settings), windowMs: windowOf(limit, ports.settings) };
+  }
+
+  return {
+    count(limit, subject, cost) {
+      const asked = askedOf(limit, subject);
+      if (asked === null) return null;
+      const { name, counter, max, windowMs } = asked;
+      return chain(counter.hit(name, max, windowMs, cost), (answer) => {
+        requireRoom(answer, limit, max);
+        return { max, left: answer.left, seconds: windowMs / 1000 };
+      });
+    },
+
+    async check(limit, subject) {
+      const asked = askedOf(limit, subject);
+      if (asked === null) return;
+      const { name, counter, max, windowMs } = asked;
+      requireRoom(await counter.hit(name, max - 1, windowMs, 0), limit, max);
+    },
+
+    async takeBack(limit, subject) {
+      const asked = askedOf(limit, subject);
+      await asked?.counter.takeBack(asked.name);
+    },
+
+    async look(limit, subject) {
+      const asked = askedOf(limit, subject);
+      if (asked === null) return null;
+      const { name, counter, max, windowMs } = asked;
+      const answer = await counter.hit(name, max, windowMs, 0);
+      const seconds = answer.ok ? windowMs / 1000 : answer.retryAfter;
+      return { max, left: answer.ok ? answer.left : 0, seconds };
+    },
+  };
+}
+
+function requireRoom(
+  answer: LimitAnswer,
+  { message = 'Too many requests. Please slow down.' }: Limit,
+  max: number,
+): asserts answer is Extract<LimitAnswer, { ok: true }> {
+  if (!answer.ok) throw new HubError('rate_limited', message, { retryAfter: answer.retryAfter, max });
+}

@@ -1,0 +1,203 @@
+// Agents: who is connected and drifts, what they report, how they are registered and assigned.
+
+import { type Caller, List } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull, unableText } from '../../http/contract/render.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import { renderCounts } from '../../usage/console/coverage-handlers.ts';
+import type { CoverageCounts } from '../../usage/use-cases/coverage.ts';
+import type { AgentPlace } from '../port.ts';
+import type { AgentOrder } from '../record.ts';
+import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';
+import type { RegistrationView, StatusStart, StatusView } from '../use-cases/registrations.ts';
+import type { agentRoutes } from './routes.ts';
+
+type KeyCaller = Extract<Caller, { kind: 'key' }>;
+
+const orders: { readonly [field: string]: AgentOrder } = {
+  agent_id: 'agentId',
+  last_seen_at: 'lastSeenAt',
+  created_at: 'createdAt',
+};
+
+export const agents: Handlers<typeof agentRoutes> = {
+  async listAgents(hub, { query }, caller) {
+    const { sort, cursor, limit, env, status, connected, tag, bundle, search } = query;
+    const scope = { tenantId: caller.tenantId, list: 'agents' } as const;
+    const [name = '', value = null] = tag?.split(/:(.*)/s) ?? [];
+    const principal = principalOf(caller);
+    const page = await hub.app.fleet.list(principal, {
+      env: env ?? null,
+      status: status ?? null,
+      connected: connected === undefined ? null : connected === 'true',
+      tag: tag === undefined ? null : { name, value },
+      bundleName: bundle ?? null,
+      search: search ?? null,
+      order: orders[sort.replace('-', '')] ?? 'agentId',
+      descending: sort.startsWith('-'),
+      limit,
+      after: cursor === undefined ? null : readAgentPlace(openCursor(hub, scope, cursor), sort),
+    });
+    const covered = await hub.app.coverage.ofAgents(
+      principal,
+      { env: env ?? null, since: hub.clock.now() - dayMs },
+      page.agents.map(({ registration }) => registration),
+    );
+    const rendered = page.agents.map((agent) => ({
+      ...renderFleetAgent(agent),
+      coverage: renderCoverage(covered.get(agent.registration.agentId)),
+    }));
+    return new List(rendered, (sent) => {
+      const place = page.next(sent);
+      return (
+        place && { cursor: sealCursor(hub, scope, JSON.stringify([sort, place.at, place.agentId])), limit }
+      );
+    });
+  },
+
+  async agentStatus(hub, { query }, caller) {
+    const { limit, cursor, env = null, bundle_name: bundleName = null } = query;
+    const scope = { tenantId: caller.tenantId, list: 'agent_status' } as const;
+    const start = cursor === undefined ? null : readPlace(openCursor(hub, scope, cursor));
+    const asked = { env, bundleName, limit, start };
+    const page = await hub.app.registrations.status(principalOf(caller), asked);
+    const next = page.next && { cursor: sealCursor(hub, scope, JSON.stringify(page.next)), limit };
+    return new List(page.entries.map(renderStatus), next, { field: 'agents' });
+  },
+
+  async listAgentStreams({ app }, { params, query }, caller) {
+    const { agent_id } = params;
+    const { total, streams } = await app.fleet.streams(principalOf(caller), agent_id, query.limit);
+    const isAdmin = caller.isAdmin;
+    return { agent_id, total, streams: streams.map((one) => renderStream(one, isAdmin)) };
+  },
+
+  reportVersion: (hub, { body }, caller) => reportVersion(hub, caller, body),
+
+  async listRegistrations(hub, { query }, caller) {
+    const { limit, cursor } = query;
+    const scope = { tenantId: caller.tenantId, list: 'registrations' } as const;
+    const after = cursor === undefined ? null : openCursor(hub, scope, cursor);
+    const { items, more, leftOut } = await hub.app.registrations.list(principalOf(caller), { limit, after });
+    const next = (sent: number) => {
+      const last = sent < items.length || more ? items[sent - 1] : undefined;
+      return last === undefined ? null : { cursor: sealCursor(hub, scope, last.registration.agentId), limit };
+    };
+    return new List(items.map(render), next, { headers: { 'X-Agents-Not-Registered': String(leftOut) } });
+  },
+
+  getRegistration: async ({ app }, { params }, caller) =>
+    render(await app.registrations.get(principalOf(caller), params.agent_id)),
+
+  async updateRegistration({ app }, { params, body }, caller) {
+    const patch = omitUndefined({
+      displayName: body.display_name === '' ? null : body.display_name,
+      tags: body.tags === null ? {} : body.tags,
+      bundleName: body.bundle_name === undefined ? undefined : body.bundle_name || null,
+    });
+    const changed = render(await app.registrations.update(principalOf(caller), params.agent_id, patch));
+    return { ...changed, ...(await warningsOf(app, caller.tenantId, [params.agent_id], body.bundle_name)) };
+  },
+
+  bulkAssign: async ({ app }, { body }, caller) => ({
+    updated: await app.registrations.assign(principalOf(caller), body.agent_ids, body.bundle_name || null),
+    ...(await warningsOf(app, caller.tenantId, body.agent_ids, body.bundle_name)),
+  }),
+};
+
+/** Which of these agents cannot load what they were assigned just now. */
+async function warningsOf(
+  { vocabularies }: Pick<Hub['app'], 'vocabularies'>,
+  tenantId: string,
+  agentIds: readonly string[],
+  bundleName: string | null | undefined,
+): Promise<{ readonly warnings?: string[] }> {
+  if (!bundleName) return {};
+  const unable = await vocabularies.ofAgents(tenantId, agentIds, bundleName);
+  return unable.length === 0 ? {} : { warnings: unable.map((one) => unableText(one, 'console')) };
+}
+
+/** Takes an agent's report, over a route or a socket. */
+export async function reportVersion(
+  { app }: Pick<Hub, 'app'>,
+  caller: KeyCaller,
+  body: { readonly bundle_name?: string | null | undefined; readonly policy_version: string },
+) {
+  const bundleName = body.bundle_name ?? null;
+  const policyVersion = body.policy_version;
+  const agentId = await app.registrations.report(keyPrincipalOf(caller), { bundleName, policyVersion });
+  return { agent_id: agentId, bundle_name: bundleName, policy_version: policyVersion };
+}
+
+const renderStatus = (entry: StatusView) => ({
+  agent_id: entry.agentId,
+  env: entry.env,
+  bundle_name: entry.bundleName,
+  policy_version: entry.policyVersion,
+  status: entry.status,
+  ...(entry.cannotLoad ? { cannot_load: true as const } : {}),
+  connected_at: iso(entry.connectedAt),
+});
+
+const renderStream = (stream: AgentStreamList['streams'][number], isAdmin: boolean) => ({
+  id: stream.id,
+  env: stream.env,
+  connected_at: iso(stream.connectedAt),
+  transport: stream.transport,
+  api: stream.api,
+  bundle_name: stream.bundleName,
+  pinned: stream.pinned,
+  key_id: stream.keyId,
+  node: isAdmin ? stream.node : null,
+});
+
+const renderCoverage = (counts: CoverageCounts | undefined) => (counts ? renderCounts(counts) : null);
+
+const renderFleetAgent = ({ registration, env, resolution, state, cannotLoad, version }: FleetAgent) => ({
+  agent_id: registration.agentId,
+  display_name: registration.displayName,
+  tags: { ...registration.tags },
+  env,
+  bundle_name: registration.bundleName,
+  resolved_bundle: resolution.bundleName,
+  assignment_source: resolution.source,
+  followed_bundle: state && state.streams > 0 ? state.bundleName : null,
+  policy_version: state?.policyVersion ?? null,
+  version,
+  status: state?.status ?? ('unknown' as const),
+  last_api: registration.lastApi,
+  cannot_load: cannotLoad,
+  connected: (state?.streams ?? 0) > 0,
+  streams: state?.streams ?? 0,
+  connected_at: isoOrNull(state?.connectedAt ?? null),
+  last_seen_at: isoOrNull(registration.lastSeenAt),
+  created_at: iso(registration.createdAt),
+});
+
+/**
+ * A cursor was sealed by this hub: what it holds is what was written.
+ * @throws HubError bad_request for one of another order
+ */
+function readAgentPlace(text: string, sort: string): AgentPlace {
+  const [sorted, at, agentId] = JSON.parse(text) as [string, number, string];
+  if (sorted === sort) return { at, agentId };
+  throw new HubError('bad_request', `This cursor belongs to sort=${sorted}. Start again without a cursor.`);
+}
+
+const render = ({ registration, resolution }: RegistrationView) => ({
+  id: registration.id,
+  agent_id: registration.agentId,
+  display_name: registration.displayName,
+  tags: { ...registration.tags },
+  bundle_name: registration.bundleName,
+  resolved_bundle: resolution.bundleName,
+  last_seen_at: isoOrNull(registration.lastSeenAt),
+  created_at: iso(registration.createdAt),
+});
+
+/** A cursor was sealed by this hub: what it holds is what was written. */
+const readPlace = (text: string): StatusStart => JSON.parse(text) as StatusStart;

@@ -1,0 +1,257 @@
+// Routes of agents: who is connected, what they run, how they are registered.
+import { z } from 'zod';
+import {
+  assignmentSource,
+  bundleName,
+  env,
+  instant,
+  intQuery,
+  line,
+  tagMap,
+  text,
+  uuid,
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
+import { agentApis } from '../../shared/vocabulary.ts';
+
+/** A bundle's name, or nothing: null and the empty text both unassign. */
+const assignment = z.union([bundleName, z.literal('')]).nullable();
+
+export const driftStatus = z.enum(['current', 'drift', 'unknown']);
+
+export const agentApi = z.enum(agentApis);
+
+/** Opaque; as X-Next-Cursor gave it. */
+const cursor = text(4096, 1);
+
+/** Sentences: which agents cannot load what they are assigned; absent when all can. */
+export const assignmentWarnings = z.array(z.string()).optional();
+
+export const registration = z.object({
+  id: uuid,
+  agent_id: z.string(),
+  display_name: z.string().nullable(),
+  tags: z.record(z.string(), z.string()),
+  bundle_name: z.string().nullable(),
+  /** The bundle that its assignment or a rule of its last environment gives it. */
+  resolved_bundle: z.string().nullable(),
+  last_seen_at: instant.nullable(),
+  created_at: instant,
+});
+
+/** How many of an agent's tools a contract enforces, only observes, or none governs. */
+export const coverageCounts = z.object({
+  total_tools: z.number().int(),
+  enforced: z.number().int(),
+  observed: z.number().int(),
+  ungoverned: z.number().int(),
+  /** Whole percents that are enforced. */
+  coverage_pct: z.number().int(),
+});
+
+/** An agent as the list of the fleet shows it. */
+export const fleetAgent = z.object({
+  agent_id: z.string(),
+  display_name: z.string().nullable(),
+  tags: listed(z.record(z.string(), z.string())),
+  /** Where it is connected, else where it was last seen: what follows is of this environment. */
+  env: env.nullable(),
+  /** Its assignment by a person. */
+  bundle_name: z.string().nullable(),
+  /** The bundle that it should run, by its assignment or a rule. */
+  resolved_bundle: z.string().nullable(),
+  assignment_source: assignmentSource,
+  /** The bundle that its stream follows. */
+  followed_bundle: z.string().nullable(),
+  /** What it said it runs: the hash, and the version where one of the newest deployments had it. */
+  policy_version: z.string().nullable(),
+  version: z.number().int().nullable(),
+  status: driftStatus,
+  /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
+  last_api: agentApi.nullable(),
+  /** It is given a document of the vocabulary that it does not load, and keeps the one in use. */
+  cannot_load: z.boolean(),
+  connected: z.boolean(),
+  /** Open streams. */
+  streams: z.number().int(),
+  /**
+   * Of the tools that it used in the last 24 hours, in the environment that was asked for, else in all; null where it
+   * used none.
+   */
+  coverage: coverageCounts.nullable(),
+  connected_at: instant.nullable(),
+  last_seen_at: instant.nullable(),
+  created_at: instant,
+});
+
+/** A field, with `-` for the largest first. */
+const agentSort = z.enum([
+  'agent_id',
+  '-agent_id',
+  'last_seen_at',
+  '-last_seen_at',
+  'created_at',
+  '-created_at',
+]);
+
+export const agentRoutes = routes({
+  listAgents: {
+    method: 'GET',
+    path: '/api/v1/agents',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary:
+      'Registered agents with their assigned and their running bundle; X-Next-Cursor and Link name the next page, and a page ' +
+      'before the last may be short if filters leave much out',
+    query: z.object({
+      env: env.optional(),
+      status: driftStatus.optional(),
+      connected: z.enum(['true', 'false']).optional(),
+      /** `name` or `name:value`. */
+      tag: text(400, 1).optional(),
+      /** Followed by a stream, or given by its assignment or a rule. */
+      bundle: text(128, 1).optional(),
+      /** Part of the agent id or the display name, in any case. */
+      search: text(255, 1).optional(),
+      sort: agentSort.default('agent_id'),
+      limit: intQuery(1, 500).default(100),
+      cursor: cursor.optional(),
+    }),
+    status: 200,
+    reply: z.array(fleetAgent),
+    search: true,
+    errors: ['bad_request', 'validation_failed', 'search_timeout', 'rate_limited', 'unavailable'],
+  },
+  agentStatus: {
+    method: 'GET',
+    path: '/api/v1/agents/status',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary:
+      'Open agent streams with their drift, ordered by environment and agent id; Link names the next page',
+    query: z.object({
+      bundle_name: text(128, 1).optional(),
+      env: env.optional(),
+      limit: intQuery(1, 2_000).default(2_000),
+      cursor: cursor.optional(),
+    }),
+    status: 200,
+    reply: z.object({
+      agents: z.array(
+        z.object({
+          agent_id: z.string(),
+          env,
+          bundle_name: z.string().nullable(),
+          policy_version: z.string().nullable(),
+          status: driftStatus,
+          /** As in the list of agents; absent when it can. */
+          cannot_load: z.literal(true).optional(),
+          connected_at: instant,
+        }),
+      ),
+    }),
+    errors: ['bad_request', 'validation_failed', 'unavailable'],
+  },
+  listAgentStreams: {
+    method: 'GET',
+    path: '/api/v1/agents/{agent_id}/streams',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary: 'Open streams of an agent on all nodes, newest first',
+    params: z.object({ agent_id: line(255) }),
+    query: z.object({ limit: intQuery(1, 200).default(50) }),
+    status: 200,
+    reply: z.object({
+      agent_id: z.string(),
+      /** Open streams, those included that the limit leaves out. */
+      total: z.number().int(),
+      streams: z.array(
+        z.object({
+          id: z.string(),
+          env,
+          connected_at: instant,
+          /** Null: opened on a node of an earlier version, which does not say. So is `api`. */
+          transport: z.enum(['sse', 'websocket']).nullable(),
+          /** `console` is `/api/v1`, `hosted` is `/v1`. */
+          api: agentApi.nullable(),
+          /** What it is taken to run; null: all that its environment deploys. */
+          bundle_name: z.string().nullable(),
+          /** It asked for this bundle itself: an assignment does not move it. */
+          pinned: z.boolean(),
+          /** Of the API key that opened it. */
+          key_id: uuid.nullable(),
+          /** The node that holds it; null for who is no admin, as the nodes themselves are not shown. */
+          node: z.string().nullable(),
+        }),
+      ),
+    }),
+    errors: ['not_found', 'validation_failed', 'unavailable'],
+  },
+  reportVersion: {
+    method: 'POST',
+    path: '/api/v1/agents/report',
+    auth: ['key'],
+    tag: 'agents',
+    summary: 'Report the policy version that the agent (agent-id header) runs now',
+    body: z.object({ bundle_name: bundleName.nullish(), policy_version: line(255) }),
+    status: 200,
+    reply: z.object({
+      agent_id: z.string(),
+      bundle_name: z.string().nullable(),
+      policy_version: z.string(),
+    }),
+    errors: ['forbidden', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  listRegistrations: {
+    method: 'GET',
+    path: '/api/v1/agent-registrations',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary:
+      'Registered agents, ordered by agent id; Link names the next page, X-Agents-Not-Registered counts the agents left out this hour',
+    query: z.object({ limit: intQuery(1, 2_000).default(2_000), cursor: cursor.optional() }),
+    status: 200,
+    reply: z.array(registration.extend({ tags: listed(registration.shape.tags) })),
+    errors: ['bad_request', 'validation_failed'],
+  },
+  getRegistration: {
+    method: 'GET',
+    path: '/api/v1/agent-registrations/{agent_id}',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary:
+      'One registered agent; also an agent that lists leave out because its last activity is over 7 days old',
+    params: z.object({ agent_id: line(255) }),
+    status: 200,
+    reply: registration,
+    errors: ['not_found', 'validation_failed'],
+  },
+  updateRegistration: {
+    method: 'PATCH',
+    path: '/api/v1/agent-registrations/{agent_id}',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary: 'Change display name, tags or assignment; absent fields keep their value, null clears it',
+    params: z.object({ agent_id: line(255) }),
+    body: z.object({
+      display_name: text(255).nullish(),
+      tags: tagMap.nullish(),
+      bundle_name: assignment.optional(),
+    }),
+    status: 200,
+    reply: registration.extend({ warnings: assignmentWarnings }),
+    errors: ['not_found', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  bulkAssign: {
+    method: 'POST',
+    path: '/api/v1/agent-registrations/bulk-assign',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary: 'Assign a bundle to up to 100 registered agents; unregistered agents are skipped',
+    body: z.object({ agent_ids: z.array(line(255)).min(1).max(100), bundle_name: assignment }),
+    status: 200,
+    reply: z.object({ updated: z.number().int(), warnings: assignmentWarnings }),
+    errors: ['validation_failed', 'overloaded', 'unavailable'],
+  },
+});

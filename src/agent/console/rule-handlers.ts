@@ -1,0 +1,78 @@
+// Assignment rules in the console API's words.
+
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, unableText } from '../../http/contract/render.ts';
+import { isEnv } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { AssignmentRule } from '../record.ts';
+import type { ruleRoutes } from './rule-routes.ts';
+
+export const rules: Handlers<typeof ruleRoutes> = {
+  async listRules({ app }, { query }, caller) {
+    const { limit, offset } = query;
+    const rules = await app.assignmentRules.list(principalOf(caller));
+    const page = { items: rules.slice(offset, offset + limit), more: rules.length > offset + limit };
+    return listOf(page, query, render);
+  },
+
+  async createRule({ app }, { body }, caller) {
+    const rule = await app.assignmentRules.create(principalOf(caller), {
+      priority: body.priority,
+      pattern: body.pattern,
+      tagMatch: body.tag_match ?? null,
+      bundleName: body.bundle_name,
+      env: body.env,
+    });
+    return { ...render(rule), ...(await warningsOf(app, caller.tenantId, rule)) };
+  },
+
+  async updateRule({ app }, { params, body }, caller) {
+    const patch = omitUndefined({
+      priority: body.priority,
+      pattern: body.pattern,
+      tagMatch: body.tag_match,
+      bundleName: body.bundle_name,
+      env: body.env,
+    });
+    const rule = await app.assignmentRules.update(principalOf(caller), params.rule_id, patch);
+    return { ...render(rule), ...(await warningsOf(app, caller.tenantId, rule)) };
+  },
+
+  async deleteRule({ app }, { params }, caller) {
+    await app.assignmentRules.remove(principalOf(caller), params.rule_id);
+    return null;
+  },
+
+  async resolveRule({ app }, { params, query }, caller) {
+    // None named means the rules of all.
+    const env = query.env === undefined ? null : isEnv(query.env) ? query.env : 'unknown';
+    const found = await app.assignmentRules.resolve(principalOf(caller), params.agent_id, env);
+    return {
+      bundle_name: found.bundleName,
+      source: found.source,
+      rule_id: found.ruleId,
+      rule_pattern: found.rulePattern,
+    };
+  },
+};
+
+async function warningsOf(
+  { vocabularies }: Pick<Hub['app'], 'vocabularies'>,
+  tenantId: string,
+  { env, bundleName }: AssignmentRule,
+): Promise<{ readonly warnings?: string[] }> {
+  const unable = await vocabularies.ofRule(tenantId, env, bundleName);
+  return unable === null ? {} : { warnings: [unableText(unable, 'console')] };
+}
+
+const render = (rule: AssignmentRule) => ({
+  id: rule.id,
+  priority: rule.priority,
+  pattern: rule.pattern,
+  tag_match: rule.tagMatch === null ? null : { ...rule.tagMatch },
+  bundle_name: rule.bundleName,
+  env: rule.env,
+  created_at: iso(rule.createdAt),
+});

@@ -1,0 +1,162 @@
+// Store ports of agent registrations, reported versions and assignment rules.
+
+import type { AgentManifest } from '../event/record.ts';
+import type { Env } from '../shared/ids.ts';
+import type { Page } from '../shared/ports/page.ts';
+import type { AgentApi, AgentVocabulary, SeenOn } from '../shared/vocabulary.ts';
+import type {
+  AgentOrder,
+  AssignmentRule,
+  Registration,
+  RegistrationSummary,
+  Reported,
+  Tags,
+} from './record.ts';
+
+/** Absent: stays as it is. */
+export interface RegistrationPatch {
+  readonly displayName?: string | null;
+  readonly tags?: Tags;
+  /** Null: no assignment. */
+  readonly bundleName?: string | null;
+}
+
+/** The result of a report that an agent was seen. */
+export interface SeenAgent {
+  /** Retired, or null, when the agent is not registered. */
+  readonly registration: Registration | null;
+  /** True when this call registered it, or brought it back from retirement. */
+  readonly made: boolean;
+}
+
+/** An agent that a write registers, or marks as seen, in its own commit. */
+export interface FirstSeenAgent {
+  readonly agentId: string;
+  /** As in `AgentStore.seen`. */
+  readonly newId: string | null;
+  readonly on?: SeenOn;
+}
+
+/** Registrations: the agents of a tenant, by id. */
+export interface AgentStore {
+  /**
+   * Sets last env and last seen (never backwards) of a registration that lives.
+   * @param newId the id of the registration that is made when there is none; a retired one comes back under its own.
+   *   Null: neither happens
+   * @param on the API that it was seen on; absent: what is known of that stays
+   */
+  seen(
+    tenantId: string,
+    agentId: string,
+    env: Env,
+    now: number,
+    newId: string | null,
+    on?: SeenOn,
+  ): Promise<SeenAgent>;
+  /** Retired ones, too. */
+  get(tenantId: string, agentId: string): Promise<Registration | null>;
+  /** Those that live, by agent id; `after`: those behind this one. */
+  list(tenantId: string, page: AgentPageRequest): Promise<Page<Registration>>;
+  /**
+   * Those that live, were last seen in this environment on this API, and did not say that they load documents of either
+   * vocabulary, by agent id and without their manifests.
+   */
+  lastOn(
+    tenantId: string,
+    query: {
+      readonly env: Env;
+      readonly api: AgentApi;
+      readonly limit: number;
+      readonly after: string | null;
+    },
+  ): Promise<Page<RegistrationSummary>>;
+  /** What those of these agents speak that are registered. At most some thousand agents. */
+  vocabularies(
+    tenantId: string,
+    agentIds: readonly string[],
+  ): Promise<readonly (AgentVocabulary & { readonly agentId: string })[]>;
+  /** Those that live, without their manifests. */
+  find(tenantId: string, query: AgentQuery): Promise<Page<RegistrationSummary>>;
+  update(tenantId: string, agentId: string, patch: RegistrationPatch): Promise<Registration | null>;
+  /**
+   * Assigns those that are registered; returns their ids. One that is assigned a bundle comes back from retirement.
+   * @param fence the writer's epoch; where nodes share the store, what a later epoch has written stays, and the call
+   *   throws HubError unavailable
+   */
+  assign(
+    tenantId: string,
+    agentIds: readonly string[],
+    bundleName: string | null,
+    fence?: number,
+  ): Promise<readonly string[]>;
+  /** The manifests of those of these agents that sent one, in no particular order. At most some hundred agents. */
+  manifests(tenantId: string, agentIds: readonly string[]): Promise<readonly AgentManifest[]>;
+  /** Replaces the manifest of an agent that is registered. */
+  putManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<void>;
+  /**
+   * Keeps the newest report per (tenant, env, agent, bundle), of an agent that is registered, for its newest
+   * `maxReportedBundles` bundles; an older one changes nothing.
+   */
+  report(tenantId: string, env: Env, reported: Reported): Promise<void>;
+  /** The newest reports of an environment, for its actor, oldest first. */
+  reports(tenantId: string, env: Env, limit: number): Promise<readonly Reported[]>;
+  /** How many live. */
+  count(tenantId: string): Promise<number>;
+  /**
+   * Retires those that were not seen since `before` and carry no explicit assignment, with their reports; returns how
+   * many.
+   */
+  retire(before: number, now: number, limit: number): Promise<number>;
+  /** Removes registrations not seen since `before`, unless they carry an explicit assignment; returns how many. */
+  forget(before: number, limit: number): Promise<number>;
+  /** Adds to the agents of a tenant that were not registered in an hour (counted since 1970). */
+  addLeftOut(tenantId: string, hour: number, count: number): Promise<void>;
+  /** Agents that were not registered in this hour. */
+  leftOut(tenantId: string, hour: number): Promise<number>;
+  /** Forgets the counts of earlier hours; returns how many. */
+  forgetLeftOut(hour: number): Promise<number>;
+}
+
+/** Which part of a list of agents. */
+export interface AgentPageRequest {
+  /** Items, at most. */
+  readonly limit: number;
+  /** The agent id that the page before ended with; null: the first page. */
+  readonly after: string | null;
+}
+
+/** A place in a list of registrations. */
+export interface AgentPlace {
+  readonly agentId: string;
+  /** The time that the list is sorted by; 0 where it is sorted by agent id. */
+  readonly at: number;
+}
+
+/** Which agents, in which order. */
+export interface AgentQuery {
+  readonly order: AgentOrder;
+  readonly descending: boolean;
+  /** Part of the agent id or the display name. ASCII letters count the same in either case. */
+  readonly search: string | null;
+  /** Items, at most. */
+  readonly limit: number;
+  /** The page begins behind it; null: the first page. */
+  readonly after: AgentPlace | null;
+}
+
+/**
+ * `fence` is the writer's epoch: where nodes share the store, a rule that a later epoch has written throws HubError
+ * unavailable.
+ */
+export interface RuleStore {
+  /** By priority. */
+  list(tenantId: string): Promise<readonly AssignmentRule[]>;
+  create(rule: AssignmentRule): Promise<'created' | 'priority_taken'>;
+  update(
+    tenantId: string,
+    id: string,
+    patch: Partial<Pick<AssignmentRule, 'priority' | 'pattern' | 'tagMatch' | 'bundleName' | 'env'>>,
+    fence?: number,
+  ): Promise<AssignmentRule | 'absent' | 'priority_taken'>;
+  remove(tenantId: string, id: string, fence?: number): Promise<AssignmentRule | null>;
+}

@@ -1,0 +1,77 @@
+// Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
+
+import type { AgentManifest } from '../event/record.ts';
+import type { Env } from '../shared/ids.ts';
+import type { AgentVocabulary } from '../shared/vocabulary.ts';
+
+export type Tags = { readonly [key: string]: string };
+
+export interface Registration extends AgentVocabulary {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly displayName: string | null;
+  readonly tags: Tags;
+  /** Explicit assignment. */
+  readonly bundleName: string | null;
+  readonly manifest: (AgentManifest & { readonly updatedAt: number }) | null;
+  readonly lastEnv: Env | null;
+  readonly lastSeenAt: number | null;
+  readonly createdAt: number;
+  /**
+   * Since when it is retired: it had no assignment and was not seen for long. It keeps its id, names and tags, but no
+   * list shows it, and it counts as new when it is seen again. Null while it lives.
+   */
+  readonly retiredAt: number | null;
+}
+
+/** A registration as lists show it. */
+export type RegistrationSummary = Omit<Registration, 'manifest'>;
+
+/** Sort keys of registrations. Equal ones are in the order of their agent ids. */
+export const agentOrders = ['agentId', 'lastSeenAt', 'createdAt'] as const;
+export type AgentOrder = (typeof agentOrders)[number];
+
+/** Bundles of which the version that an agent runs is remembered: the newest reports. */
+export const maxReportedBundles = 8;
+
+/** A policy version that an agent said it runs, newest per (tenant, env, agent, bundle). */
+export interface Reported {
+  readonly agentId: string;
+  /** Null when the agent did not say which bundle. */
+  readonly bundleName: string | null;
+  readonly policyVersion: string;
+  readonly at: number;
+}
+
+export interface AssignmentRule {
+  readonly id: string;
+  readonly tenantId: string;
+  /** Unique per tenant; the lowest number that matches wins. */
+  readonly priority: number;
+  /** fnmatch glob on the agent id. */
+  readonly pattern: string;
+  readonly tagMatch: Tags | null;
+  readonly bundleName: string;
+  readonly env: Env;
+  readonly createdAt: number;
+}
+
+/** How the frames of a stream travel. */
+export type StreamTransport = 'sse' | 'websocket';
+
+export type DriftStatus = 'current' | 'drift' | 'unknown';
+
+/** Agents of an environment that have an open stream, and how they stand: `connected` is the sum of the others. */
+export interface FleetNumbers extends Readonly<Record<DriftStatus, number>> {
+  readonly connected: number;
+}
+
+/**
+ * Drift of an agent: its reported version against the revision deployed for its bundle.
+ * @param deployed revision hash of (bundle, env), or null when nothing is deployed
+ */
+export function driftOf(policyVersion: string | null, deployed: string | null): DriftStatus {
+  if (policyVersion === null || policyVersion === '' || deployed === null) return 'unknown';
+  return policyVersion === deployed ? 'current' : 'drift';
+}

@@ -1,0 +1,132 @@
+// Assignment rules: which agents get which bundle unless they are assigned one by name. Changes go through the tenant's
+// actor, in order.
+
+import { noteOf } from '../../audit/note.ts';
+import { auditActor } from '../../audit/record.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { AssignmentRule, Tags } from '../record.ts';
+import { type Resolution, unassigned } from '../rules/assignment.ts';
+
+export interface NewRule {
+  readonly priority: number;
+  /** A glob of printable ASCII over agent ids, without slashes. */
+  readonly pattern: string;
+  readonly tagMatch: Tags | null;
+  readonly bundleName: string;
+  readonly env: Env;
+}
+
+export interface AssignmentRules {
+  /** By priority. */
+  list(principal: Principal): Promise<readonly AssignmentRule[]>;
+  /**
+   * @throws HubError forbidden, bad_request (the pattern), conflict (the priority is taken), unprocessable (too many)
+   */
+  create(principal: Principal, rule: NewRule): Promise<AssignmentRule>;
+  /** @throws HubError forbidden, bad_request, conflict, not_found */
+  update(principal: Principal, id: string, patch: Partial<NewRule>): Promise<AssignmentRule>;
+  /** @throws HubError forbidden, not_found */
+  remove(principal: Principal, id: string): Promise<void>;
+  /**
+   * Resolves the bundle that an agent would get, with the reason.
+   * @param env null for the rules of all environments; 'unknown' for a missing environment, which has no rules
+   */
+  resolve(principal: Principal, agentId: string, env: Env | null | 'unknown'): Promise<Resolution>;
+}
+
+const globPattern = /^[\x20-\x2e\x30-\x5b\x5d-\x7e]+$/;
+
+/** @throws HubError bad_request for other than printable ASCII, and for path separators */
+function checkPattern(pattern: string): void {
+  if (globPattern.test(pattern)) return;
+  throw new HubError(
+    'bad_request',
+    "A rule's pattern must be printable ASCII text without '/' and '\\'. Change the pattern.",
+  );
+}
+
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock'>;
+
+export function createAssignmentRules(ports: Ports): AssignmentRules {
+  const { store, actors, ruleSets, secrets, clock } = ports;
+
+  const noteOn = (
+    principal: Principal,
+    id: string,
+    pattern: string | null,
+    became: string,
+    summary: string,
+  ) =>
+    noteOf(ports, principal.tenantId, auditActor(principal), {
+      action: `assignment_rule.${became}`,
+      subject: { id, name: pattern },
+      summary,
+    });
+
+  /** As it is now, for the note; null: there is no such rule, and nothing will be noted. */
+  const patternOf = async (tenantId: string, id: string): Promise<string | null> =>
+    (await store.rules.list(tenantId)).find((rule) => rule.id === id)?.pattern ?? null;
+
+  return {
+    list: ({ tenantId }) => store.rules.list(tenantId),
+
+    async create(principal, rule) {
+      requireRole(principal, 'operator');
+      checkPattern(rule.pattern);
+      const { tenantId } = principal;
+      const id = secrets.uuid();
+      return actors.ask('tenant', tenantId, 'changeRule', {
+        action: 'create',
+        rule: { ...rule, id, tenantId, createdAt: clock.now() },
+        note: noteOn(
+          principal,
+          id,
+          rule.pattern,
+          'created',
+          `An assignment rule for ${rule.pattern} was added with the bundle ${rule.bundleName}.`,
+        ),
+      });
+    },
+
+    async update(principal, id, patch) {
+      requireRole(principal, 'operator');
+      if (patch.pattern !== undefined) checkPattern(patch.pattern);
+      const pattern = await patternOf(principal.tenantId, id);
+      return actors.ask('tenant', principal.tenantId, 'changeRule', {
+        action: 'update',
+        id,
+        patch,
+        note: noteOn(principal, id, pattern, 'updated', 'An assignment rule was changed.'),
+      });
+    },
+
+    async remove(principal, id) {
+      requireRole(principal, 'operator');
+      const pattern = await patternOf(principal.tenantId, id);
+      await actors.ask('tenant', principal.tenantId, 'changeRule', {
+        action: 'delete',
+        id,
+        note: noteOn(principal, id, pattern, 'deleted', 'An assignment rule was deleted.'),
+      });
+    },
+
+    async resolve({ tenantId }, agentId, env) {
+      const [registration, known] = await Promise.all([
+        store.agents.get(tenantId, agentId),
+        store.rules.list(tenantId),
+      ]);
+      const explicit = registration?.bundleName ?? null;
+      if (env === 'unknown' && explicit === null) return unassigned;
+      return ruleSets.of(tenantId, known).resolve({
+        agentId,
+        env: env === 'unknown' ? null : env,
+        tags: registration?.tags ?? {},
+        explicit,
+      });
+    },
+  };
+}

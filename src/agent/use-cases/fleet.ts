@@ -1,0 +1,240 @@
+// The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
+// Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
+import { type AgentState, environmentKey, type OpenStream } from '../../../actors/protocol.ts';
+import { requireRole } from '../../shared/access.ts';
+import { notFound } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { isUnable } from '../../shared/vocabulary.ts';
+import type { AgentPlace } from '../port.ts';
+import type { AgentOrder, DriftStatus, RegistrationSummary } from '../record.ts';
+import type { Resolution } from '../rules/assignment.ts';
+
+export interface FleetFilter {
+  /** Agents that were last seen, are connected or reported a version in this environment; null: all. */
+  readonly env: Env | null;
+  readonly status: DriftStatus | null;
+  readonly connected: boolean | null;
+  /** A tag's name, and its value unless any will do. */
+  readonly tag: { readonly name: string; readonly value: string | null } | null;
+  /** The bundle that it follows or should run. */
+  readonly bundleName: string | null;
+  /** Part of the agent id or the display name. */
+  readonly search: string | null;
+}
+
+export interface FleetQuery extends FleetFilter {
+  readonly order: AgentOrder;
+  readonly descending: boolean;
+  readonly limit: number;
+  readonly after: AgentPlace | null;
+}
+
+export interface FleetAgent {
+  readonly registration: RegistrationSummary;
+  /** The environment that the rest is of: where it is connected, else where it was last seen. */
+  readonly env: Env | null;
+  readonly resolution: Resolution;
+  /** Null where it was never seen. */
+  readonly state: AgentState | null;
+  /** It is given a document of the vocabulary that it does not speak, and keeps the one that it has. */
+  readonly cannotLoad: boolean;
+  /** The bundle version it runs, as far as it was deployed in the environment among the newest. */
+  readonly version: number | null;
+}
+
+export interface FleetPage {
+  readonly agents: readonly FleetAgent[];
+  /**
+   * Where the next page begins after the first `sent` of these agents; null when nothing is left. A page may be short,
+   * or empty, before the end.
+   */
+  next(sent: number): AgentPlace | null;
+}
+
+export interface Fleet {
+  /** Null for an agent that is not registered. */
+  get(tenantId: string, agentId: string): Promise<Omit<FleetAgent, 'version'> | null>;
+  /** Those of these that are registered and were seen, in their order. */
+  ofRegistrations(
+    tenantId: string,
+    registrations: readonly RegistrationSummary[],
+  ): Promise<readonly Omit<FleetAgent, 'version'>[]>;
+  list(principal: Principal, query: FleetQuery): Promise<FleetPage>;
+  /** The open streams of an agent on all nodes, the newest first. @throws HubError not_found */
+  streams(principal: Principal, agentId: string, limit: number): Promise<AgentStreamList>;
+}
+
+export interface AgentStreamList {
+  /** Of all environments; more than are listed where the limit is reached. */
+  readonly total: number;
+  readonly streams: readonly (OpenStream & { readonly env: Env })[];
+}
+
+/** Registrations looked at in one go where most may be left out. */
+const portion = 500;
+/** Registrations looked at for one page: what no filter of the store decides is decided here. */
+const maxLookedAt = 10_000;
+/** Deployments looked at for the version of an agent that drifts. */
+const maxDeployments = 200;
+/** Bundles of a page whose deployments are looked at. */
+const maxBundles = 20;
+
+export function createFleet({
+  store,
+  actors,
+  ruleSets,
+}: Pick<AppPorts, 'store' | 'actors' | 'ruleSets'>): Fleet {
+  async function describe(
+    tenantId: string,
+    registrations: readonly RegistrationSummary[],
+    asked: Env | null,
+  ): Promise<readonly Omit<FleetAgent, 'version'>[]> {
+    if (registrations.length === 0) return [];
+    const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
+    const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: Env | null): Resolution =>
+      rules.resolve({ agentId, env, explicit: bundleName, tags });
+    const envs = asked === null ? environments : [asked];
+    const states = new Map<Env, readonly AgentState[]>(
+      await Promise.all(
+        envs.map(async (env) => {
+          const agents = registrations.map((one) => ({
+            agentId: one.agentId,
+            bundleName: resolve(one, env).bundleName,
+          }));
+          const key = environmentKey(tenantId, env);
+          return [env, await actors.ask('environment', key, 'agentStates', { agents })] as const;
+        }),
+      ),
+    );
+    return registrations.flatMap((registration, i) => {
+      const stateIn = (env: Env): AgentState | null => states.get(env)?.[i] ?? null;
+      const env = placeOf(registration, asked, stateIn);
+      if (env === null && asked !== null) return [];
+      const state = env === null ? null : stateIn(env);
+      const cannotLoad = state !== null && isUnable(registration, state);
+      return [{ registration, env, resolution: resolve(registration, env), state, cannotLoad }];
+    });
+  }
+
+  /** Versions by environment, bundle and hash, of agents that run none of those that are deployed now. */
+  async function versionsOf(tenantId: string, agents: readonly Omit<FleetAgent, 'version'>[]) {
+    const wanted = new Map<string, { readonly env: Env; readonly bundleName: string }>();
+    for (const { env, state } of agents) {
+      if (env === null || !state?.policyVersion || state.version !== null || state.bundleName === null)
+        continue;
+      const { bundleName } = state;
+      if (wanted.size < maxBundles) wanted.set(JSON.stringify([env, bundleName]), { env, bundleName });
+    }
+    const found = new Map<string, number>();
+    await Promise.all(
+      [...wanted.values()].map(async (filter) => {
+        const page = { limit: maxDeployments, offset: 0 };
+        const { items } = await store.deployments.list(tenantId, filter, page);
+        for (const { env, bundleName, revisionHash, version } of items) {
+          // The newest deployment comes first, and names the document.
+          const key = JSON.stringify([env, bundleName, revisionHash]);
+          if (!found.has(key)) found.set(key, version);
+        }
+      }),
+    );
+    return ({ env, state }: Omit<FleetAgent, 'version'>): number | null =>
+      state?.version ?? found.get(JSON.stringify([env, state?.bundleName, state?.policyVersion])) ?? null;
+  }
+
+  return {
+    async get(tenantId, agentId) {
+      const registration = await store.agents.get(tenantId, agentId);
+      if (!registration || registration.retiredAt !== null) return null;
+      const [found] = await describe(tenantId, [registration], null);
+      return found ?? null;
+    },
+
+    ofRegistrations: (tenantId, registrations) => describe(tenantId, registrations, null),
+
+    async streams(principal, agentId, limit) {
+      requireRole(principal, 'viewer');
+      const { tenantId } = principal;
+      if (!(await store.agents.get(tenantId, agentId))) throw notFound('Agent not found.');
+      const found = await Promise.all(
+        environments.map((env) =>
+          actors.ask('environment', environmentKey(tenantId, env), 'streamsOf', { agentId, limit }),
+        ),
+      );
+      const streams = found
+        .flatMap(({ streams }, i) => streams.map((one) => ({ ...one, env: environments[i] ?? 'production' })))
+        .sort((a, b) => b.connectedAt - a.connectedAt);
+      return { total: found.reduce((sum, { total }) => sum + total, 0), streams: streams.slice(0, limit) };
+    },
+
+    async list(principal, query) {
+      requireRole(principal, 'viewer');
+      const { tenantId } = principal;
+      const { order, descending, search, limit } = query;
+      const placeIn = ({ agentId, ...times }: RegistrationSummary): AgentPlace => ({
+        agentId,
+        at: order === 'agentId' ? 0 : (times[order] ?? 0),
+      });
+      const found: Omit<FleetAgent, 'version'>[] = [];
+      let after = query.after;
+      let left = true;
+      const atOnce = isOpen(query) ? limit : portion;
+      for (let looked = 0; left && found.length < limit && looked < maxLookedAt; ) {
+        const page = { order, descending, search, limit: atOnce, after };
+        const { items, more } = await store.agents.find(tenantId, page);
+        const described = await describe(tenantId, items, query.env);
+        found.push(...described.filter((agent) => fits(agent, query)));
+        looked += items.length;
+        const last = items.at(-1);
+        if (last) after = placeIn(last);
+        left = more && last !== undefined;
+      }
+      const shown = found.slice(0, limit);
+      const versionOf = await versionsOf(tenantId, shown);
+      const agents = shown.map((agent) => ({ ...agent, version: versionOf(agent) }));
+      return {
+        agents,
+        next(sent) {
+          const last = agents[sent - 1];
+          if (last && (sent < agents.length || found.length > limit)) return placeIn(last.registration);
+          return left ? after : null;
+        },
+      };
+    },
+  };
+}
+
+/** True when every registration that the store finds is shown. */
+const isOpen = ({ env, status, connected, tag, bundleName }: FleetFilter): boolean =>
+  [env, status, connected, tag, bundleName].every((filter) => filter === null);
+
+/** The environment that an agent is shown in; null when there is none. */
+function placeOf(
+  { lastEnv }: RegistrationSummary,
+  asked: Env | null,
+  stateIn: (env: Env) => AgentState | null,
+): Env | null {
+  if (asked !== null) {
+    const state = stateIn(asked);
+    return lastEnv === asked || (state && (state.streams > 0 || state.policyVersion !== null)) ? asked : null;
+  }
+  const isConnected = (env: Env) => (stateIn(env)?.streams ?? 0) > 0;
+  if (lastEnv !== null && isConnected(lastEnv)) return lastEnv;
+  return environments.find(isConnected) ?? lastEnv;
+}
+
+function fits(
+  { registration, resolution, state }: Omit<FleetAgent, 'version'>,
+  filter: FleetFilter,
+): boolean {
+  const { status, connected, tag, bundleName } = filter;
+  const { tags } = registration;
+  return (
+    (status === null || (state?.status ?? 'unknown') === status) &&
+    (connected === null || (state?.streams ?? 0) > 0 === connected) &&
+    (tag === null ||
+      (Object.hasOwn(tags, tag.name) && (tag.value === null || tags[tag.name] === tag.value))) &&
+    (bundleName === null || resolution.bundleName === bundleName || state?.bundleName === bundleName)
+  );
+}

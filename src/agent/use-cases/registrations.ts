@@ -1,0 +1,197 @@
+// Agents as they are registered: which bundle each is assigned, what it reports to run, and who of the connected
+// drifts.
+import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
+import { requireRole } from '../../shared/access.ts';
+import { actingAgent } from '../../shared/acting-agent.ts';
+import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { notFound } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { KeyPrincipal, Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { isUnable } from '../../shared/vocabulary.ts';
+import type { RegistrationPatch } from '../port.ts';
+import type { Registration } from '../record.ts';
+import type { Resolution, RuleSet } from '../rules/assignment.ts';
+import type { LastSeen } from './last-seen.ts';
+
+export interface RegistrationView {
+  readonly registration: Registration;
+  /** The bundle from the rules of its latest environment, and from its assignment. */
+  readonly resolution: Resolution;
+}
+
+export interface RegistrationPage {
+  readonly items: readonly RegistrationView[];
+  readonly more: boolean;
+  /** About how many agents were not registered in the last hour, because of the caps. */
+  readonly leftOut: number;
+}
+
+/** Where a page of the status list begins. */
+export interface StatusStart {
+  readonly env: Env;
+  readonly after: StatusPlace | null;
+}
+
+/** An open stream; `cannotLoad`: it is given a document of the vocabulary that its agent does not speak. */
+export type StatusView = StatusEntry & { readonly cannotLoad: boolean };
+
+export interface StatusPage {
+  readonly entries: readonly StatusView[];
+  /** Where the next page begins; null: nothing is left. */
+  readonly next: StatusStart | null;
+}
+
+export interface Registrations {
+  /** By agent id. @param after the agent that the page before ended with */
+  list(
+    principal: Principal,
+    page: { readonly limit: number; readonly after: string | null },
+  ): Promise<RegistrationPage>;
+  /** @throws HubError not_found */
+  get(principal: Principal, agentId: string): Promise<RegistrationView>;
+  /** Its streams hear of a new assignment. @throws HubError forbidden, not_found, overloaded, unavailable */
+  update(principal: Principal, agentId: string, patch: RegistrationPatch): Promise<RegistrationView>;
+  /** Assigns many; returns how many were assigned anew. @throws HubError forbidden, overloaded, unavailable */
+  assign(principal: Principal, agentIds: readonly string[], bundleName: string | null): Promise<number>;
+  /** Connected agents, environment by environment. @param env null: all */
+  status(
+    principal: Principal,
+    query: {
+      readonly env: Env | null;
+      readonly bundleName: string | null;
+      readonly limit: number;
+      readonly start: StatusStart | null;
+    },
+  ): Promise<StatusPage>;
+  /**
+   * Takes an agent's word for the version it runs now; returns which agent's.
+   * @throws HubError forbidden, overloaded, unavailable
+   */
+  report(
+    principal: KeyPrincipal,
+    version: { readonly bundleName: string | null; readonly policyVersion: string },
+  ): Promise<string>;
+}
+
+const unknown = () => notFound('Agent not found.');
+
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'registrar' | 'clock'> & {
+  readonly lastSeen: LastSeen;
+};
+
+export function createRegistrations(ports: Ports): Registrations {
+  const { store, actors, ruleSets, registrar, clock, lastSeen } = ports;
+  const { agents } = store;
+
+  const rulesOf = async (tenantId: string): Promise<RuleSet> =>
+    ruleSets.of(tenantId, await store.rules.list(tenantId));
+
+  async function view({ tenantId }: Principal, agentId: string): Promise<RegistrationView> {
+    const registration = await agents.get(tenantId, agentId);
+    if (!registration) throw unknown();
+    return { registration, resolution: resolve(await rulesOf(tenantId), registration) };
+  }
+
+  async function judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly StatusView[]> {
+    const asked = entries.flatMap(({ agentId, documentKind = null }) =>
+      documentKind === null ? [] : [agentId],
+    );
+    const known = asked.length === 0 ? [] : await agents.vocabularies(tenantId, [...new Set(asked)]);
+    const spoken = new Map(known.map((one) => [one.agentId, one]));
+    return entries.map((entry) => {
+      const agent = spoken.get(entry.agentId);
+      return { ...entry, cannotLoad: agent !== undefined && isUnable(agent, entry) };
+    });
+  }
+
+  return {
+    async list({ tenantId }, page) {
+      const [{ items, more }, rules, leftOut] = await Promise.all([
+        agents.list(tenantId, page),
+        rulesOf(tenantId),
+        registrar.leftOut(tenantId),
+      ]);
+      return { items: await resolveAll(rules, items), more, leftOut };
+    },
+
+    get: view,
+
+    async update(principal, agentId, { bundleName, ...patch }) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const before = await agents.get(tenantId, agentId);
+      if (!before) throw unknown();
+      const changed = omitUndefined(patch);
+      if (Object.keys(changed).length > 0) await agents.update(tenantId, agentId, changed);
+      const wanted = bundleName === undefined ? before.bundleName : bundleName;
+      if (wanted !== before.bundleName) {
+        const assignment = { agentIds: [agentId], bundleName: wanted, bulk: false };
+        await actors.ask('tenant', tenantId, 'assign', assignment);
+      } else if (patch.tags !== undefined) {
+        // Tags decide which rules match, and the agent may be connected in any environment.
+        for (const env of environments) {
+          await actors.tell('agent', agentKey(tenantId, env, agentId), 'resolve', null);
+        }
+      }
+      return view(principal, agentId);
+    },
+
+    async assign(principal, agentIds, bundleName) {
+      requireRole(principal, 'operator');
+      const assignment = { agentIds: [...new Set(agentIds)], bundleName, bulk: true };
+      return (await actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
+    },
+
+    async status({ tenantId }, { env: asked, bundleName, limit, start }) {
+      const begin = start ?? { env: environments[0], after: null };
+      const entries: StatusEntry[] = [];
+      let next: StatusStart | null = null;
+      const wanted = asked === null ? environments : [asked];
+      for (const env of wanted.slice(Math.max(0, wanted.indexOf(begin.env)))) {
+        next = { env, after: env === begin.env ? begin.after : null };
+        if (entries.length >= limit) break;
+        const request = { bundleName, limit: limit - entries.length, after: next.after };
+        const page = await actors.ask('environment', environmentKey(tenantId, env), 'status', request);
+        entries.push(...page.entries);
+        next = page.next === null ? null : { env, after: page.next };
+        if (next !== null) break;
+      }
+      return { entries: await judged(tenantId, entries), next };
+    },
+
+    async report(principal, { bundleName, policyVersion }) {
+      const agentId = actingAgent(principal);
+      // A report is kept of an agent that is registered.
+      await lastSeen.touch(principal, new Set([agentId]));
+      const key = agentKey(principal.tenantId, principal.env, agentId);
+      await actors.ask('agent', key, 'report', { bundleName, policyVersion, at: clock.now() });
+      return agentId;
+    },
+  };
+}
+
+/** Resolves an agent's bundle by the rules of its latest environment. */
+const resolve = (rules: RuleSet, { agentId, lastEnv, bundleName, tags }: Registration): Resolution =>
+  rules.resolve({ agentId, env: lastEnv, explicit: bundleName, tags });
+
+/**
+ * Matches of an agent with a rule that are worked out in one turn of the event loop: a hundred thousand rules may have
+ * to be tried for one list.
+ */
+const matchesPerTurn = 2_000;
+
+async function resolveAll(
+  rules: RuleSet,
+  registrations: readonly Registration[],
+): Promise<RegistrationView[]> {
+  const atOnce = Math.max(1, Math.floor(matchesPerTurn / Math.max(1, rules.rules.length)));
+  const views: RegistrationView[] = [];
+  for (let i = 0; i < registrations.length; i += atOnce) {
+    if (registrations.length > atOnce) await turns.next(bytesPerTurn);
+    const slice = registrations.slice(i, i + atOnce);
+    views.push(...slice.map((registration) => ({ registration, resolution: resolve(rules, registration) })));
+  }
+  return views;
+}

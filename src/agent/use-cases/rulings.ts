@@ -1,0 +1,179 @@
+// The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are
+// read once.
+import { environmentKey } from '../../../actors/protocol.ts';
+import type { Deployment } from '../../deployment/record.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { ContractNames } from '../../usage/port.ts';
+import {
+  type DeclaredContract,
+  joined,
+  libraryContracts,
+  mayOverlap,
+  type Ruling,
+  rulingOf,
+} from '../../usage/rules.ts';
+import type { DriftStatus, RegistrationSummary } from '../record.ts';
+import { CompiledRulings } from './compiled-rulings.ts';
+
+/** Documents whose contracts are remembered, over all tenants. */
+const maxDocuments = 500;
+/** Versions whose entries are remembered, over all tenants; most have none. */
+const maxNames = 10_000;
+const noNames: ContractNames = { entries: new Map(), mayOverlap: false };
+/** Deployments whose entries are known, besides those that are current. */
+const pastDeployments = 50;
+/** Agents that an environment is asked about at once. */
+const atOnce = 500;
+
+/** How an agent stands in an environment. */
+export interface AgentStanding {
+  /** The bundle that it follows; null when it follows all of the environment, or nobody knows. */
+  readonly bundleName: string | null;
+  readonly drift: DriftStatus;
+}
+
+export interface EnvironmentRulings {
+  /** By bundle name. */
+  readonly deployed: ReadonlyMap<string, Deployment>;
+  /** The contracts of a bundle, or of all; null when nothing of it is deployed. */
+  of(bundleName: string | null): Promise<Ruling | null>;
+}
+
+export interface Rulings {
+  inEnvironment(tenantId: string, env: Env): Promise<EnvironmentRulings>;
+  /**
+   * Entries that stand for contracts of the library: of what is deployed now, and of the newest 50 deployments, which
+   * agents that are behind still run. @throws HubError overloaded, unavailable
+   */
+  entryNames(tenantId: string): Promise<ContractNames>;
+  /** How these agents stand, in their order. Agents that are not registered are known by their id alone. */
+  standings(
+    tenantId: string,
+    env: Env,
+    agents: readonly Pick<RegistrationSummary, 'agentId' | 'bundleName' | 'tags'>[],
+  ): Promise<readonly AgentStanding[]>;
+}
+
+export function createRulings({
+  store,
+  actors,
+  evaluator,
+  ruleSets,
+}: Pick<AppPorts, 'store' | 'actors' | 'evaluator' | 'ruleSets'>): Rulings {
+  const documents = new BoundedMap<readonly DeclaredContract[]>(maxDocuments);
+  /** Of versions of bundles, which never change. */
+  const names = new BoundedMap<ContractNames>(maxNames);
+  const compiledRulings = new CompiledRulings();
+
+  /** The contracts of a deployed document; none of one that cannot be read. @throws HubError overloaded, unavailable */
+  async function contractsOf(deployment: Deployment): Promise<readonly DeclaredContract[]> {
+    const { tenantId, revisionHash, bundleName, version } = deployment;
+    const known = documents.get(revisionHash, 0);
+    if (known) return known;
+    const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+    if (yaml === null) return [];
+    let contracts: readonly DeclaredContract[] = [];
+    try {
+      contracts = await evaluator.contractsOf(tenantId, new TextDecoder().decode(yaml));
+      // Several entries of a composed document may stand for one contract: its record says so, never their ids.
+      const bundle = await store.bundles.version(tenantId, bundleName, version);
+      contracts = libraryContracts(contracts, bundle?.snapshot ?? []);
+    } catch (error) {
+      if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
+    }
+    documents.set(revisionHash, contracts, Number.POSITIVE_INFINITY);
+    return contracts;
+  }
+
+  async function rulingOfDeployed(deployment: Deployment): Promise<Ruling> {
+    const { revisionHash, bundleName } = deployment;
+    const contracts = await contractsOf(deployment);
+    return compiledRulings.of(`${revisionHash} ${bundleName}`, () => rulingOf(bundleName, contracts));
+  }
+
+  async function namesIn(deployment: Deployment): Promise<ContractNames> {
+    const { tenantId, bundleName, version } = deployment;
+    const bundle = await store.bundles.version(tenantId, bundleName, version);
+    const several = (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
+    if (several.length === 0) return noNames;
+    const entries = new Map<string, string>();
+    let overlap = false;
+    const tools = new Map((await contractsOf(deployment)).map((one) => [one.id, one.tools]));
+    for (const { contract_id, entries: ids = [] } of several) {
+      for (const id of ids) entries.set(id, contract_id);
+      // A contract without readable tools may match any tool.
+      const each = ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one));
+      overlap ||= mayOverlap(each);
+    }
+    return { entries, mayOverlap: overlap };
+  }
+
+  return {
+    async inEnvironment(tenantId, env) {
+      const current = await store.deployments.current(tenantId, env);
+      const deployed = new Map(current.map((deployment) => [deployment.bundleName, deployment]));
+      const known = new Map<string | null, Ruling | null>();
+      return {
+        deployed,
+        async of(bundleName) {
+          const before = known.get(bundleName);
+          if (before !== undefined) return before;
+          const wanted =
+            bundleName === null ? current : current.filter((one) => one.bundleName === bundleName);
+          const rulings: Ruling[] = [];
+          // One after another: a tenant's documents are read on few threads.
+          for (const one of wanted) rulings.push(await rulingOfDeployed(one));
+          const ruling = rulings.length === 0 ? null : joined(rulings);
+          known.set(bundleName, ruling);
+          return ruling;
+        },
+      };
+    },
+
+    async entryNames(tenantId) {
+      const all: ContractNames[] = [];
+      const past = await store.deployments.list(tenantId, {}, { limit: pastDeployments, offset: 0 });
+      const current = await store.deployments.currentAll(tenantId);
+      const versions = new Map<string, Deployment>();
+      // Where an id stood for another contract before, what is deployed now decides.
+      for (const deployment of [...past.items].reverse().concat(current)) {
+        const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
+        versions.delete(key);
+        versions.set(key, deployment);
+      }
+      for (const [key, deployment] of versions) {
+        const found = names.get(key, 0) ?? (await namesIn(deployment));
+        names.set(key, found, Number.POSITIVE_INFINITY);
+        if (found.entries.size > 0) all.push(found);
+      }
+      return {
+        entries: new Map(all.flatMap(({ entries }) => [...entries])),
+        mayOverlap: all.some((one) => one.mayOverlap),
+      };
+    },
+
+    async standings(tenantId, env, agents) {
+      const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
+      const deployed = await store.deployments.current(tenantId, env);
+      const byHash = new Map(deployed.map(({ revisionHash, bundleName }) => [revisionHash, bundleName]));
+      const standings: AgentStanding[] = [];
+      for (let from = 0; from < agents.length; from += atOnce) {
+        const asked = agents.slice(from, from + atOnce).map(({ agentId, bundleName, tags }) => ({
+          agentId,
+          bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,
+        }));
+        const key = environmentKey(tenantId, env);
+        const states = await actors.ask('environment', key, 'agentStates', { agents: asked });
+        for (const { bundleName, policyVersion, status } of states) {
+          // One that follows all runs what it loaded last.
+          const running = policyVersion === null ? null : (byHash.get(policyVersion) ?? null);
+          standings.push({ bundleName: bundleName ?? running, drift: status });
+        }
+      }
+      return standings;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// The agents' streams of a node, and what a dashboard's stream begins with.
+import { environmentKey } from '../../../actors/protocol.ts';
+import { SentCopies } from '../../deployment/use-cases/sent-copies.ts';
+import { Updates } from '../../deployment/use-cases/updates.ts';
+import { requireAgentId } from '../../shared/agent-ids.ts';
+import type { Announcement } from '../../shared/announcement.ts';
+import { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
+import { environments, isAgentId } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { AgentStream, type Asked, type StreamPorts } from './stream.ts';
+
+export interface AgentStreams {
+  /** Tells the agent's actor of the stream. @throws HubError bad_request (the agent's id), and what the actor throws */
+  admit(asked: Asked): Promise<AgentStream>;
+  /** The fleet's numbers of every environment that tells them now: one that cannot does so with the next change. */
+  fleetNow(tenantId: string): Promise<readonly Announcement[]>;
+}
+
+/** @param node the node's id, as actors know it */
+export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>, node: string): AgentStreams {
+  const { actors, store } = ports;
+  const shared = {
+    ports,
+    id: node,
+    updates: new Updates(store),
+    versions: new SharedTexts(1000),
+    copies: new SentCopies(),
+  };
+  return {
+    admit(asked) {
+      const stream = new AgentStream(shared, asked);
+      // Thousands connect at once: only ids outside of the rule wait for the store.
+      if (isAgentId(asked.agentId)) return stream.admit();
+      return requireAgentId(store.agents, asked.tenantId, asked.agentId).then(() => stream.admit());
+    },
+
+    async fleetNow(tenantId) {
+      const asked = await Promise.allSettled(
+        environments.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
+      );
+      return environments.flatMap((env, i) => {
+        const answer = asked[i];
+        return answer?.status === 'fulfilled'
+          ? [{ kind: 'fleetChanged', tenantId, env, numbers: answer.value } as const]
+          : [];
+      });
+    },
+  };
+}

@@ -1,0 +1,129 @@
+// Agents that are given documents which they cannot load: those last seen on the API of the other vocabulary. They keep
+// the document that they have, so whoever deploys or assigns is told.
+import { environmentKey } from '../../../actors/protocol.ts';
+import type { DocumentKind } from '../../contract/record.ts';
+import type { Deployment } from '../../deployment/record.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { canLoad, otherApi } from '../../shared/vocabulary.ts';
+import type { Registration } from '../record.ts';
+
+/** Agents that cannot load a document which they are given. */
+export interface UnableAgents {
+  readonly kind: DocumentKind;
+  /** How many were found. */
+  readonly count: number;
+  /** More may be: only so many agents are looked at. */
+  readonly isPartial: boolean;
+  /** The first of them by id, at most 10. */
+  readonly agentIds: readonly string[];
+}
+
+export interface Vocabularies {
+  /**
+   * Those who are given what was deployed: connected agents that follow it, and others whose assignment says so. Null
+   * when there are none. Never throws: what was deployed is deployed.
+   */
+  ofDeployment(deployment: Deployment): Promise<UnableAgents | null>;
+  /** The same of what an environment runs under a name, for a rule that sends agents to it. */
+  ofRule(tenantId: string, env: Env, bundleName: string): Promise<UnableAgents | null>;
+  /** Those of these agents that cannot load what their environment runs under the name. At most some hundred agents. */
+  ofAgents(
+    tenantId: string,
+    agentIds: readonly string[],
+    bundleName: string,
+  ): Promise<readonly UnableAgents[]>;
+}
+
+const portion = 500;
+const maxLookedAt = 2_000;
+const maxNamed = 10;
+
+export function createVocabularies({
+  store,
+  actors,
+  ruleSets,
+  log,
+}: Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'log'>): Vocabularies {
+  /** @param isGiven whether an agent is given the document */
+  async function unable(
+    { tenantId, env, documentKind }: Deployment,
+    isGiven: (agent: {
+      readonly streams: number;
+      readonly follows: string | null;
+      readonly assigned: string | null;
+    }) => boolean,
+  ): Promise<UnableAgents | null> {
+    if (documentKind === null) return null;
+    const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
+    const found: string[] = [];
+    const api = otherApi(documentKind);
+    let after: string | null = null;
+    let more = true;
+    for (let looked = 0; more && looked < maxLookedAt; ) {
+      const page = await store.agents.lastOn(tenantId, { env, api, limit: portion, after });
+      const agents = page.items.map(({ agentId, bundleName, tags }) => ({
+        agentId,
+        bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,
+      }));
+      if (agents.length > 0) {
+        const states = await actors.ask('environment', environmentKey(tenantId, env), 'agentStates', {
+          agents,
+        });
+        for (const [i, { agentId, bundleName: assigned }] of agents.entries()) {
+          const { streams = 0, bundleName: follows = null } = states[i] ?? {};
+          if (isGiven({ streams, follows, assigned })) found.push(agentId);
+        }
+      }
+      looked += page.items.length;
+      after = page.items.at(-1)?.agentId ?? null;
+      more = page.more && after !== null;
+    }
+    return summed(documentKind, found, more);
+  }
+
+  const quietly = (finding: Promise<UnableAgents | null>): Promise<UnableAgents | null> =>
+    finding.catch((err: unknown) => {
+      log.warn({ err }, 'cannot determine which agents cannot load a document');
+      return null;
+    });
+
+  return {
+    ofDeployment: (deployment) =>
+      quietly(
+        unable(deployment, ({ streams, follows, assigned }) => {
+          if (streams === 0) return assigned === deployment.bundleName;
+          // A stream of the console API that follows none is sent every document of its environment.
+          return (
+            follows === deployment.bundleName || (follows === null && deployment.documentKind === 'ruleset')
+          );
+        }),
+      ),
+
+    ofRule: (tenantId, env, bundleName) =>
+      quietly(
+        store.deployments
+          .currentOf(tenantId, env, bundleName)
+          .then((current) => current && unable(current, ({ assigned }) => assigned === bundleName)),
+      ),
+
+    async ofAgents(tenantId, agentIds, bundleName) {
+      const given = new Map<DocumentKind, string[]>();
+      const current = new Map<Env, Promise<Deployment | null>>();
+      for (const agentId of [...agentIds].sort()) {
+        const agent: Registration | null = await store.agents.get(tenantId, agentId);
+        if (!agent?.lastEnv || agent.bundleName !== bundleName) continue;
+        const known =
+          current.get(agent.lastEnv) ?? store.deployments.currentOf(tenantId, agent.lastEnv, bundleName);
+        current.set(agent.lastEnv, known);
+        const kind = (await known)?.documentKind ?? null;
+        if (kind === null || canLoad(agent, kind)) continue;
+        given.set(kind, [...(given.get(kind) ?? []), agentId]);
+      }
+      return [...given].flatMap(([kind, ids]) => summed(kind, ids, false) ?? []);
+    },
+  };
+}
+
+const summed = (kind: DocumentKind, ids: readonly string[], isPartial: boolean): UnableAgents | null =>
+  ids.length === 0 ? null : { kind, count: ids.length, isPartial, agentIds: ids.slice(0, maxNamed) };

@@ -1,0 +1,109 @@
+// Approvals in the console API's words.
+import type { z } from 'zod';
+import { type Caller, List } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { truncated } from '../../http/contract/listed.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { Approval } from '../record.ts';
+import { askingAgents, placeOf, principalShown, readPlace } from '../wire.ts';
+import type { approvalRoutes } from './routes.ts';
+
+type KeyCaller = Extract<Caller, { kind: 'key' }>;
+export type ApprovalBody = z.output<typeof approvalRoutes.createApproval.body>;
+
+export const approvals: Handlers<typeof approvalRoutes> = {
+  createApproval: (hub, { body }, caller, request) =>
+    requestApproval(hub, caller, body, request.header('idempotency-key')),
+
+  async listApprovals(hub, { query }, caller) {
+    const { tenantId } = caller;
+    const { status, env, agent_id: agentId, since, until, search, cursor, limit, offset } = query;
+    const filter = { env: env ?? null, ...omitUndefined({ status, agentId, since, until, search }) };
+    const scope = { tenantId, list: 'approvals' } as const;
+    const after = cursor === undefined ? undefined : readPlace(openCursor(hub, scope, cursor));
+    const page = { limit, offset, ...omitUndefined({ after }) };
+    const { items, more, places, shown } = await hub.app.approvals.list(principalOf(caller), filter, page);
+    return new List(shown.map(render), (sent) => {
+      const next = places[sent] ?? items.length;
+      if (next >= items.length && !more) return null;
+      // Who counts goes on counting; new approvals move what a number names, and a cursor not.
+      if (offset > 0 && after === undefined) return { offset: offset + next };
+      const last = items[next - 1];
+      if (!last) return null;
+      return { cursor: sealCursor(hub, scope, placeOf(last)), limit, offset: 0 };
+    });
+  },
+
+  getApproval: async ({ app }, { params }, caller) =>
+    render(await app.approvals.get(principalOf(caller), params.approval_id)),
+
+  async decideApproval({ app }, { params, body }, caller) {
+    const decided = await app.approvals.decide(principalOf(caller), params.approval_id, {
+      approved: body.approved,
+      reason: body.reason ?? null,
+      decidedVia: body.decided_via ?? 'console',
+    });
+    return render(decided);
+  },
+};
+
+/** A cursor was sealed by this hub: what it holds is what was written. */
+
+/**
+ * Asks for an approval over a route or a socket.
+ * @throws HubError validation_failed when neither header nor body names the agent
+ */
+export async function requestApproval(
+  { app }: Pick<Hub, 'app'>,
+  caller: KeyCaller,
+  body: ApprovalBody,
+  idempotencyKey: string | null = null,
+) {
+  const { timeout_effect: effect, timeout_action: action } = body;
+  const wanted = {
+    ...askingAgents(caller, body.agent_id),
+    toolName: body.tool_name,
+    toolArgs: body.tool_args ?? null,
+    message: body.message,
+    timeoutSeconds: body.timeout,
+    timeoutEffect: effect ?? (action && (action === 'allow' ? 'allow' : 'deny')) ?? null,
+    decisionSource: body.decision_source ?? null,
+    contractName: body.contract_name ?? null,
+    rulesetName: null,
+    contracts: body.contracts ?? null,
+    principal: principalShown(body.principal),
+    sessionId: body.session_id ?? null,
+    callId: body.call_id ?? null,
+  } as const;
+  return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, { idempotencyKey }));
+}
+
+const argsOf = ({ toolArgs, argsBytes }: Approval) =>
+  toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null);
+
+const render = (approval: Approval) => ({
+  id: approval.id,
+  status: approval.status,
+  agent_id: approval.agentId,
+  tool_name: approval.toolName,
+  tool_args: argsOf(approval),
+  message: approval.message,
+  env: approval.env,
+  timeout_seconds: approval.timeoutSeconds,
+  timeout_effect: approval.timeoutEffect,
+  decision_source: approval.decisionSource,
+  contract_name: approval.contractName,
+  contracts: approval.contracts === null ? null : [...approval.contracts],
+  principal: approval.principal,
+  session_id: approval.sessionId,
+  call_id: approval.callId,
+  decided_by: approval.decidedBy,
+  decided_at: isoOrNull(approval.decidedAt),
+  decision_reason: approval.decisionReason,
+  decided_via: approval.decidedVia,
+  created_at: iso(approval.createdAt),
+  expires_at: iso(approval.deadline),
+});

@@ -1,0 +1,161 @@
+// Routes of approvals.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import {
+  anyObject,
+  approvalStatus,
+  env,
+  instant,
+  instantInput,
+  line,
+  paging,
+  text,
+  timeoutWord,
+  uuid,
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
+
+/** A contract that asks a person, with what it says. */
+export const askingContract = z.object({ name: z.string(), message: z.string() });
+
+export const approval = z.object({
+  id: uuid,
+  status: approvalStatus,
+  agent_id: z.string(),
+  tool_name: z.string(),
+  /**
+   * Of large ones (over 64 KiB) only the size is left after LARGE_ARGUMENTS_DAYS, or earlier when they fill
+   * LARGE_ARGUMENTS_MAX_BYTES and the approval has ended.
+   */
+  tool_args: listed(anyObject).nullable(),
+  message: z.string(),
+  env,
+  timeout_seconds: z.number().int(),
+  timeout_effect: z.enum(['deny', 'allow']),
+  decision_source: z.string().nullable(),
+  contract_name: z.string().nullable(),
+  /** Every contract that asks, in order; null when the agent did not say. */
+  contracts: listed(z.array(askingContract)).nullable(),
+  /** On whose behalf the agent calls; of one over 16 KiB only the size is kept. */
+  principal: listed(anyObject).nullable(),
+  session_id: z.string().nullable(),
+  /** Of the call that is asked for, as its events name it. */
+  call_id: z.string().nullable(),
+  decided_by: z.string().nullable(),
+  decided_at: instant.nullable(),
+  decision_reason: z.string().nullable(),
+  decided_via: z.string().nullable(),
+  created_at: instant,
+  /** When it times out unless somebody decides. */
+  expires_at: instant,
+});
+
+/** Characters of what one of several asking contracts says that are kept. */
+const maxAskMessage = 1_000;
+
+const params = z.object({ approval_id: uuid });
+
+export const approvalRoutes = routes({
+  createApproval: {
+    method: 'POST',
+    path: '/api/v1/approvals',
+    auth: ['key'],
+    tag: 'approvals',
+    summary: 'Request an approval for a tool call; at most 10 per agent in 60 seconds',
+    exactNumbers: true,
+    body: z.object({
+      /** The agent-id header wins; this is used when the header is absent. */
+      agent_id: line(255).nullish(),
+      tool_name: line(255),
+      tool_args: anyObject.nullish(),
+      message: text(10_000),
+      timeout: z.number().int().min(1).max(86_400).default(300),
+      /** Unless given: deny. */
+      timeout_effect: z.enum(['deny', 'allow']).optional(),
+      /** The same in the words of newer clients; counts when timeout_effect is absent. */
+      timeout_action: timeoutWord.optional(),
+      decision_source: line(255).nullish(),
+      contract_name: line(255).nullish(),
+      contracts: z
+        .array(
+          z.object({
+            name: line(255),
+            message: text(10_000).transform((message) =>
+              message.slice(0, maxAskMessage).replace(/\p{Cs}$/u, ''),
+            ),
+          }),
+        )
+        .max(50)
+        .nullish(),
+      principal: anyObject.nullish(),
+      session_id: line(255).nullish(),
+      call_id: line(255).nullish(),
+    }),
+    agent: 'header',
+    limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
+    status: 201,
+    reply: approval,
+    errors: [
+      'forbidden',
+      'payload_too_large',
+      'quota_exceeded',
+      'validation_failed',
+      'rate_limited',
+      'disk_full',
+      'overloaded',
+      'unavailable',
+    ],
+  },
+  listApprovals: {
+    method: 'GET',
+    path: '/api/v1/approvals',
+    auth: ['cookie'],
+    tag: 'approvals',
+    summary: 'Approvals, newest first; Link and X-Next-Cursor name the next page',
+    query: z.object({
+      status: approvalStatus.optional(),
+      env: env.optional(),
+      agent_id: line(255).optional(),
+      since: instantInput.optional(),
+      until: instantInput.optional(),
+      /** Part of the agent's id, the tool's or contract's name, the message, or who decided, in any case. */
+      search: text(255, 1).optional(),
+      cursor: text(4096, 1).optional(),
+      ...paging(1000, 100),
+    }),
+    status: 200,
+    reply: z.array(
+      approval.extend({ message: listed(z.string()), decision_reason: listed(z.string()).nullable() }),
+    ),
+    search: true,
+    errors: ['bad_request', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  getApproval: {
+    method: 'GET',
+    path: '/api/v1/approvals/{approval_id}',
+    auth: ['key', 'cookie'],
+    tag: 'approvals',
+    summary: 'One approval; an API key can read those in its environment',
+    params,
+    status: 200,
+    reply: approval,
+    errors: ['not_found', 'validation_failed'],
+  },
+  decideApproval: {
+    method: 'PUT',
+    path: '/api/v1/approvals/{approval_id}',
+    auth: ['cookie'],
+    tag: 'approvals',
+    summary: 'Approve or deny; the decider is the signed-in user',
+    params,
+    body: z.object({
+      approved: z.boolean(),
+      reason: text(2000).nullish(),
+      decided_via: line(64).nullish(),
+    }),
+    status: 200,
+    reply: approval,
+    errors: ['not_found', 'conflict', 'validation_failed', 'disk_full', 'overloaded', 'unavailable'],
+  },
+});

@@ -1,0 +1,189 @@
+// Routes of approvals in the hosted API's words.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import { anyObject, env, instant, line, text, timeoutWord } from '../../http/contract/fields.ts';
+import {
+  cursorQuery,
+  hostedPaging,
+  identifier,
+  nextFields,
+  pageFields,
+} from '../../http/contract/hosted-fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
+import { largeArgs } from '../record.ts';
+
+export const hostedStatuses = ['pending', 'approved', 'rejected', 'timed_out'] as const;
+
+const timeoutAction = z.enum(['block', 'allow']);
+
+export const hostedApproval = z.object({
+  id: z.string(),
+  status: z.enum(hostedStatuses),
+  agent_id: z.string(),
+  session_id: z.string().nullable(),
+  tool_name: z.string(),
+  tool_args: listed(anyObject).nullable(),
+  message: listed(z.string()),
+  rule_name: z.string(),
+  /** The ruleset that it asks by: said by the agent, else the one that it follows. Null: not known. */
+  ruleset_name: z.string().nullable(),
+  environment: env,
+  principal: listed(anyObject).nullable(),
+  /** Seconds. */
+  timeout: z.number().int(),
+  timeout_action: timeoutAction,
+  created_at: instant,
+  /** When it times out unless somebody decides. */
+  expires_at: instant,
+  decided_by: z.string().nullable(),
+  /** What tells people apart who are called alike: of operators the token's issuer and subject. */
+  decided_by_subject: z.string().nullable(),
+  decided_at: instant.nullable(),
+  decided_via: z.string().nullable(),
+  decision_reason: listed(z.string()).nullable(),
+  /** What the agent does now; null while it is pending. */
+  effective_action: timeoutAction.nullable(),
+});
+
+/** Control characters other than tab and line feed. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f]/;
+
+const params = z.object({ approval_id: identifier });
+
+/** `denied` and `timeout` are the console's words. */
+const statusQuery = z
+  .enum([...hostedStatuses, 'denied', 'timeout'])
+  .transform((status) =>
+    status === 'denied' ? ('rejected' as const) : status === 'timeout' ? ('timed_out' as const) : status,
+  );
+
+/** Words that say that no person decided. */
+const reservedLabels = ['chat_bot', 'system'];
+
+export const hostedApprovalRoutes = routes({
+  hostedCreateApproval: {
+    method: 'POST',
+    path: '/v1/approvals',
+    auth: ['hostedKey'],
+    tag: 'hosted-approvals',
+    summary:
+      'Request an approval for a tool call; at most 10 per agent in 60 seconds. A repeat with the same Idempotency-Key returns the same approval',
+    exactNumbers: true,
+    body: z.object({
+      /** The agent that asks, whatever the agent-id header says; default: the header's. */
+      agent_id: identifier.nullish(),
+      session_id: z.union([z.literal(''), identifier]).nullish(),
+      /** Of the governed call: two calls that differ in nothing else are two approvals. */
+      call_id: z.union([z.literal(''), line(255)]).nullish(),
+      tool_name: identifier,
+      tool_args: anyObject
+        .refine(
+          (args) => Buffer.byteLength(JSON.stringify(args)) <= largeArgs,
+          `must not be larger than ${largeArgs} bytes of JSON`,
+        )
+        .nullish(),
+      message: text(4096, 1).refine(
+        (value) => !controls.test(value),
+        'must not contain control characters except tab and line feed',
+      ),
+      /** Default: the tool's name. */
+      rule_name: line(128).nullish(),
+      /** Default: the ruleset that the agent follows. */
+      ruleset_name: line(128).nullish(),
+      timeout: z.number().int().min(1).max(86_400).default(300),
+      /** What happens when nobody decides; default block. */
+      timeout_action: timeoutWord.optional(),
+      /** The same in the words of older clients; counts when timeout_action is absent. */
+      timeout_effect: timeoutWord.optional(),
+      /** For a key without an environment; default production. */
+      environment: env.nullish(),
+      principal: anyObject.nullish(),
+    }),
+    agent: 'body',
+    limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
+    idempotent: 'answer',
+    status: 201,
+    reply: hostedApproval,
+    errors: [
+      'forbidden',
+      'env_mismatch',
+      'payload_too_large',
+      'quota_exceeded',
+      'validation_failed',
+      'rate_limited',
+      'disk_full',
+      'overloaded',
+      'unavailable',
+      'unprocessable',
+      'conflict',
+    ],
+  },
+  hostedListApprovals: {
+    method: 'GET',
+    path: '/v1/approvals',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-approvals',
+    summary: 'Approvals, newest first; an API key can read those in its environment and from its agents',
+    query: z.object({
+      status: statusQuery.optional(),
+      agent_id: line(255).optional(),
+      session_id: line(255).optional(),
+      ...hostedPaging(200, 50),
+      cursor: cursorQuery,
+    }),
+    status: 200,
+    reply: z.object({
+      approvals: z.array(hostedApproval),
+      total: z.number().int(),
+      ...pageFields,
+      ...nextFields,
+    }),
+    search: true,
+    errors: ['bad_request', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  hostedGetApproval: {
+    method: 'GET',
+    path: '/v1/approvals/{approval_id}',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-approvals',
+    summary: 'One approval; an API key can read those in its environment and from its agents',
+    params,
+    status: 200,
+    reply: hostedApproval,
+    errors: ['not_found', 'validation_failed'],
+  },
+  hostedDecideApproval: {
+    method: 'POST',
+    path: '/v1/approvals/{approval_id}/decide',
+    auth: ['operatorJwt'],
+    role: 'operator',
+    tag: 'hosted-approvals',
+    summary:
+      'Approve or reject; the token identifies the decider. The same decision by the same person gets the same answer',
+    params,
+    body: z.object({
+      decision: z.enum(['approved', 'rejected']),
+      /** Only a label of where it was reviewed. */
+      decided_via: line(64)
+        .refine((label) => !reservedLabels.includes(label), `must not be ${reservedLabels.join(' or ')}`)
+        .nullish(),
+      reason: text(2000).nullish(),
+    }),
+    limits: [limits.decisions],
+    status: 200,
+    reply: hostedApproval,
+    errors: [
+      'forbidden',
+      'not_found',
+      'rate_limited',
+      'conflict',
+      'validation_failed',
+      'overloaded',
+      'unavailable',
+    ],
+  },
+});

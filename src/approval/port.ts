@@ -1,0 +1,117 @@
+// Store port of approvals. Adapters keep promise P19.
+
+import type { Env } from '../shared/ids.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
+import type { Approval, ApprovalStatus, Decision } from './record.ts';
+
+/** An approval that something is to be done about. */
+export interface ApprovalPlace {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly id: string;
+}
+
+/** Arguments that are kept apart from their approval (over `maxInlineArgs`). */
+export interface KeptArgs extends ApprovalPlace {
+  /** The API key of the request. */
+  readonly keyId: string;
+  /** JSON. */
+  readonly json: string;
+  readonly bytes: number;
+  readonly createdAt: number;
+}
+
+/** Which approvals a list holds. Texts are equal as they stand. */
+export interface ApprovalFilter {
+  readonly env: Env | null;
+  readonly status?: ApprovalStatus;
+  readonly agentId?: string;
+  readonly sessionId?: string;
+  /** Made at this time or later. */
+  readonly since?: number;
+  /** Made at this time or earlier. */
+  readonly until?: number;
+  /**
+   * Part of the agent's id, the tool's or contract's name, the message, or who decided. ASCII letters count the same in
+   * either case.
+   */
+  readonly search?: string;
+}
+
+/** Which part of a list of approvals. */
+export interface ApprovalPageRequest extends PageRequest {
+  /** The approval that the page before ended with: the page begins behind it, wherever it stands now. */
+  readonly after?: Pick<Approval, 'createdAt' | 'id'>;
+}
+
+/** Inserting, deciding and timing out note in the same write that it is not announced yet, until `announced`. */
+export interface ApprovalStore {
+  /**
+   * Keeps the arguments of an approval that will be inserted. When the large ones of the environment (over `largeArgs`)
+   * would hold more than `quota` bytes, keys give way (`largestHolders`): large arguments of timed out approvals are
+   * removed first, then those of decided ones, oldest first. Pending ones stay. `full` when that makes too little room:
+   * nothing is kept, and nothing removed. Arguments without a key, from earlier versions, count as one key's. Where
+   * nodes share the store, parallel calls may exceed the quota by what they bring. Safe to repeat.
+   * @throws HubError('disk_full') for large ones, while the store has too little room
+   */
+  keepArgs(args: KeptArgs, quota: number): Promise<'kept' | 'full'>;
+  /** Removes the arguments of an approval that was not inserted. Safe to repeat. */
+  dropArgs(tenantId: string, id: string): Promise<void>;
+  /** Removes large arguments created before `before`, at most `limit`; returns how many. */
+  dropLargeArgs(before: number, limit: number): Promise<number>;
+  /**
+   * Safe to repeat: an id that exists returns the stored one. Of arguments that were kept before it has the size alone.
+   */
+  insert(approval: Approval): Promise<Approval>;
+  /** With all its arguments, unless they were dropped. */
+  getWhole(tenantId: string, id: string): Promise<Approval | null>;
+  /** Here and below, arguments that are kept apart are left out. */
+  get(tenantId: string, id: string): Promise<Approval | null>;
+  /**
+   * Newest first, statuses as seen at `now` (lazy expiry applies to the filter too).
+   * @throws HubError search_timeout when it takes longer than `maxSearchMs`
+   */
+  list(
+    tenantId: string,
+    filter: ApprovalFilter,
+    page: ApprovalPageRequest,
+    now: number,
+  ): Promise<Page<Approval>>;
+  /** How many the list holds. @throws HubError search_timeout */
+  count(tenantId: string, filter: ApprovalFilter, now: number): Promise<number>;
+  /**
+   * Decides if pending and before its deadline: exactly one decision ever succeeds. Safe to repeat: the one that did
+   * answers the approval again.
+   */
+  decide(
+    tenantId: string,
+    id: string,
+    decision: Decision,
+    now: number,
+  ): Promise<Approval | 'absent' | 'not_pending'>;
+  /** Times out if pending and due: the approval when this call did it, else null. */
+  expire(tenantId: string, id: string, now: number): Promise<Approval | null>;
+  /** All pending of an environment, for its actor's timers; earliest deadline first. */
+  pending(tenantId: string, env: Env): Promise<readonly Pick<Approval, 'id' | 'deadline'>[]>;
+  /**
+   * Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 by
+   * default).
+   */
+  due(now: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
+  /** The same of one tenant. */
+  dueOf(tenantId: string, now: number, limit: number): Promise<readonly ApprovalPlace[]>;
+  /**
+   * Notes those as announced that are still in this status: what happened to the others since is still to be announced.
+   * Safe to repeat.
+   */
+  announced(tenantId: string, status: ApprovalStatus, ids: readonly string[]): Promise<void>;
+  /**
+   * Those whose mark was left before `before`, over all tenants; oldest first, without the first `skip` of them (0 by
+   * default).
+   */
+  unannounced(before: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
+  /** Removes an approval, whatever its status: one that nobody asked for, as the sample run's. Safe to repeat. */
+  remove(tenantId: string, id: string): Promise<void>;
+  /** How many are pending and not yet due. */
+  countPending(tenantId: string, env: Env | null, now: number): Promise<number>;
+}

@@ -1,0 +1,331 @@
+// Approvals: asked for, read, decided. The environment's actor orders and times them; the store decides who was first.
+import { environmentKey } from '../../actors/protocol.ts';
+import type { LastSeen } from '../agent/use-cases/last-seen.ts';
+import { auditActor, timeoutNote } from '../audit/record.ts';
+import { requireRole } from '../shared/access.ts';
+import { requireAgent } from '../shared/acting-agent.ts';
+import { requireAgentId } from '../shared/agent-ids.ts';
+import { scopeTest } from '../shared/agent-scope.ts';
+import { HubError, notFound } from '../shared/error.ts';
+import { actorName, type KeyPrincipal, type Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
+import type { ApprovalFilter, ApprovalPageRequest } from './port.ts';
+import {
+  type Approval,
+  alreadyEnded,
+  asSeen,
+  type Decision,
+  isDue,
+  largeArgs,
+  maxInlineArgs,
+  type TimeoutEffect,
+} from './record.ts';
+
+/** A request for an approval. */
+export interface NewApproval
+  extends Pick<
+    Approval,
+    | 'toolName'
+    | 'toolArgs'
+    | 'message'
+    | 'timeoutSeconds'
+    | 'decisionSource'
+    | 'contractName'
+    | 'rulesetName'
+    | 'contracts'
+    | 'principal'
+    | 'sessionId'
+    | 'callId'
+  > {
+  /** The agent that asks. */
+  readonly agentId: string;
+  /** The agent that the request names beside it; the key must speak for both. Null: no other. */
+  readonly namedAgentId: string | null;
+  /** Null: not said, which means deny. */
+  readonly timeoutEffect: TimeoutEffect | null;
+}
+
+/** Identity of a request, which makes repeats recognizable. */
+export interface AskedUnder {
+  /** The approval's id. */
+  readonly id?: string | null;
+  readonly idempotencyKey?: string | null;
+}
+
+/** A page of the store as everybody sees it from now on. */
+export interface ApprovalPage {
+  /** The items from the store. Approvals decided since are left out, but count in the offset. */
+  readonly items: readonly Approval[];
+  readonly more: boolean;
+  /** The places among the items of those that are shown. */
+  readonly places: readonly number[];
+  readonly shown: readonly Approval[];
+}
+
+export interface Approvals {
+  /**
+   * Makes a pending approval, under the id that is given, if any: a repeat answers the one that was made. So does the
+   * same request with the same idempotency key, and the same one within 10 s that has neither.
+   * @throws HubError bad_request (the agent's id), forbidden, payload_too_large, quota_exceeded, disk_full, overloaded,
+   *   unavailable
+   */
+  ask(principal: KeyPrincipal, wanted: NewApproval, sent: AskedUnder): Promise<Approval>;
+  /**
+   * As everybody sees it from now on, with its arguments.
+   * @throws HubError not_found, also for what a key may not read
+   */
+  get(principal: Principal, id: string): Promise<Approval>;
+  /** @throws HubError forbidden, not_found, conflict (decided or timed out already), overloaded, unavailable */
+  decide(
+    principal: Principal,
+    id: string,
+    decision: Pick<Decision, 'approved' | 'reason' | 'decidedVia'>,
+  ): Promise<Approval>;
+  /** Newest first, in the environment that the principal sees. @throws HubError search_timeout */
+  list(principal: Principal, filter: ApprovalFilter, page: ApprovalPageRequest): Promise<ApprovalPage>;
+  /** How many the list holds. @throws HubError search_timeout */
+  count(principal: Principal, filter: ApprovalFilter): Promise<number>;
+}
+
+/** Bytes of JSON. */
+const maxArgs = 1_048_576;
+/** How long after a request its answer may still be asked for again (actors/approvals.ts). */
+const repeatMs = 10_000;
+/** The store's list shows what is due as timed out, for at most so long before it is written. */
+const lazyMs = 15_000;
+/** A decision that failed sooner is asked for once more; later somebody has waited long enough. */
+const againWithinMs = 2_000;
+/** Of a tenant, timed out while a list is read; the sweep takes the rest within seconds. */
+const maxDue = 2_000;
+
+const unknown = () => notFound('Approval not found.');
+
+type Ports = { readonly lastSeen: LastSeen } & Pick<
+  AppPorts,
+  'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings'
+>;
+
+export function createApprovals({
+  store,
+  actors,
+  lastSeen,
+  clock,
+  secrets,
+  log,
+  settings,
+}: Ports): Approvals {
+  const { approvals } = store;
+
+  /**
+   * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a
+   * decision that is being written at this moment would otherwise still win after its approval was read as timed out.
+   */
+  async function timeOutIfDue(approval: Approval, now: number): Promise<Approval> {
+    if (!isDue(approval, now)) return approval;
+    const { tenantId, env, id } = approval;
+    const note = timeoutNote(approval, secrets.uuid());
+    const expired = await store.noting({ note }).approvals.expire(tenantId, id, now);
+    if (!expired) return asSeen((await approvals.get(tenantId, id)) ?? approval, now);
+    // The sweep would have it announced as well, 2 s later.
+    actors
+      .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
+      .catch((err: unknown) =>
+        log.debug({ err, id }, 'cannot announce an expired approval; the next sweep repeats it'),
+      );
+    return expired;
+  }
+
+  /**
+   * The same for a list, whose store shows what is due as timed out already: those that are not written yet are found
+   * with one query.
+   */
+  async function timeOutDue(
+    tenantId: string,
+    list: readonly Approval[],
+    now: number,
+  ): Promise<readonly Approval[]> {
+    const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
+    if (!list.some(isFresh)) return list;
+    const due = new Set((await approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
+    return Promise.all(
+      list.map((approval) =>
+        due.has(approval.id) ? timeOutIfDue({ ...approval, status: 'pending' }, now) : approval,
+      ),
+    );
+  }
+
+  /** A caller that reads an approval by its id has received the answer to its request. */
+  async function noteRead({ tenantId, env, id, status, createdAt }: Approval): Promise<void> {
+    if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
+    await actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
+  }
+
+  /** The fields that identify a request. */
+  function fingerprintOf(
+    { keyId, env }: KeyPrincipal,
+    wanted: NewApproval,
+    idempotencyKey: string | null,
+  ): string {
+    const { agentId, toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId } = wanted;
+    const asked = [toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId];
+    return secrets.sha256(JSON.stringify([keyId, env, agentId, idempotencyKey, ...asked]));
+  }
+
+  /**
+   * Keeps arguments that do not go with their approval; returns the bytes of any.
+   * @throws HubError payload_too_large, quota_exceeded, disk_full
+   */
+  async function keepArgs(
+    { tenantId, env, keyId }: KeyPrincipal,
+    { toolArgs }: NewApproval,
+    id: string,
+    createdAt: number,
+  ): Promise<number> {
+    if (toolArgs === null) return 0;
+    const json = JSON.stringify(toolArgs);
+    const bytes = Buffer.byteLength(json);
+    // A number may take more room than it was sent with.
+    if (bytes > maxArgs) {
+      throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
+    }
+    if (bytes <= maxInlineArgs) return bytes;
+    const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
+    const kept = await approvals.keepArgs({ tenantId, env, keyId, id, json, bytes, createdAt }, quota);
+    if (kept === 'kept') return bytes;
+    const age =
+      days === 0 ? 'They have no age limit' : `The hub removes them ${days} days after the approval request`;
+    throw new HubError(
+      'quota_exceeded',
+      `Large tool_args in approvals (over ${largeArgs} bytes) fill their quota of ${quota} bytes in '${env}'. ` +
+        `The hub evicts neither those in pending approvals nor those from API keys that use less space. ${age}. ` +
+        'Decide pending approvals, send smaller tool_args, or raise LARGE_ARGUMENTS_MAX_BYTES.',
+    );
+  }
+
+  /**
+   * Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it
+   * was.
+   * @throws the refusal
+   */
+  async function forgetArgs({ tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
+    const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
+    if (isRefused && argsBytes > maxInlineArgs) {
+      await approvals.dropArgs(tenantId, id).catch((err: unknown) => {
+        log.warn({ err, id }, 'cannot remove the stored arguments of a refused approval');
+      });
+    }
+    throw refusal;
+  }
+
+  return {
+    async ask(principal, wanted, { id: given = null, idempotencyKey = null }) {
+      const { tenantId, env, keyId } = principal;
+      const { agentId, namedAgentId, timeoutEffect, ...asked } = wanted;
+      requireAgent(principal, agentId);
+      if (namedAgentId !== null) requireAgent(principal, namedAgentId);
+      await requireAgentId(store.agents, tenantId, agentId);
+      const now = clock.now();
+      const fingerprint = fingerprintOf(principal, wanted, idempotencyKey);
+      // The same idempotency key with another body is another request.
+      const isKnown = given !== null || idempotencyKey !== null;
+      const id = given ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
+      const argsBytes = await keepArgs(principal, wanted, id, now);
+      const approval: Approval = {
+        ...asked,
+        id,
+        tenantId,
+        status: 'pending',
+        agentId,
+        toolArgs: argsBytes > maxInlineArgs ? null : asked.toolArgs,
+        argsBytes,
+        env,
+        timeoutEffect: timeoutEffect ?? 'deny',
+        decidedBy: null,
+        decidedBySubject: null,
+        decidedAt: null,
+        decisionReason: null,
+        decidedVia: null,
+        createdAt: now,
+        deadline: now + asked.timeoutSeconds * 1000,
+      };
+      const stored = await actors
+        .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
+          approval,
+          keyId,
+          ...(isKnown ? {} : { fingerprint }),
+        })
+        .catch((error: unknown) => forgetArgs(approval, error));
+      await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
+        log.warn({ err, id }, 'cannot register an agent that requested an approval');
+      });
+      // Answered with an earlier approval, which has its own.
+      if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);
+      return { ...stored, toolArgs: asked.toolArgs };
+    },
+
+    async get(principal, id) {
+      const approval = await approvals.getWhole(principal.tenantId, id);
+      if (!approval || !isSeen(principal, approval)) throw unknown();
+      if (principal.actor.kind === 'key') await noteRead(approval);
+      return { ...(await timeOutIfDue(approval, clock.now())), toolArgs: approval.toolArgs };
+    },
+
+    async decide(principal, id, decision) {
+      const { tenantId, actor } = principal;
+      requireRole(principal, 'operator');
+      const approval = await approvals.getWhole(tenantId, id);
+      if (!approval) throw unknown();
+      // An ended approval never changes, so the actor need not be asked.
+      if (approval.status !== 'pending') throw alreadyEnded();
+      const key = environmentKey(tenantId, approval.env);
+      const asked = {
+        id: approval.id,
+        decision: { id: secrets.uuid(), decidedBy: actorName(actor), ...decision },
+        actor: auditActor(principal),
+      };
+      const ask = () => actors.ask('environment', key, 'decideApproval', asked);
+      const begun = clock.monotonic();
+      const decided = await ask().catch((error: unknown) => {
+        // Its owner may have changed while it was written. Told by its id, the decision is made once.
+        const isAway = error instanceof HubError && error.code === 'unavailable';
+        if (!isAway || clock.monotonic() - begun > againWithinMs) throw error;
+        return ask();
+      });
+      return { ...decided, toolArgs: approval.toolArgs };
+    },
+
+    async list(principal, filter, page) {
+      const now = clock.now();
+      const { tenantId } = principal;
+      const { items, more } = await approvals.list(tenantId, within(principal, filter), page, now);
+      const current = await timeOutDue(tenantId, items, now);
+      const { status } = filter;
+      const places = current.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
+      return { items, more, places, shown: places.flatMap((place) => current[place] ?? []) };
+    },
+
+    async count(principal, filter) {
+      return approvals.count(principal.tenantId, within(principal, filter), clock.now());
+    },
+  };
+}
+
+/** A key sees the approvals of its environment and its agents, a person all of the tenant's. */
+const isSeen = (principal: Principal, { env, agentId }: Approval): boolean =>
+  (principal.env === null || env === principal.env) && scopeTest(principal)(agentId);
+
+/** @throws HubError forbidden when the principal is bound to other agents, or to several and names none */
+function within(principal: Principal, filter: ApprovalFilter): ApprovalFilter {
+  const env = principal.env ?? filter.env;
+  if (principal.agentPattern === null) return { ...filter, env };
+  const agentId = filter.agentId ?? principal.agentId;
+  if (agentId === null) {
+    throw new HubError('forbidden', 'This API key is restricted to some agents. Name one with agent_id.');
+  }
+  requireAgent(principal, agentId);
+  return { ...filter, env, agentId };
+}
+
+/** A UUID of version 8 (RFC 9562) made of a digest's first 128 bits. */
+const uuidOf = (hex: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,0 +1,40 @@
+// What both APIs read alike of a request for an approval.
+
+import type { JsonObject } from '../contract/record.ts';
+import { truncated } from '../http/contract/listed.ts';
+import { validationFailed } from '../http/contract/validation.ts';
+import type { Approval } from './record.ts';
+
+/** Bytes of JSON. */
+const maxPrincipal = 16 * 1024;
+
+/** The agent that asks: the header's, else the body's. @throws HubError validation_failed when neither names one */
+export function askingAgents(
+  { agentId: sender }: { readonly agentId: string | null },
+  named: string | null | undefined,
+): { readonly agentId: string; readonly namedAgentId: string | null } {
+  return { agentId: sender ?? named ?? agentMissing(), namedAgentId: named ?? null };
+}
+
+/** @throws HubError validation_failed */
+export function agentMissing(): never {
+  throw validationFailed([
+    { loc: ['body', 'agent_id'], msg: 'is required when the agent-id header is absent' },
+  ]);
+}
+
+/** On whose behalf the agent calls. What is too large to be kept must not cost the approval. */
+export function principalShown(principal: JsonObject | null | undefined): JsonObject | null {
+  if (!principal) return null;
+  const bytes = Buffer.byteLength(JSON.stringify(principal));
+  return bytes > maxPrincipal ? { ...truncated(bytes) } : principal;
+}
+
+/** Where an approval stands in the list, as a cursor holds it. */
+export const placeOf = ({ createdAt, id }: Pick<Approval, 'createdAt' | 'id'>): string =>
+  JSON.stringify([createdAt, id]);
+
+export function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
+  const [createdAt, id] = JSON.parse(text) as [number, string];
+  return { createdAt, id };
+}

@@ -1,0 +1,73 @@
+// Language models of any provider, behind one form. Adapters: adapters/ai, one file a wire format.
+import type { AiProvider } from '../record.ts';
+
+/** Which model of which provider. */
+export interface AiTarget {
+  readonly provider: AiProvider;
+  /** Null where the provider needs none. */
+  readonly apiKey: string | null;
+  readonly model: string;
+  /** Instead of the provider's own address. */
+  readonly baseUrl: string | null;
+}
+
+/** A tool as the model is told of it. */
+export interface AiTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of its input: an object. */
+  readonly parameters: object;
+}
+
+/** A call that a model asks for. */
+export interface AiToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON as the model wrote it, perhaps wrong. */
+  readonly input: string;
+}
+
+export type AiMessage =
+  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'assistant'; readonly content: string; readonly calls?: readonly AiToolCall[] }
+  /** What the calls of the message before gave. */
+  | {
+      readonly role: 'tools';
+      readonly results: readonly { readonly id: string; readonly content: string }[];
+    };
+
+/** One question to a model. */
+export interface AiRequest {
+  readonly target: AiTarget;
+  readonly system: string;
+  /** Begins with one of the user's. */
+  readonly messages: readonly AiMessage[];
+  readonly tools: readonly AiTool[];
+  readonly maxTokens: number;
+  /** Until the answer begins, and then between two pieces of it. */
+  readonly timeoutMs: number;
+  /** Ends the call to the provider at once. */
+  readonly signal: AbortSignal;
+}
+
+export type AiEvent =
+  | { readonly kind: 'text'; readonly text: string }
+  /** Whole: its input is complete. */
+  | { readonly kind: 'call'; readonly call: AiToolCall }
+  /** Tokens of this request so far; the last one counts. `cost`: USD, where the provider says it. */
+  | {
+      readonly kind: 'usage';
+      readonly inputTokens: number;
+      readonly outputTokens: number;
+      readonly cost: number | null;
+    };
+
+/** The models of all providers. */
+export interface AiModels {
+  /**
+   * One answer, piece by piece. Whoever stops reading closes the connection. It ends when the provider said that the
+   * answer is complete: one that is cut is an error.
+   * @throws AiError, also in the middle
+   */
+  ask(request: AiRequest): AsyncIterable<AiEvent>;
+}

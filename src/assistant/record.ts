@@ -1,0 +1,92 @@
+// AI assistance: who provides it, what it is set to, and what its use cost. Pure.
+
+/**
+ * `hosted_a` speaks the messages format; the others speak chat completions. `local` runs on the operator's own machines
+ * and gets no tools.
+ */
+export const aiProviders = ['hosted_a', 'hosted_b', 'router', 'local'] as const;
+export type AiProvider = (typeof aiProviders)[number];
+
+/** A tenant's choice, as it is kept. */
+export interface AiConfig {
+  readonly provider: AiProvider;
+  /** Sealed (shared/ports/secrets), base64; null where the provider needs none. */
+  readonly sealedKey: string | null;
+  /** The visible part of the key; null without a key. */
+  readonly maskedKey: string | null;
+  /** As the provider names it; null until somebody chooses one. */
+  readonly model: string | null;
+  /** Instead of the provider's own address; null: that one. */
+  readonly baseUrl: string | null;
+}
+
+/** USD for a million tokens. */
+export interface AiPrice {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** By the name of the model. */
+export type AiPrices = Readonly<Record<string, AiPrice>>;
+
+/** Tokens, cost and time of one question. */
+export interface AiUse {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** USD; null when nobody says what it cost. */
+  readonly cost: number | null;
+  readonly durationMs: number;
+}
+
+/** Sums over a tenant's questions on a day (UTC, `2026-06-01`). */
+export interface AiDay extends AiUse {
+  readonly day: string;
+  readonly queries: number;
+}
+
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** The visible part of a secret: the first 8 and last 4 characters, or nothing if it has at most 12 characters. */
+export const maskedKey = (key: string): string =>
+  key.length <= 12 ? '***' : `${key.slice(0, 8)}...${key.slice(-4)}`;
+
+/**
+ * Cost of the tokens: from the provider's report, else from the operator's prices, else unknown, as for local models.
+ */
+export function costOf(
+  { provider, model }: Pick<AiConfig, 'provider' | 'model'>,
+  { inputTokens, outputTokens, cost }: Pick<AiUse, 'inputTokens' | 'outputTokens' | 'cost'>,
+  prices: AiPrices,
+): number | null {
+  if (provider === 'local') return null;
+  if (cost !== null) return cost;
+  const price = model !== null && Object.hasOwn(prices, model) ? prices[model] : undefined;
+  return price ? (inputTokens * price.input + outputTokens * price.output) / 1e6 : null;
+}
+
+/** Why a provider gave no answer, in a closed list. The sentences hold nothing that the provider sent. */
+export const aiFailures = {
+  refused: "The provider's address is not allowed. Use an https URL with a public host.",
+  unauthorized: 'The provider refused the API key.',
+  rejected: 'The provider refused the request. Check the name of the model and the address.',
+  rate_limited: "The provider's rate limit is reached. Try again later.",
+  unavailable: 'The provider is not available. Try again later.',
+  timeout: 'The provider did not answer in time. Try again later.',
+  connection:
+    'The hub cannot reach the provider, or the connection broke. Check the address and the network.',
+  malformed: "The provider's answer has an unknown format. Check the provider and the address.",
+  aborted: 'The question was cancelled.',
+} as const;
+
+export type AiFailure = keyof typeof aiFailures;
+
+/** Thrown by assistant/port/model.ts. `message` may be shown. */
+export class AiError extends Error {
+  readonly failure: AiFailure;
+
+  constructor(failure: AiFailure) {
+    super(aiFailures[failure]);
+    this.name = 'AiError';
+    this.failure = failure;
+  }
+}

@@ -1,0 +1,235 @@
+// AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and
+// descriptions of contracts.
+
+import type { Inspector } from '../../bundle/use-cases/inspection.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import { requireRole } from '../../shared/access.ts';
+import { dayMs, minuteMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { AiMessage, AiToolCall } from '../port/model.ts';
+import { AiError } from '../record.ts';
+import { type AiAccess, type AiQuestion, type AiQuestionUse, takesTools } from './access.ts';
+import {
+  contextMessage,
+  describeMessage,
+  describeSystem,
+  maxContracts,
+  maxTools,
+  oneSentence,
+  systemPrompt,
+} from './context.ts';
+import { assistantTools, createToolRunner } from './tools.ts';
+
+export interface Conversation {
+  /** The last one is the user's. */
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
+  readonly currentYaml: string | null;
+}
+
+/** Events of an answer, in order. The last one is `failed` after a failure, else `used`. */
+export type AssistEvent =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'toolStarted'; readonly id: string; readonly tool: string }
+  | {
+      readonly kind: 'toolEnded';
+      readonly id: string;
+      readonly tool: string;
+      readonly result: JsonObject;
+      readonly durationMs: number;
+    }
+  | { readonly kind: 'used'; readonly model: string; readonly use: AiQuestionUse }
+  /** A sentence that may be shown. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+export interface DescribedContract {
+  readonly name: string;
+  readonly type: string;
+  readonly definitionYaml: string;
+  readonly tags: readonly string[];
+}
+
+export interface Assistant {
+  /**
+   * Begins an answer. Ask for its events one after another; when nobody will, abort `gone`: that ends the provider's
+   * call.
+   * @throws HubError forbidden; unavailable when nothing is configured; rate_limited
+   */
+  assist(
+    principal: Principal,
+    conversation: Conversation,
+    gone: AbortSignal,
+  ): Promise<AsyncGenerator<AssistEvent>>;
+  /**
+   * One sentence.
+   * @throws HubError forbidden, unavailable (nothing is configured, or the provider failed)
+   */
+  describe(principal: Principal, contract: DescribedContract): Promise<string>;
+}
+
+/** Answers of a tenant that are under way at once, on one node. */
+const maxAtOnce = 8;
+/** An answer as a whole. */
+const assistMs = 3 * minuteMs;
+const maxRounds = 5;
+const maxCalls = 10;
+const assistTokens = 4_096;
+/** Characters of an answer of one round; models repeat themselves. */
+const maxText = 100_000;
+/** Characters of a tool's result that the model sees. */
+const maxResult = 8_000;
+
+const describeMs = 15_000;
+const describeTokens = 150;
+const maxDescription = 500;
+const weekMs = 7 * dayMs;
+
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'evaluator' | 'log' | 'settings'> & {
+  readonly access: AiAccess;
+  readonly inspector: Inspector;
+};
+
+export function createAssistant(ports: Ports): Assistant {
+  const { store, clock, secrets, log, access } = ports;
+  const runTool = createToolRunner(ports);
+  const underWay = new Map<string, number>();
+
+  /** The context for the model, as far as it is available. */
+  async function contextOf(tenantId: string, currentYaml: string | null, mark: string): Promise<AiMessage> {
+    const since = clock.now() - weekMs;
+    const [contracts, tools] = await Promise.all([
+      store.contracts.list(tenantId, {}, { limit: maxContracts, offset: 0 }).then(({ items }) => items),
+      store.events
+        .facets(tenantId, { env: null, since }, maxTools)
+        .then(({ by }) =>
+          by.toolName.top.map(({ value, count }) => ({ name: value.slice(0, 255), calls: count })),
+        ),
+    ]).catch((err: unknown) => {
+      log.warn({ err }, 'cannot read context data for an AI question; it is sent without them');
+      return [[], []] as const;
+    });
+    return contextMessage({ contracts, tools, currentYaml }, mark);
+  }
+
+  /** One request: its text goes out as it comes, its calls come back. */
+  async function* round(
+    question: AiQuestion,
+    request: Parameters<AiQuestion['ask']>[0],
+  ): AsyncGenerator<AssistEvent, { readonly text: string; readonly calls: readonly AiToolCall[] }> {
+    let text = '';
+    const calls: AiToolCall[] = [];
+    for await (const event of question.ask(request)) {
+      if (event.kind === 'call') calls.push(event.call);
+      if (event.kind !== 'text' || event.text === '') continue;
+      text += event.text;
+      yield event;
+      if (text.length > maxText) break;
+    }
+    return { text, calls };
+  }
+
+  async function* answer(
+    question: AiQuestion,
+    tenantId: string,
+    { messages, currentYaml }: Conversation,
+  ): AsyncGenerator<AssistEvent> {
+    const mark = secrets.token(9);
+    const withTools = takesTools(question.target.provider);
+    const said: AiMessage[] = [await contextOf(tenantId, currentYaml, mark), ...messages];
+    let callsLeft = withTools ? maxCalls : 0;
+    for (let left = maxRounds; left > 0; left--) {
+      // Without tools in the last round the model has to answer.
+      const tools = left > 1 && callsLeft > 0 ? assistantTools : [];
+      const system = systemPrompt(mark, withTools);
+      const { text, calls } = yield* round(question, {
+        system,
+        messages: said,
+        tools,
+        maxTokens: assistTokens,
+      });
+      if (calls.length === 0 || tools.length === 0) return;
+      const results: { readonly id: string; readonly content: string }[] = [];
+      for (const call of calls) {
+        const { id } = call;
+        const tool = call.name.slice(0, 64);
+        yield { kind: 'toolStarted', id, tool };
+        const begun = clock.monotonic();
+        const result: JsonObject =
+          callsLeft-- > 0
+            ? await runTool(tenantId, call)
+            : { error: 'The answer needs too many tool calls. Ask a smaller question.' };
+        yield { kind: 'toolEnded', id, tool, result, durationMs: Math.round(clock.monotonic() - begun) };
+        results.push({ id, content: JSON.stringify(result).slice(0, maxResult) });
+      }
+      said.push({ role: 'assistant', content: text, calls }, { role: 'tools', results });
+    }
+  }
+
+  /** The answer with its figures, or why there is none. Closes the question, however it ends. */
+  async function* whole(
+    question: AiQuestion,
+    tenantId: string,
+    conversation: Conversation,
+  ): AsyncGenerator<AssistEvent> {
+    try {
+      yield* answer(question, tenantId, conversation);
+      yield { kind: 'used', model: question.target.model, use: question.used() };
+    } catch (error) {
+      if (!(error instanceof AiError)) log.error({ err: error }, 'an AI answer failed');
+      const message = error instanceof AiError ? error.message : 'The AI assistant failed. Try again.';
+      yield { kind: 'failed', message };
+    } finally {
+      await question.end();
+    }
+  }
+
+  return {
+    async assist(principal, conversation, gone) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const running = underWay.get(tenantId) ?? 0;
+      if (running >= maxAtOnce) {
+        const message = 'Too many AI answers run at once. Wait for one to end.';
+        throw new HubError('rate_limited', message, { retryAfter: 5 });
+      }
+      underWay.set(tenantId, running + 1);
+      // Once, also when nobody ever asks for the first event.
+      const done = (): void => {
+        const left = (underWay.get(tenantId) ?? 1) - 1;
+        if (left > 0) underWay.set(tenantId, left);
+        else underWay.delete(tenantId);
+      };
+      try {
+        const question = await access.open(tenantId, assistMs, gone);
+        question.signal.addEventListener('abort', done, { once: true });
+        if (question.signal.aborted) done();
+        return whole(question, tenantId, conversation);
+      } catch (error) {
+        done();
+        throw error;
+      }
+    },
+
+    async describe(principal, contract) {
+      requireRole(principal, 'operator');
+      const question = await access.open(principal.tenantId, describeMs);
+      const mark = secrets.token(9);
+      let text = '';
+      try {
+        const messages = [describeMessage(contract, mark)];
+        const request = { system: describeSystem(mark), messages, tools: [], maxTokens: describeTokens };
+        for await (const event of question.ask(request)) if (event.kind === 'text') text += event.text;
+      } catch (error) {
+        if (error instanceof AiError) throw new HubError('unavailable', error.message);
+        throw error;
+      } finally {
+        await question.end();
+      }
+      const description = oneSentence(text, maxDescription);
+      if (description === '')
+        throw new HubError('unavailable', 'The provider returned an empty answer. Try again.');
+      return description;
+    },
+  };
+}

@@ -1,0 +1,156 @@
+// A tenant's choice of who assists its people: kept with the key sealed, tried out, and what its use cost. Everybody
+// who signs in may change it; a key that is kept never goes to another provider or address than the one it was entered
+// for.
+
+import { type CountLimit, limits } from '../../admission/limit.ts';
+import { noted } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import { OutboundError } from '../../shared/outbound.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Setting } from '../../tenant/rules/settings.ts';
+import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../record.ts';
+import { type AiAccess, noModel } from './access.ts';
+
+/** A change of the settings. Undefined keeps a value, null clears it. A hosted provider's key cannot be cleared. */
+export interface AiChange {
+  readonly provider: AiProvider;
+  /** A masked one stands for the one that is kept. */
+  readonly apiKey?: string | null;
+  readonly model?: string | null;
+  readonly baseUrl?: string | null;
+}
+
+export interface AiTrial {
+  readonly model: string | null;
+  /** Null when it did not work. */
+  readonly latencyMs: number | null;
+  /** Null when it worked. */
+  readonly error: string | null;
+}
+
+export interface AiSettings {
+  /** Null when nothing is set. */
+  get(principal: Principal): Promise<Setting<'ai'> | null>;
+  /** @throws HubError forbidden; unprocessable (the key is asked for again, or the address is not allowed) */
+  put(principal: Principal, change: AiChange): Promise<Setting<'ai'>>;
+  /** Safe to repeat. @throws HubError forbidden */
+  remove(principal: Principal): Promise<void>;
+  /** Asks the provider something short; at most 30 s. @throws HubError forbidden, rate_limited */
+  test(principal: Principal, count: CountLimit): Promise<AiTrial>;
+  /** Usage of the last `days` days, in order. Days without questions are left out. */
+  usage(principal: Principal, days: number): Promise<readonly AiDay[]>;
+}
+
+const testMs = 30_000;
+
+const hello = [{ role: 'user', content: 'Say ok.' }] as const;
+
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'outbound'> & {
+  readonly access: AiAccess;
+};
+
+export function createAiSettings(ports: Ports): AiSettings {
+  const { store, clock, secrets, outbound, access } = ports;
+
+  /** The key part of the new record. @throws HubError unprocessable */
+  function keyFor(
+    { provider, apiKey }: AiChange,
+    baseUrl: string | null,
+    before: AiConfig | null,
+  ): Pick<AiConfig, 'sealedKey' | 'maskedKey'> {
+    const none = { sealedKey: null, maskedKey: null };
+    if (typeof apiKey === 'string' && apiKey !== '' && apiKey !== before?.maskedKey) {
+      const sealedKey = secrets.seal('ai-key', new TextEncoder().encode(apiKey));
+      return { sealedKey, maskedKey: maskedKey(apiKey) };
+    }
+    if (provider === 'local' && (apiKey === null || before?.provider !== 'local')) return none;
+    if (!before || before.sealedKey === null) {
+      if (provider === 'local') return none;
+      throw new HubError('unprocessable', 'This provider needs an api_key. Send one.');
+    }
+    if (before.provider !== provider || before.baseUrl !== baseUrl) {
+      throw new HubError(
+        'unprocessable',
+        'The provider or the base_url changes, and the stored key belongs to the previous one. Enter the api_key again.',
+      );
+    }
+    const { sealedKey, maskedKey: masked } = before;
+    return { sealedKey, maskedKey: masked };
+  }
+
+  return {
+    get: ({ tenantId }) => store.settings.get(tenantId, 'ai'),
+
+    async put(principal, change) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const before = (await store.settings.get(tenantId, 'ai'))?.value ?? null;
+      const same = before?.provider === change.provider ? before : null;
+      const baseUrl = change.baseUrl === undefined ? (same?.baseUrl ?? null) : change.baseUrl || null;
+      const model = change.model === undefined ? (same?.model ?? null) : change.model || null;
+      const key = keyFor(change, baseUrl, before);
+      if (baseUrl !== null && baseUrl !== before?.baseUrl) {
+        await outbound.check(baseUrl).catch((error: unknown) => {
+          if (!(error instanceof OutboundError)) throw error;
+          throw new HubError('unprocessable', `base_url: ${error.message}`);
+        });
+      }
+      const setting: Setting<'ai'> = {
+        tenantId,
+        name: 'ai',
+        value: { provider: change.provider, ...key, model, baseUrl },
+        updatedAt: clock.now(),
+        updatedBy: actorName(principal.actor),
+      };
+      await noted(ports, principal, {
+        action: 'setting.updated',
+        subject: { id: 'ai', name: 'AI assistance' },
+        summary: `AI assistance is provided by ${change.provider}`,
+        details: {
+          provider: change.provider,
+          model,
+          base_url: baseUrl,
+          key_changed: key.sealedKey !== (before?.sealedKey ?? null),
+        },
+      }).settings.put(setting);
+      return setting;
+    },
+
+    async remove(principal) {
+      requireRole(principal, 'operator');
+      await noted(ports, principal, {
+        action: 'setting.deleted',
+        subject: { id: 'ai', name: 'AI assistance' },
+        summary: 'AI assistance was turned off',
+      }).settings.remove(principal.tenantId, 'ai');
+    },
+
+    async test(principal, count) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const setting = await store.settings.get(tenantId, 'ai');
+      const model = setting?.value.model ?? null;
+      const failed = (error: string): AiTrial => ({ model, latencyMs: null, error });
+      if (!setting) return failed('AI not configured');
+      if (model === null) return failed(noModel);
+      await count(limits.aiTests);
+      const question = await access.open(tenantId, testMs);
+      const begun = clock.monotonic();
+      try {
+        const request = { system: 'Answer with one word.', messages: hello, tools: [], maxTokens: 16 };
+        for await (const _event of question.ask(request));
+        return { model, latencyMs: Math.round(clock.monotonic() - begun), error: null };
+      } catch (error) {
+        if (error instanceof AiError) return failed(error.message);
+        throw error;
+      } finally {
+        await question.end();
+      }
+    },
+
+    usage: ({ tenantId }, days) => store.aiUsage.days(tenantId, dayOf(clock.now() - (days - 1) * dayMs)),
+  };
+}

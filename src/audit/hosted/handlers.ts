@@ -1,0 +1,76 @@
+// The audit chain in the hosted API's words. Entries are kept as they are shown.
+import { Reply } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { fitting } from '../../http/contract/hosted-pages.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import type { ReplyBody } from '../../http/contract/route.ts';
+import { canonicalJson } from '../../shared/json/canonical.ts';
+import type { AuditPlace } from '../port.ts';
+import { headText, linkText, type SignedHead } from '../record.ts';
+import type { hostedAuditRoutes } from './routes.ts';
+
+type Entry = ReplyBody<(typeof hostedAuditRoutes)['hostedListAudit']>['entries'][number];
+
+export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
+  async hostedListAudit(hub, { query }, caller) {
+    const { limit, cursor, ...filters } = query;
+    // A cursor is for the same question alone: its pages would not fit together otherwise.
+    const list = `audit-${hub.secrets.sha256(canonicalJson(filters)).slice(0, 16)}` as const;
+    const scope = { tenantId: caller.tenantId, list };
+    const before = cursor === undefined ? null : placeIn(openCursor(hub, scope, cursor));
+    const found = await hub.app.auditLog.feed(
+      principalOf(caller),
+      {
+        from: query.from ?? null,
+        to: query.to ?? null,
+        actor: query.actor ?? null,
+        actions: query.action_type ?? null,
+        subjects: query.subject_type ?? null,
+        actorTypes: query.actor_type ?? null,
+        everything: query.scope === 'all',
+      },
+      before,
+      limit + 1,
+    );
+    // As `entryText` wrote them.
+    const entries = fitting(found.slice(0, limit).map(({ entry }) => entry as unknown as Entry));
+    const last = found[entries.length - 1];
+    const goesOn = found.length > entries.length && last !== undefined;
+    return {
+      entries,
+      limit,
+      has_more: goesOn,
+      next_cursor: goesOn ? sealCursor(hub, scope, `${last.seq} ${last.position}`) : null,
+    };
+  },
+
+  async hostedExportAudit(hub, { query }, caller) {
+    const { links, start, head, next } = await hub.app.auditLog.export(
+      principalOf(caller),
+      query.from_seq,
+      query.to_seq ?? null,
+    );
+    const lines = links.map((link) => `{"digest":"${link.digest}",${linkText(link).slice(1)}\n`);
+    const to = query.to_seq === undefined ? '' : `&to_seq=${query.to_seq}`;
+    const opening = start ? `${headLine(start)}\n` : '';
+    return new Reply(`${opening}${lines.join('')}${headLine(head)}\n`, {
+      headers: {
+        'Content-Disposition': `attachment; filename="audit-${links[0]?.seq}-${head.seq}.ndjson"`,
+        ...(next === null ? {} : { Link: `</v1/audit/export?from_seq=${next}${to}>; rel="next"` }),
+      },
+    });
+  },
+
+  async hostedAuditHead(hub, _input, caller) {
+    return JSON.parse(headLine(await hub.app.auditLog.head(principalOf(caller))));
+  },
+};
+
+/** `{head, sig}`: the signature covers the canonical JSON of `{head}`. */
+const headLine = (head: SignedHead): string => `${headText(head).slice(0, -1)},"sig":"${head.signature}"}`;
+
+function placeIn(cursor: string): AuditPlace {
+  const [seq = 0, position = 0] = cursor.split(' ').map(Number);
+  return { seq, position };
+}

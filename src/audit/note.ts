@@ -1,0 +1,91 @@
+// Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key
+// and the entry, or neither.
+
+import type { JsonObject } from '../contract/record.ts';
+import { uuidOfDigest } from '../shared/ids.ts';
+import type { NotingStores } from '../shared/ports/store.ts';
+import type { Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
+import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from './record.ts';
+
+/** A fact to note. */
+export interface Happening {
+  /** The subject's type, a dot, and what became of it: `key.revoked`. */
+  readonly action: AuditNote['action'];
+  readonly subject: { readonly id: string; readonly name?: string | null };
+  /** A sentence of at most 300 characters. */
+  readonly summary: string;
+  /** Never arguments of tools, key material or tokens. */
+  readonly details?: JsonObject;
+  /** Details that are fields of what the write answers: name of the detail → name of the field. */
+  readonly fromAnswer?: { readonly [detail: string]: string };
+  readonly agentId?: string | null;
+  readonly sessionId?: string | null;
+  /** For what may be repeated: equal texts are recorded once. */
+  readonly onceFor?: string;
+}
+
+type Ports = Pick<AppPorts, 'clock' | 'secrets'>;
+
+/** A UUID (version 8) of a text: the same for the same text. */
+function uuidOf(text: string, { secrets }: Pick<Ports, 'secrets'>): string {
+  return uuidOfDigest(secrets.sha256(text));
+}
+
+/** A note of a tenant; at the present time. */
+export function noteOf(
+  ports: Ports,
+  tenantId: string,
+  actor: AuditActor,
+  { action, subject, summary, details = {}, agentId = null, sessionId = null, onceFor }: Happening,
+): AuditNote {
+  return {
+    id: onceFor === undefined ? ports.secrets.uuid() : uuidOf(`${action} ${onceFor}`, ports),
+    tenantId,
+    at: ports.clock.now(),
+    actor,
+    action,
+    subject: { id: subject.id, name: subject.name ?? null },
+    summary,
+    details,
+    agentId,
+    sessionId,
+  };
+}
+
+/**
+ * The stores, for one write: it is recorded exactly when its answer says that something changed (`didChange` in
+ * src/audit/record.ts says which answers do).
+ */
+export const noted = (
+  ports: Ports & { readonly store: Pick<AppPorts['store'], 'noting'> },
+  principal: Principal,
+  what: Happening,
+): NotingStores =>
+  ports.store.noting({
+    note: noteOf(ports, principal.tenantId, auditActor(principal), what),
+    ...(what.fromAnswer ? { fromAnswer: what.fromAnswer } : {}),
+  });
+
+/**
+ * The same for plain changes of one kind of subject: `recorder(ports, 'contract')(principal, 'created',
+ * 'mail-limits')`.
+ */
+export const recorder =
+  (ports: Parameters<typeof noted>[0], subject: AuditSubject) =>
+  (principal: Principal, became: string, id: string, name: string = id): NotingStores => {
+    const words = subject.replace('_', ' ');
+    return noted(ports, principal, {
+      action: `${subject}.${became}`,
+      subject: { id, name },
+      summary: `The ${words} ${name.slice(0, 200)} was ${became.replaceAll('_', ' ')}.`,
+    });
+  };
+
+/** An upload of a document, as a bundle of the console or as a ruleset. */
+export const uploaded = (subject: 'bundle' | 'ruleset', name: string): Happening => ({
+  action: `${subject}.uploaded`,
+  subject: { id: name, name },
+  summary: `A version of ${name} was uploaded.`,
+  fromAnswer: { version: 'version', revision_hash: 'revisionHash' },
+});

@@ -1,0 +1,263 @@
+// The audit chain: what people, keys, agents and the hub did, one entry after the other for each tenant, each link
+// bound to the one before by a digest. Here: what an entry says, the texts that are hashed and signed, and which
+// answers of a store mean that nothing was changed. Pure.
+import type { Approval, Decision } from '../approval/record.ts';
+import type { JsonObject } from '../contract/record.ts';
+import { renderMicros } from '../shared/instant.ts';
+import { canonicalJson } from '../shared/json/canonical.ts';
+import { actorName, type Principal } from '../shared/principal.ts';
+
+/** Those of the first four are listed without being asked for. */
+export const auditSubjects = [
+  'approval',
+  'key',
+  'ruleset',
+  'run',
+  'login',
+  'user',
+  'channel',
+  'setting',
+  'contract',
+  'composition',
+  'bundle',
+  'assignment_rule',
+  'operator_token',
+  'signing_key',
+] as const;
+export type AuditSubject = (typeof auditSubjects)[number];
+
+export const feedSubjects: readonly AuditSubject[] = auditSubjects.slice(0, 4);
+
+export const auditActorTypes = ['operator', 'key', 'agent', 'chat', 'system'] as const;
+
+export type AuditActorType = (typeof auditActorTypes)[number];
+
+export interface AuditActor {
+  readonly type: AuditActorType;
+  readonly id: string;
+  /** Display name: an e-mail address, or a key's prefix. */
+  readonly display: string;
+}
+
+/** A fact to record. It never contains arguments of tools, key material or tokens. */
+export interface AuditNote {
+  /**
+   * A UUID. One that the tenant's chain has already is not recorded again: what may be repeated derives it from what it
+   * is about.
+   */
+  readonly id: string;
+  readonly tenantId: string;
+  readonly at: number;
+  readonly actor: AuditActor;
+  /** The subject's type, a dot, and what became of it: `key.revoked`. */
+  readonly action: `${AuditSubject}.${string}`;
+  readonly subject: { readonly id: string; readonly name: string | null };
+  /** At most 300 characters. */
+  readonly summary: string;
+  readonly details: JsonObject;
+  readonly agentId: string | null;
+  readonly sessionId: string | null;
+}
+
+/** An entry of the chain. `occurredAt` is never before the entry's in front of it. */
+export interface AuditEntry extends Omit<AuditNote, 'at'> {
+  readonly occurredAt: number;
+}
+
+export interface AuditLink {
+  readonly seq: number;
+  /** The digest of the link before; empty for the first. */
+  readonly prev: string;
+  /** Hex SHA-256 of `linkText`. */
+  readonly digest: string;
+  /** `entryText`, or `batchText` of what happened together. */
+  readonly body: string;
+}
+
+/** The newest link of a tenant's chain. */
+export interface ChainHead {
+  readonly seq: number;
+  readonly digest: string;
+  /** When its entries occurred. */
+  readonly at: number;
+}
+
+/** No link yet. */
+export const emptyChain: ChainHead = { seq: 0, digest: '', at: 0 };
+
+/** A head that the tenant's key signed: whoever has it can tell that links up to it are those of then. */
+export interface SignedHead {
+  readonly tenantId: string;
+  readonly seq: number;
+  readonly digest: string;
+  readonly signedAt: number;
+  readonly keyId: string;
+  /** 64 hex characters. */
+  readonly publicKey: string;
+  /** Standard base64, over `envelopeBytes` of `headText`. */
+  readonly signature: string;
+}
+
+export const maxSummary = 300;
+
+export const subjectOf = ({ action }: Pick<AuditNote, 'action'>): AuditSubject =>
+  action.slice(0, action.indexOf('.')) as AuditSubject;
+
+/** A principal as the actor of an entry. */
+export function auditActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentId'>): AuditActor {
+  const display = actorName(actor);
+  switch (actor.kind) {
+    case 'user':
+    case 'operator':
+      return { type: 'operator', id: actor.id, display };
+    case 'key':
+      return agentId === null
+        ? { type: 'key', id: actor.id, display }
+        : { type: 'agent', id: agentId, display: agentId };
+    case 'chat':
+      return { type: 'chat', id: actor.id, display };
+    case 'system':
+      return { type: 'system', id: actor.name, display };
+  }
+}
+
+/** The entry as it is kept, hashed and exported: canonical JSON. */
+export const entryText = (entry: AuditEntry): string =>
+  canonicalJson({
+    id: entry.id,
+    occurred_at: renderMicros(entry.occurredAt),
+    actor: entry.actor,
+    action_type: entry.action,
+    subject_type: subjectOf(entry),
+    subject: { type: subjectOf(entry), ...entry.subject },
+    summary: entry.summary.slice(0, maxSummary),
+    details: entry.details,
+    agent_id: entry.agentId,
+    session_id: entry.sessionId,
+  });
+
+/** Several entries of one link. */
+export const batchText = (entries: readonly string[]): string => `{"entries":[${entries.join(',')}]}`;
+
+/** The text behind a link's digest: canonical JSON of `{entry, prev, seq}`. */
+export const linkText = ({ seq, prev, body }: Omit<AuditLink, 'digest'>): string =>
+  `{"entry":${body},"prev":"${prev}","seq":${seq}}`;
+
+/**
+ * The next link of a chain with the entries of these notes.
+ * @param sha256 hex
+ */
+export function nextLink(
+  head: ChainHead,
+  notes: readonly AuditNote[],
+  sha256: (text: string) => string,
+): { readonly link: AuditLink; readonly at: number } {
+  // Clocks of nodes differ: the chain's order is the order of times.
+  const at = notes.reduce((latest, note) => Math.max(latest, note.at), head.at);
+  const texts = notes.map((note) => entryText({ ...note, occurredAt: at }));
+  const body = texts.length === 1 ? (texts[0] ?? '') : batchText(texts);
+  const unsealed = { seq: head.seq + 1, prev: head.digest, body };
+  return { link: { ...unsealed, digest: sha256(linkText(unsealed)) }, at };
+}
+
+/** The texts of the entries in a link's body, in their order. */
+export function entriesOf(body: string): readonly JsonObject[] {
+  const parsed = JSON.parse(body) as JsonObject;
+  return Array.isArray(parsed.entries) ? (parsed.entries as readonly JsonObject[]) : [parsed];
+}
+
+export const headType = 'application/vnd.service.audit-head+json';
+
+/** The signed text of a head: canonical JSON. */
+export const headText = (
+  head: Pick<SignedHead, 'tenantId' | 'seq' | 'digest' | 'signedAt' | 'keyId'>,
+): string =>
+  canonicalJson({
+    head: {
+      tenant_id: head.tenantId,
+      seq: head.seq,
+      digest: head.digest,
+      signed_at: new Date(head.signedAt).toISOString(),
+      key_id: head.keyId,
+    },
+  });
+
+const changes: ReadonlySet<string> = new Set(['created', 'removed', 'rotated']);
+const refusals = ['usedBy', 'unknownContract', 'typeChanged'];
+
+/**
+ * True if a store's answer reports a change. These answers report none: null, false, an empty list, a word other than
+ * created, removed and rotated, and a record that lists the users of its subject or its missing parts.
+ */
+export function didChange(answer: unknown): boolean {
+  if (answer === null || answer === false) return false;
+  if (typeof answer === 'string') return changes.has(answer);
+  if (Array.isArray(answer)) return answer.length > 0;
+  return typeof answer !== 'object' || !refusals.some((field) => field in answer);
+}
+
+/** The note with details that are fields of what its write answered. */
+export function withAnswer(
+  note: AuditNote,
+  fromAnswer: { readonly [detail: string]: string } | undefined,
+  answer: unknown,
+): AuditNote {
+  if (!fromAnswer || typeof answer !== 'object' || answer === null) return note;
+  const fields = answer as { readonly [field: string]: unknown };
+  const told = Object.entries(fromAnswer).map(([detail, field]) => [detail, fields[field] ?? null]);
+  return { ...note, details: { ...note.details, ...Object.fromEntries(told) } };
+}
+
+const ofApproval = (approval: Approval) => ({
+  tenantId: approval.tenantId,
+  subject: { id: approval.id, name: approval.toolName.slice(0, 128) },
+  agentId: approval.agentId,
+  sessionId: approval.sessionId,
+});
+
+/** An approval that was asked for. Its id is the note's: a repeat is recorded once. */
+export const requestNote = (approval: Approval, keyId: string | null): AuditNote => ({
+  ...ofApproval(approval),
+  id: approval.id,
+  at: approval.createdAt,
+  actor: { type: 'agent', id: approval.agentId, display: approval.agentId },
+  action: 'approval.created',
+  summary: `Agent ${approval.agentId} asks to call ${approval.toolName}.`,
+  details: {
+    env: approval.env,
+    rule: approval.contractName,
+    timeout_seconds: approval.timeoutSeconds,
+    key_id: keyId,
+  },
+});
+
+/** @param now when it is decided */
+export const decisionNote = (
+  approval: Approval,
+  decision: Decision,
+  actor: AuditActor | undefined,
+  now: number,
+): AuditNote => ({
+  ...ofApproval(approval),
+  id: decision.id,
+  at: now,
+  // Somebody who pressed a button in a chat is known by the chat alone.
+  actor: actor ?? {
+    type: decision.decidedBy.startsWith(`${decision.decidedVia}:`) ? 'chat' : 'operator',
+    id: decision.decidedBy,
+    display: decision.decidedBy,
+  },
+  action: decision.approved ? 'approval.approved' : 'approval.rejected',
+  summary: `${decision.decidedBy} ${decision.approved ? 'approved' : 'rejected'} a call of ${approval.toolName}.`,
+  details: { env: approval.env, decided_via: decision.decidedVia, reason: decision.reason },
+});
+
+export const timeoutNote = (approval: Approval, id: string): AuditNote => ({
+  ...ofApproval(approval),
+  id,
+  at: approval.deadline,
+  actor: { type: 'system', id: 'expiry', display: 'system:expiry' },
+  action: 'approval.timed_out',
+  summary: `Nobody decided a call of ${approval.toolName} in time.`,
+  details: { env: approval.env, timeout_seconds: approval.timeoutSeconds },
+});

@@ -1,0 +1,203 @@
+// Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
+// then.
+
+import { maxSearchMs, searchTimeout } from '../event/record.ts';
+import { requireRole } from '../shared/access.ts';
+import { dayMs } from '../shared/duration.ts';
+import { HubError, notFound, refused } from '../shared/error.ts';
+import type { Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
+import { envelopeBytes } from '../signing/rules/envelope.ts';
+import type { AuditPlace, PlacedAuditEntry } from './port.ts';
+import {
+  type AuditActorType,
+  type AuditLink,
+  type AuditSubject,
+  auditSubjects,
+  feedSubjects,
+  headText,
+  headType,
+  type SignedHead,
+} from './record.ts';
+
+export interface AuditQuestion {
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly actor: string | null;
+  readonly actions: readonly string[] | null;
+  readonly subjects: readonly AuditSubject[] | null;
+  /** Types of actors; null for all. */
+  readonly actorTypes: readonly AuditActorType[] | null;
+  /** True: subjects of all types, where neither actions nor types are named. */
+  readonly everything: boolean;
+}
+
+export interface AuditExport {
+  readonly links: readonly AuditLink[];
+  /** The head in front of the first link, when older ones are not kept; null otherwise. */
+  readonly start: SignedHead | null;
+  /** Of the last of these links. */
+  readonly head: SignedHead;
+  /** Where to go on; null when nothing is left. */
+  readonly next: number | null;
+}
+
+export interface AuditLog {
+  /** Newest first. @throws HubError forbidden */
+  feed(
+    principal: Principal,
+    question: AuditQuestion,
+    before: AuditPlace | null,
+    limit: number,
+  ): Promise<readonly PlacedAuditEntry[]>;
+  /**
+   * Links as they are, about 8 MiB at most.
+   * @throws HubError forbidden, not_found without any, unavailable (signing_unavailable)
+   */
+  export(principal: Principal, from: number, to: number | null): Promise<AuditExport>;
+  /** The newest signed head. @throws HubError forbidden, not_found before the first was signed */
+  head(principal: Principal): Promise<SignedHead>;
+  /** Signs the head of every chain that grew since it was signed last. @returns how many */
+  signHeads(): Promise<number>;
+  /**
+   * Takes away a slice of what is older than is kept and covered by a signed head, of every tenant.
+   * @returns how many links
+   */
+  retain(): Promise<number>;
+}
+
+/** Entries that are read at once for a list of some actors. */
+const feedPortion = 500;
+/** Days that are listed when no time is named. */
+const usualDays = 30;
+const maxExportBytes = 8 * 1024 * 1024;
+/** Links that go in one step: other writes wait as long. */
+const retainedAtOnce = 500;
+const utf8 = new TextEncoder();
+
+/**
+ * Entries of these actors, read in portions until they are enough or the chain ends.
+ * @throws HubError search_timeout
+ */
+async function entriesOfActors(
+  read: (before: AuditPlace | null) => Promise<readonly PlacedAuditEntry[]>,
+  types: readonly AuditActorType[],
+  before: AuditPlace | null,
+  limit: number,
+  clock: AppPorts['clock'],
+): Promise<readonly PlacedAuditEntry[]> {
+  const typeOf = ({ entry }: PlacedAuditEntry) => (entry.actor as { readonly type?: AuditActorType }).type;
+  const entries: PlacedAuditEntry[] = [];
+  const until = clock.monotonic() + maxSearchMs;
+  let place = before;
+  while (true) {
+    const portion = await read(place);
+    entries.push(...portion.filter((one) => types.some((type) => type === typeOf(one))));
+    place = portion.at(-1) ?? null;
+    if (entries.length >= limit || portion.length < feedPortion) return entries.slice(0, limit);
+    if (clock.monotonic() > until) throw searchTimeout();
+  }
+}
+
+export function createAuditLog({
+  store,
+  secrets,
+  clock,
+  log,
+  settings,
+}: Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'log'> & {
+  readonly settings: Pick<AppPorts['settings'], 'auditRetentionDays'>;
+}): AuditLog {
+  async function sign(
+    tenantId: string,
+    { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>,
+  ): Promise<SignedHead> {
+    const key = await store.signing.active(tenantId);
+    if (!key) {
+      throw refused(
+        'signing_unavailable',
+        'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
+      );
+    }
+    const { publicKey } = key;
+    const keyId = secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16);
+    const unsigned = { tenantId, seq, digest, signedAt: clock.now(), keyId };
+    const bytes = envelopeBytes(headType, utf8.encode(headText(unsigned)));
+    const hex = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), bytes);
+    const head = { ...unsigned, publicKey, signature: Buffer.from(hex, 'hex').toString('base64') };
+    await store.audit.keepHead(head);
+    return head;
+  }
+
+  return {
+    async feed(principal, question, before, limit) {
+      requireRole(principal, 'viewer');
+      const { actions, subjects, everything, actorTypes } = question;
+      const usual = everything || actions !== null || subjects !== null ? null : feedSubjects;
+      const listed = subjects ?? usual;
+      const from = question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * dayMs;
+      const filter = { from, to: question.to, actor: question.actor, actions, subjects: listed };
+      if (actorTypes === null) return store.audit.feed(principal.tenantId, filter, before, limit);
+      // Runs are reported by agents and their keys alone, and are most of a chain: no page of them is read in vain.
+      const isOfRuns = actorTypes.some((type) => type === 'agent' || type === 'key');
+      const withoutRuns = (listed ?? auditSubjects).filter((subject) => subject !== 'run');
+      const narrowed = isOfRuns ? filter : { ...filter, subjects: withoutRuns };
+      const read = (place: AuditPlace | null) =>
+        store.audit.feed(principal.tenantId, narrowed, place, feedPortion);
+      return entriesOfActors(read, actorTypes, before, limit, clock);
+    },
+
+    async export(principal, from, to) {
+      requireRole(principal, 'admin');
+      const { tenantId } = principal;
+      const head = await store.audit.head(tenantId);
+      const last = Math.min(to ?? Number.POSITIVE_INFINITY, head?.seq ?? 0);
+      const start = await store.audit.start(tenantId);
+      const links = last < from ? [] : await store.audit.links(tenantId, from, last, maxExportBytes);
+      const end = links.at(-1);
+      if (!end) throw notFound('This part of the chain has no entries. Choose another range.');
+      return {
+        links,
+        start: start && links[0]?.seq === start.seq + 1 ? start : null,
+        head: await sign(tenantId, end),
+        next: end.seq < last ? end.seq + 1 : null,
+      };
+    },
+
+    async head(principal) {
+      requireRole(principal, 'viewer');
+      const signed = await store.audit.signedHead(principal.tenantId);
+      if (!signed)
+        throw notFound('No head is signed yet. The hub signs the first one an hour after the first entry.');
+      return signed;
+    },
+
+    async signHeads() {
+      let signed = 0;
+      for (const tenantId of await store.tenants.tenantIds()) {
+        const head = await store.audit.head(tenantId);
+        if (!head || (await store.audit.signedHead(tenantId))?.seq === head.seq) continue;
+        try {
+          await sign(tenantId, head);
+          signed++;
+        } catch (err) {
+          // A tenant without a key must not keep the others from theirs.
+          if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;
+          log.warn({ tenant: tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
+        }
+      }
+      return signed;
+    },
+
+    async retain() {
+      const { auditRetentionDays } = settings;
+      if (auditRetentionDays === 0) return 0;
+      const before = clock.now() - auditRetentionDays * dayMs;
+      let removed = 0;
+      for (const tenantId of await store.tenants.tenantIds()) {
+        removed += await store.audit.retain(tenantId, before, retainedAtOnce);
+      }
+      return removed;
+    },
+  };
+}

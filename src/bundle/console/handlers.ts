@@ -1,0 +1,153 @@
+// Bundle versions and deployments in the console API's words.
+
+import type { BundleVersion, Deployment } from '../../deployment/record.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull, renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
+import { encodeSignature, provenance } from '../../http/contract/signature.ts';
+import { validationFailed } from '../../http/contract/validation.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { bundleRoutes } from './routes.ts';
+
+const renderVersion = (bundle: BundleVersion) => ({
+  id: bundle.id,
+  tenant_id: bundle.tenantId,
+  name: bundle.name,
+  version: bundle.version,
+  revision_hash: bundle.revisionHash,
+  signature_hex: bundle.signature,
+  source_hub_slug: null,
+  source_hub_revision: null,
+  uploaded_by: bundle.uploadedBy,
+  created_at: iso(bundle.createdAt),
+});
+
+const renderDeployment = (deployment: Deployment) => ({
+  id: deployment.id,
+  env: deployment.env,
+  bundle_name: deployment.bundleName,
+  bundle_version: deployment.version,
+  sequence: deployment.sequence,
+  deployed_by: deployment.deployedBy,
+  created_at: iso(deployment.createdAt),
+  forced: deployment.forced,
+  reason: deployment.reason,
+});
+
+export const bundles: Handlers<typeof bundleRoutes> = {
+  async uploadBundle({ app }, { body }, caller) {
+    const { bundle, warnings } = await app.bundles.upload(principalOf(caller), body.yaml_content);
+    return { ...renderVersion(bundle), warnings: renderFindings(warnings) };
+  },
+
+  async listBundles({ app }, { query }, caller) {
+    const principal = principalOf(caller);
+    const { env } = principal;
+    const page = await app.bundles.list(principal, query);
+    return listOf(page, query, (bundle) => ({
+      name: bundle.name,
+      latest_version: bundle.latestVersion,
+      version_count: bundle.versionCount,
+      last_updated: iso(bundle.lastUpdated),
+      deployed_envs: env === null ? [...bundle.deployedEnvs].sort() : [env],
+      contract_count: bundle.contractCount,
+      last_deployed_at: isoOrNull(bundle.lastDeployedAt),
+    }));
+  },
+
+  async listBundleVersions({ app }, { params, query }, caller) {
+    const page = await app.bundles.versions(principalOf(caller), params.name, query);
+    return listOf(page, query, ({ bundle, deployedEnvs }) => ({
+      ...renderVersion(bundle),
+      deployed_envs: [...deployedEnvs],
+    }));
+  },
+
+  async currentBundle({ app, settings }, { params, query }, caller) {
+    const principal = principalOf(caller);
+    const env = query.env ?? principal.env;
+    if (env === null) throw validationFailed([{ loc: ['query', 'env'], msg: 'is required' }]);
+    const { bundle, deployment, yaml, successions } = await app.deployments.current(
+      principal,
+      env,
+      params.name,
+    );
+    return {
+      ...renderVersion(bundle),
+      // The deployment's own: a rotation of the key changes signature and key together.
+      signature_hex: deployment.signature,
+      // As in contract_update: a client that verifies reads both alike.
+      signature: encodeSignature(deployment.signature, settings.wire.signatureEncoding),
+      public_key: deployment.publicKey,
+      env: deployment.env,
+      ...provenance(deployment, successions),
+      yaml_bytes: Buffer.from(yaml).toString('base64'),
+    };
+  },
+
+  getBundleVersion: async ({ app }, { params }, caller) =>
+    renderVersion(await app.bundles.version(principalOf(caller), params.name, params.version)),
+
+  getBundleYaml: ({ app }, { params }, caller) =>
+    app.bundles.yaml(principalOf(caller), params.name, params.version),
+
+  async deployBundle({ app }, { params, query, body }, caller) {
+    const { deployment, warnings } = await app.deployments.deploy(
+      principalOf(caller),
+      body.env,
+      params.name,
+      params.version,
+      { force: query.force, reason: body.reason || null },
+    );
+    const unable = await app.vocabularies.ofDeployment(deployment);
+    return { ...renderDeployment(deployment), warnings: renderFindingsFor(warnings, unable, 'console') };
+  },
+
+  async deleteBundle({ app }, { params }, caller) {
+    await app.bundles.remove(principalOf(caller), params.name);
+    return null;
+  },
+
+  async undeployBundle({ app }, { query }, caller) {
+    await app.deployments.undeploy(principalOf(caller), query.env, query.bundle_name);
+    return null;
+  },
+
+  async deploymentRollout(hub, { params, query }, caller) {
+    const { limit, cursor } = query;
+    const scope = { tenantId: caller.tenantId, list: 'rollout' } as const;
+    const after = cursor === undefined ? null : openCursor(hub, scope, cursor);
+    const found = await hub.app.deployments.rollout(principalOf(caller), params.deployment_id, {
+      limit,
+      after,
+    });
+    const last = found.more ? found.rest.at(-1) : undefined;
+    return {
+      deployment: renderDeployment(found.deployment),
+      current: found.isCurrent,
+      connected: found.connected,
+      running: found.running,
+      behind: found.behind,
+      unknown: found.unknown,
+      versions: found.versions.map(({ policyVersion, agents }) => ({
+        policy_version: policyVersion,
+        version: found.versionOf(policyVersion),
+        agents,
+      })),
+      agents: found.rest.map(({ agentId, policyVersion, connectedAt }) => ({
+        agent_id: agentId,
+        policy_version: policyVersion,
+        version: found.versionOf(policyVersion),
+        connected_at: iso(connectedAt),
+      })),
+      next_cursor: last ? sealCursor(hub, scope, last.agentId) : null,
+    };
+  },
+
+  async listDeployments({ app }, { query }, caller) {
+    const filter = omitUndefined({ env: query.env, bundleName: query.bundle_name });
+    return listOf(await app.deployments.list(principalOf(caller), filter, query), query, renderDeployment);
+  },
+};

@@ -1,0 +1,245 @@
+// Routes of bundles and deployments.
+import { z } from 'zod';
+import { lintFinding } from '../../evaluation/console/routes.ts';
+import {
+  boolQuery,
+  env,
+  instant,
+  intQuery,
+  paging,
+  text,
+  uuid,
+  versionNumber,
+  yamlDocument,
+} from '../../http/contract/fields.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
+import { provenanceFields } from '../../http/contract/signature.ts';
+
+export const version = z.object({
+  id: uuid,
+  tenant_id: uuid,
+  name: z.string(),
+  version: z.number().int(),
+  revision_hash: z.string(),
+  signature_hex: z.string().nullable(),
+  source_hub_slug: z.string().nullable(),
+  source_hub_revision: z.string().nullable(),
+  uploaded_by: z.string(),
+  created_at: instant,
+});
+
+/** How many connected agents run a version; null for what no recent deployment was. */
+export const runningVersion = z.object({
+  policy_version: z.string(),
+  version: z.number().int().nullable(),
+  agents: z.number().int(),
+});
+
+export const deployment = z.object({
+  id: uuid,
+  env,
+  bundle_name: z.string(),
+  bundle_version: z.number().int(),
+  /** Grows with every deployment of the bundle in the environment. */
+  sequence: z.number().int(),
+  deployed_by: z.string(),
+  created_at: instant,
+  /** True when an admin deployed it although the document has errors. */
+  forced: z.boolean(),
+  /** Why, as who deployed it said. */
+  reason: z.string().nullable(),
+});
+
+/** What was found in the document; errors among them stop a deploy. */
+export const warnings = z.array(lintFinding);
+
+/** Deploys a document with errors all the same; admins only. */
+export const forceQuery = z.object({ force: boolQuery });
+
+/** Why it is deployed: kept with the deployment and in the audit chain, and told to dashboards. */
+export const deployReason = text(500);
+
+/** Names in paths are only looked up: an impossible one is simply not found. */
+const params = z.object({ name: z.string().max(512) });
+const versionParams = params.extend({ version: versionNumber });
+
+export const bundleRoutes = routes({
+  uploadBundle: {
+    method: 'POST',
+    path: '/api/v1/bundles',
+    auth: ['cookie'],
+    tag: 'bundles',
+    summary: 'Save YAML as the next version of the bundle in metadata.name',
+    body: yamlDocument,
+    yamlField: 'yaml_content',
+    status: 201,
+    reply: version.extend({ warnings }),
+    errors: ['unprocessable', 'validation_failed', 'overloaded'],
+    bodyLimit: documentBody,
+  },
+  listBundles: {
+    method: 'GET',
+    path: '/api/v1/bundles',
+    auth: ['key', 'cookie'],
+    tag: 'bundles',
+    summary: 'Bundles, newest upload first; an API key can read those deployed to its environment',
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(
+      z.object({
+        name: z.string(),
+        latest_version: z.number().int(),
+        version_count: z.number().int(),
+        last_updated: instant,
+        deployed_envs: z.array(env),
+        contract_count: z.number().int().nullable(),
+        last_deployed_at: instant.nullable(),
+      }),
+    ),
+    errors: ['validation_failed'],
+  },
+  listBundleVersions: {
+    method: 'GET',
+    path: '/api/v1/bundles/{name}',
+    auth: ['cookie'],
+    tag: 'bundles',
+    summary: 'Versions of a bundle, newest first',
+    params,
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(version.extend({ deployed_envs: z.array(env) })),
+    errors: ['not_found', 'validation_failed'],
+  },
+  currentBundle: {
+    method: 'GET',
+    path: '/api/v1/bundles/{name}/current',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
+    tag: 'bundles',
+    summary: 'The version deployed to an environment, with its YAML and signature',
+    params,
+    /** A key's own environment, also when absent; people name one. */
+    query: z.object({ env: env.optional() }),
+    status: 200,
+    reply: version.extend({
+      yaml_bytes: z.string(),
+      signature: z.string(),
+      public_key: z.string(),
+      env,
+      ...provenanceFields,
+    }),
+    download: true,
+    errors: ['env_mismatch', 'not_found', 'validation_failed'],
+  },
+  getBundleVersion: {
+    method: 'GET',
+    path: '/api/v1/bundles/{name}/{version}',
+    auth: ['key', 'cookie'],
+    tag: 'bundles',
+    summary: 'One version; an API key can read the version deployed to its environment',
+    params: versionParams,
+    status: 200,
+    reply: version,
+    errors: ['not_found', 'validation_failed'],
+  },
+  getBundleYaml: {
+    method: 'GET',
+    path: '/api/v1/bundles/{name}/{version}/yaml',
+    auth: ['key', 'cookie'],
+    tag: 'bundles',
+    summary: 'The YAML of one version, byte for byte',
+    params: versionParams,
+    status: 200,
+    media: 'application/x-yaml',
+    download: true,
+    errors: ['not_found', 'validation_failed'],
+  },
+  deployBundle: {
+    method: 'POST',
+    path: '/api/v1/bundles/{name}/{version}/deploy',
+    auth: ['cookie'],
+    tag: 'bundles',
+    summary:
+      'Sign a version and deploy it to an environment; an older version is a rollback. A document with errors is refused with all ' +
+      'errors, unless it was deployed there before or an admin forces the deployment',
+    params: versionParams,
+    query: forceQuery,
+    body: z.object({ env, reason: deployReason.nullish() }),
+    status: 201,
+    reply: deployment.extend({ warnings }),
+    errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+    bodyLimit: documentBody,
+  },
+  deleteBundle: {
+    method: 'DELETE',
+    path: '/api/v1/bundles/{name}',
+    auth: ['cookie'],
+    tag: 'bundles',
+    summary:
+      'Delete all versions of an undeployed bundle. Its version numbers are not reused; its deployments stay listed',
+    params,
+    status: 204,
+    errors: ['not_found', 'conflict', 'validation_failed'],
+  },
+  undeployBundle: {
+    method: 'DELETE',
+    path: '/api/v1/deployments/current',
+    auth: ['cookie'],
+    tag: 'deployments',
+    summary:
+      'Undeploy a bundle from an environment. Connected agents keep their document; new agents receive none',
+    query: z.object({ env, bundle_name: z.string().max(512) }),
+    status: 204,
+    errors: ['not_found', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  deploymentRollout: {
+    method: 'GET',
+    path: '/api/v1/deployments/{deployment_id}/rollout',
+    auth: ['cookie'],
+    tag: 'deployments',
+    summary:
+      'Progress of a deployment among the connected agents that follow its bundle, and the agents that do not run it ' +
+      'yet; next_cursor names their next page',
+    params: z.object({ deployment_id: uuid }),
+    query: z.object({ limit: intQuery(1, 500).default(100), cursor: text(4096, 1).optional() }),
+    status: 200,
+    reply: z.object({
+      deployment,
+      /** What the environment runs under the name now. */
+      current: z.boolean(),
+      connected: z.number().int(),
+      running: z.number().int(),
+      behind: z.number().int(),
+      /** They never said what they run. */
+      unknown: z.number().int(),
+      /** What they run, most frequent first; `version` is null for what no recent deployment was. */
+      versions: z.array(runningVersion),
+      /** Those behind, and those of whom nothing is known, by agent id. */
+      agents: z.array(
+        z.object({
+          agent_id: z.string(),
+          policy_version: z.string().nullable(),
+          version: z.number().int().nullable(),
+          connected_at: instant,
+        }),
+      ),
+      next_cursor: z.string().nullable(),
+    }),
+    errors: ['bad_request', 'not_found', 'validation_failed', 'unavailable'],
+  },
+  listDeployments: {
+    method: 'GET',
+    path: '/api/v1/deployments',
+    auth: ['cookie'],
+    tag: 'deployments',
+    summary: 'Deployments, newest first',
+    query: z.object({
+      env: env.optional(),
+      bundle_name: z.string().max(512).optional(),
+      ...paging(200, 50),
+    }),
+    status: 200,
+    reply: z.array(deployment),
+    errors: ['validation_failed'],
+  },
+});

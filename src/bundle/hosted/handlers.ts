@@ -1,0 +1,215 @@
+// Rulesets in the hosted API's words: base64 signatures, ETags that are revisions, environments by default.
+
+import type { Deployment } from '../../deployment/record.ts';
+import { Reply } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { envChanged, envRead } from '../../http/contract/hosted-environment.ts';
+import { pageOf } from '../../http/contract/hosted-pages.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros, microsOrNull } from '../../http/contract/hosted-time.ts';
+import { renderFindingsFor } from '../../http/contract/render.ts';
+import { encodeSignature, provenance } from '../../http/contract/signature.ts';
+import { agentOf } from '../../shared/acting-agent.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { RulesetVersion } from '../use-cases/rulesets.ts';
+import type { hostedRulesetRoutes } from './routes.ts';
+
+const yamlTypes = /^(?:application\/(?:x-)?yaml|text\/(?:x-)?yaml) *(?:;|$)/i;
+
+export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
+  async hostedListRulesets({ app }, { query }, caller) {
+    const found = await app.rulesets.list(principalOf(caller), query);
+    const rows = found.items.map(({ latest, versionCount, updatedAt, deployments }) => ({
+      name: latest.name,
+      latest_version: latest.version,
+      version_count: versionCount,
+      revision_hash: latest.revisionHash,
+      rule_count: latest.contractCount,
+      mode: latest.mode,
+      deployed: deployments.map(({ env, version, revisionHash, createdAt }) => ({
+        env,
+        version,
+        revision_hash: revisionHash,
+        deployed_at: micros(createdAt),
+      })),
+      updated_at: micros(updatedAt),
+    }));
+    const { items, ...page } = pageOf(rows, query, found.more);
+    return { rulesets: items, ...page };
+  },
+
+  async hostedGetRuleset(hub, { params }, caller, request) {
+    const found = await hub.app.rulesets.version(principalOf(caller), params.name, null);
+    return detail(hub, found, request.header('if-none-match'));
+  },
+
+  async hostedPutRuleset(hub, { params, query, body }, caller, request) {
+    const type = request.header('content-type');
+    if (type === null || !yamlTypes.test(type)) {
+      throw new HubError(
+        'unsupported_media_type',
+        'The Content-Type is not a YAML type. Send the ruleset as application/x-yaml.',
+      );
+    }
+    const { created, warnings, ...found } = await hub.app.rulesets.put(principalOf(caller), {
+      name: params.name,
+      yaml: body,
+      env: query.deploy === 'true' ? query.env : null,
+      force: query.force,
+      reason: query.reason || null,
+      match: tagsOf(request.header('if-match')),
+      noneMatch: tagsOf(request.header('if-none-match')),
+    });
+    const made = found.deployments.find(({ env }) => query.deploy === 'true' && env === query.env);
+    const unable = made ? await hub.app.vocabularies.ofDeployment(made) : null;
+    return new Reply(
+      { ...record(hub, found), created, warnings: renderFindingsFor(warnings, unable, 'hosted') },
+      { status: created ? 201 : 200, headers: { ETag: tagOf(found.bundle.revisionHash) } },
+    );
+  },
+
+  async hostedRulesetVersions(hub, { params, query }, caller) {
+    const { items, more } = await hub.app.rulesets.versions(principalOf(caller), params.name, query);
+    const { items: versions, ...page } = pageOf(
+      items.map((one) => record(hub, one)),
+      query,
+      more,
+    );
+    return { versions, ...page };
+  },
+
+  async hostedRulesetVersion(hub, { params }, caller, request) {
+    const found = await hub.app.rulesets.version(principalOf(caller), params.name, params.version);
+    return detail(hub, found, request.header('if-none-match'));
+  },
+
+  async hostedDeployRuleset({ app }, { params, query }, caller) {
+    const { deployment, warnings } = await app.deployments.deploy(
+      principalOf(caller),
+      envChanged(query.env),
+      params.name,
+      params.version,
+      { force: query.force, reason: query.reason || null },
+    );
+    const unable = await app.vocabularies.ofDeployment(deployment);
+    return {
+      name: deployment.bundleName,
+      version: deployment.version,
+      revision_hash: deployment.revisionHash,
+      env: deployment.env,
+      sequence: deployment.sequence,
+      deployed_at: micros(deployment.createdAt),
+      deployed_by: deployment.deployedBy,
+      forced: deployment.forced,
+      reason: deployment.reason,
+      warnings: renderFindingsFor(warnings, unable, 'hosted'),
+    };
+  },
+
+  async hostedCurrentRuleset(hub, { params, query }, caller, request) {
+    const env = envRead(caller, query.env);
+    if (env === null) throw notDeployed(params.name, query.env ?? '');
+    const current = await hub.app.deployments
+      .current(principalOf(caller), env, params.name)
+      .catch(inWordsOf(params.name, env));
+    const { deployment, yaml, successions } = current;
+    if (caller.kind === 'hostedKey') {
+      const by = { keyId: caller.keyId, agentId: agentOf(caller) };
+      hub.app.fetchedRulesets.fetched(caller.tenantId, env, by, params.name);
+    }
+    const headers = { ETag: tagOf(deployment.revisionHash) };
+    if (isKnown(request.header('if-none-match'), deployment.revisionHash)) return unchanged(headers);
+    const bytes = Buffer.from(yaml);
+    return new Reply(
+      {
+        name: deployment.bundleName,
+        version: deployment.version,
+        revision_hash: deployment.revisionHash,
+        tenant_id: deployment.tenantId,
+        env,
+        yaml: bytes.toString('utf8'),
+        yaml_bytes: bytes.toString('base64'),
+        ...signed(hub, deployment),
+        ...provenance(deployment, successions),
+      },
+      { headers },
+    );
+  },
+
+  async hostedUndeployRuleset({ app }, { params, query }, caller) {
+    const env = envChanged(query.env);
+    await app.deployments.undeploy(principalOf(caller), env, params.name).catch(inWordsOf(params.name, env));
+    return null;
+  },
+};
+
+const notDeployed = (name: string, env: string): HubError =>
+  notFound(`Ruleset '${name}' is not deployed to '${env}'.`);
+
+/** Says of what is not deployed that it is a ruleset, which the console calls a bundle. */
+const inWordsOf =
+  (name: string, env: string) =>
+  (error: unknown): never => {
+    throw error instanceof HubError && error.code === 'not_found' ? notDeployed(name, env) : error;
+  };
+
+/** The first 16 hex digits of SHA-256 over the raw public key. */
+export const keyIdOf = ({ secrets }: Pick<Hub, 'secrets'>, publicKey: string): string =>
+  secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16);
+
+const signed = (hub: Pick<Hub, 'secrets'>, { signature, publicKey }: Deployment) => ({
+  signature: encodeSignature(signature, 'base64'),
+  public_key: publicKey,
+  key_id: keyIdOf(hub, publicKey),
+});
+
+function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments, last }: RulesetVersion) {
+  return {
+    id: bundle.id,
+    name: bundle.name,
+    version: bundle.version,
+    revision_hash: bundle.revisionHash,
+    size_bytes: bundle.size,
+    rule_count: bundle.contractCount,
+    mode: bundle.mode,
+    description: bundle.description,
+    uploaded_by: bundle.uploadedBy,
+    created_at: micros(bundle.createdAt),
+    deployed_envs: deployments.map(({ env }) => env).sort(),
+    ...(last ? signed(hub, last) : { signature: null, public_key: null, key_id: null }),
+    deployed_at: microsOrNull(last?.createdAt ?? null),
+    deployed_env: last?.env ?? null,
+  };
+}
+
+type Detail = ReturnType<typeof record> & { readonly yaml_content: string };
+
+function detail(
+  hub: Pick<Hub, 'secrets'>,
+  found: RulesetVersion & { readonly yaml: Uint8Array },
+  ifNoneMatch: string | null,
+): Reply<Detail> {
+  const headers = { ETag: tagOf(found.bundle.revisionHash) };
+  if (isKnown(ifNoneMatch, found.bundle.revisionHash)) return unchanged(headers);
+  const yaml_content = Buffer.from(found.yaml).toString('utf8');
+  return new Reply({ ...record(hub, found), yaml_content }, { headers });
+}
+
+/** 304 has no body, whatever the route declares. */
+const unchanged = (headers: { readonly ETag: string }): Reply<never> =>
+  new Reply(null as never, { status: 304, headers });
+
+const tagOf = (revisionHash: string): string => `"${revisionHash}"`;
+
+/** The revisions of an If-Match or If-None-Match header; empty for `*`, null without one. A weak tag fits nothing. */
+function tagsOf(header: string | null): readonly string[] | null {
+  if (header === null) return null;
+  if (header.trim() === '*') return [];
+  const tags = header.split(',').map((tag) => /^"([0-9a-f]*)"$/i.exec(tag.trim())?.[1] ?? '-');
+  return tags;
+}
+
+const isKnown = (header: string | null, revisionHash: string): boolean => {
+  const tags = tagsOf(header?.replaceAll('W/', '') ?? null);
+  return tags !== null && (tags.length === 0 || tags.includes(revisionHash));
+};

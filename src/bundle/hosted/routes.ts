@@ -1,0 +1,221 @@
+// Routes of rulesets: versioned documents of rules, saved and deployed in one step.
+import { z } from 'zod';
+import { lintFinding } from '../../evaluation/console/routes.ts';
+import { boolQuery, env, instant, versionNumber } from '../../http/contract/fields.ts';
+import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { provenanceFields } from '../../http/contract/signature.ts';
+import { deployReason } from '../console/routes.ts';
+
+/** Bytes of a document; the next one is refused by the transport already. */
+const rulesetBody = 512 * 1024;
+
+/**
+ * What rules do that do not say it themselves. Null beside it: the document says something else, or an older hub saved
+ * it.
+ */
+const rulesetMode = z.enum(['enforce', 'observe']);
+
+export const rulesetVersion = z.object({
+  id: z.string(),
+  name: z.string(),
+  version: z.number().int(),
+  /** Hex SHA-256 of exactly the bytes that were uploaded. */
+  revision_hash: z.string(),
+  size_bytes: z.number().int(),
+  rule_count: z.number().int().nullable(),
+  mode: rulesetMode.nullable(),
+  /** The first 2,000 characters of the document's `metadata.description`. */
+  description: z.string().nullable(),
+  uploaded_by: z.string(),
+  created_at: instant,
+  deployed_envs: z.array(env),
+  /** Of the newest deployment that runs it; null when none does. Ed25519 over the bytes, standard base64. */
+  signature: z.string().nullable(),
+  /** 64 hex characters. */
+  public_key: z.string().nullable(),
+  key_id: z.string().nullable(),
+  deployed_at: instant.nullable(),
+  deployed_env: env.nullable(),
+});
+
+export const rulesetDetail = rulesetVersion.extend({ yaml_content: z.string() });
+
+const rulesetSummary = z.object({
+  name: z.string(),
+  latest_version: z.number().int(),
+  version_count: z.number().int(),
+  revision_hash: z.string(),
+  rule_count: z.number().int().nullable(),
+  mode: rulesetMode.nullable(),
+  deployed: z.array(
+    z.object({ env, version: z.number().int(), revision_hash: z.string(), deployed_at: instant }),
+  ),
+  updated_at: instant,
+});
+
+/** Names in paths are only looked up: an impossible one is simply not found. */
+const params = z.object({ name: z.string().max(512) });
+const versionParams = params.extend({ version: versionNumber });
+
+/** Where nothing runs, whatever it is called, nothing is found. */
+const anyEnv = z.string().max(128).optional();
+
+export const hostedRulesetRoutes = routes({
+  hostedListRulesets: {
+    method: 'GET',
+    path: '/v1/rulesets',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-rulesets',
+    summary: 'Rulesets, ordered by name; an API key for one environment can read those deployed there',
+    query: z.object(hostedPaging(200, 50)),
+    status: 200,
+    reply: z.object({ rulesets: z.array(rulesetSummary), ...pageFields }),
+    errors: ['validation_failed'],
+  },
+  hostedGetRuleset: {
+    method: 'GET',
+    path: '/v1/rulesets/{name}',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-rulesets',
+    summary: 'The newest version, deployed or not; 304 if If-None-Match contains its ETag',
+    params,
+    status: 200,
+    reply: rulesetDetail,
+    download: true,
+    errors: ['not_found', 'validation_failed'],
+  },
+  hostedPutRuleset: {
+    method: 'PUT',
+    path: '/v1/rulesets/{name}',
+    auth: ['operatorJwt'],
+    role: 'operator',
+    tag: 'hosted-rulesets',
+    summary:
+      'Save a document as the next version and deploy it; bytes equal to the newest version create none (200). ' +
+      'If-Match and If-None-Match refer to the newest version',
+    params,
+    query: z.object({
+      env: env.default('production'),
+      /** false: only save. */
+      deploy: z.enum(['true', 'false']).default('true'),
+      /** Takes a document that the linter finds errors in; admins only. What does not compile is never taken. */
+      force: boolQuery,
+      /** Why it is deployed: kept in the audit chain. */
+      reason: deployReason.optional(),
+    }),
+    parse: 'bytes',
+    bodyMedia: 'application/x-yaml',
+    bodyLimit: rulesetBody,
+    status: 201,
+    reply: rulesetVersion.extend({ created: z.boolean(), warnings: z.array(lintFinding) }),
+    errors: [
+      'forbidden',
+      'precondition_failed',
+      'payload_too_large',
+      'unsupported_media_type',
+      'unprocessable',
+      'validation_failed',
+      'overloaded',
+      'unavailable',
+    ],
+  },
+  hostedRulesetVersions: {
+    method: 'GET',
+    path: '/v1/rulesets/{name}/versions',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-rulesets',
+    summary: 'Versions, newest first',
+    params,
+    query: z.object(hostedPaging(200, 50)),
+    status: 200,
+    reply: z.object({ versions: z.array(rulesetVersion), ...pageFields }),
+    errors: ['not_found', 'validation_failed'],
+  },
+  hostedRulesetVersion: {
+    method: 'GET',
+    path: '/v1/rulesets/{name}/versions/{version}',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-rulesets',
+    summary: 'One saved version; 304 if If-None-Match contains its ETag',
+    params: versionParams,
+    status: 200,
+    reply: rulesetDetail,
+    download: true,
+    errors: ['not_found', 'validation_failed'],
+  },
+  hostedDeployRuleset: {
+    method: 'POST',
+    path: '/v1/rulesets/{name}/versions/{version}/deploy',
+    auth: ['operatorJwt'],
+    role: 'operator',
+    tag: 'hosted-rulesets',
+    summary:
+      'Deploy a saved version, for example to roll back. A document with errors is refused with all errors, unless it ran there ' +
+      'before or an admin forces the deployment',
+    params: versionParams,
+    query: z.object({ env: env.optional(), force: boolQuery, reason: deployReason.optional() }),
+    status: 201,
+    reply: z.object({
+      name: z.string(),
+      version: z.number().int(),
+      revision_hash: z.string(),
+      env,
+      /** Grows with every deployment of the ruleset in the environment. */
+      sequence: z.number().int(),
+      deployed_at: instant,
+      deployed_by: z.string(),
+      forced: z.boolean(),
+      reason: z.string().nullable(),
+      warnings: z.array(lintFinding),
+    }),
+    errors: ['forbidden', 'not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  hostedCurrentRuleset: {
+    method: 'GET',
+    path: '/v1/rulesets/{name}/current',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-rulesets',
+    summary:
+      "The deployed ruleset with its bytes and signature, in the key's environment, else `env`, else production; 304 to If-None-Match",
+    params,
+    query: z.object({ env: anyEnv }),
+    status: 200,
+    reply: z.object({
+      name: z.string(),
+      version: z.number().int(),
+      revision_hash: z.string(),
+      /** A part of what the attestation signs. */
+      tenant_id: z.uuid(),
+      env,
+      yaml: z.string(),
+      /** The same bytes in standard base64. */
+      yaml_bytes: z.string(),
+      /** Ed25519 over the bytes, standard base64. */
+      signature: z.string(),
+      public_key: z.string(),
+      key_id: z.string(),
+      ...provenanceFields,
+    }),
+    download: true,
+    errors: ['env_mismatch', 'not_found', 'validation_failed'],
+  },
+  hostedUndeployRuleset: {
+    method: 'DELETE',
+    path: '/v1/rulesets/{name}/current',
+    auth: ['operatorJwt'],
+    role: 'operator',
+    tag: 'hosted-rulesets',
+    summary:
+      'Undeploy a ruleset from an environment. Connected agents keep their document; new agents receive none',
+    params,
+    query: z.object({ env: env.optional() }),
+    status: 204,
+    errors: ['forbidden', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+});

@@ -1,0 +1,94 @@
+// Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
+import type { BundleSummary, BundleVersion, Deployment } from '../deployment/record.ts';
+import type { Env } from '../shared/ids.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
+
+export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
+
+/** Bundle versions. A version never changes. */
+export interface BundleStore {
+  /**
+   * Saves the next version of the name; parallel calls get different versions. Safe to repeat: the same id returns the
+   * same version.
+   */
+  addVersion(bundle: NewBundle): Promise<BundleVersion>;
+  /**
+   * The same, provided that the newest version that is there is `after` (0: that there is none); `changed` and nothing
+   * saved otherwise. Of parallel calls with the same `after` one is saved.
+   */
+  addVersionAfter(bundle: NewBundle, after: number): Promise<BundleVersion | 'changed'>;
+  version(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
+  /** Newest first. */
+  versions(tenantId: string, name: string, page: PageRequest): Promise<Page<BundleVersion>>;
+  /** The bytes as uploaded. */
+  yaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
+  /** The versions with these bytes, by any name; newest upload first, at most 100. */
+  byRevision(
+    tenantId: string,
+    revisionHash: string,
+  ): Promise<readonly { readonly name: string; readonly version: number }[]>;
+  /**
+   * With `env`: only bundles deployed there, computed over the versions ever deployed there.
+   * @param order newest upload first (default), or by name
+   */
+  summaries(
+    tenantId: string,
+    env: Env | null,
+    page: PageRequest,
+    order?: 'newest' | 'name',
+  ): Promise<Page<BundleSummary>>;
+  /**
+   * Takes every version of the name away, unless one is deployed anywhere; atomic with deployments. Names, versions and
+   * hashes are kept where nothing of the above finds them, so that the next upload goes on counting. A repeat is safe:
+   * it finishes what was interrupted.
+   */
+  remove(tenantId: string, name: string, at: number): Promise<'removed' | 'absent' | 'deployed'>;
+}
+
+/** Which version runs in which environment, and which ran before. */
+export interface DeploymentStore {
+  /**
+   * The sequence of the bundle's last deployment in the environment, also when that is gone since; 0 when there was
+   * none.
+   */
+  lastSequence(tenantId: string, env: Env, bundleName: string): Promise<number>;
+  /**
+   * Adds a deployment, provided the version exists, `signingKeyId` is still the active key and `sequence` is above the
+   * last one of (tenant, env, bundle). Safe to repeat: the same id returns the same deployment.
+   * @param fence the writer's epoch; where nodes share the store, one below that of an earlier deployment in the
+   *   environment throws
+   *   HubError unavailable (a stale owner) and writes nothing
+   */
+  add(
+    deployment: Deployment,
+    fence?: number,
+  ): Promise<Deployment | 'no_version' | 'stale_key' | 'stale_sequence'>;
+  /**
+   * Gives a current deployment of an older version of the hub its attestation. Changes nothing when it has one or was
+   * signed by another key since.
+   */
+  attest(deployment: Deployment): Promise<void>;
+  /**
+   * Ends the current deployment of the bundle and returns it; null when there is none. The deployment stays in the
+   * history, and its sequence stays the last one.
+   * @param fence as for `add`
+   */
+  undeploy(tenantId: string, env: Env, bundleName: string, fence?: number): Promise<Deployment | null>;
+  /** True if the version was ever deployed in the environment. */
+  wasDeployed(tenantId: string, env: Env, bundleName: string, version: number): Promise<boolean>;
+  /** The newest deployment of the version in any environment, current or not; null when it was never deployed. */
+  lastOf(tenantId: string, bundleName: string, version: number): Promise<Deployment | null>;
+  /** The current deployment of every bundle in the environment; by bundle name. */
+  current(tenantId: string, env: Env): Promise<readonly Deployment[]>;
+  currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;
+  /** The current deployments of the tenant in all environments (each env and bundle once). */
+  currentAll(tenantId: string): Promise<readonly Deployment[]>;
+  /** Current or not. */
+  get(tenantId: string, id: string): Promise<Deployment | null>;
+  /** Newest first. */
+  list(
+    tenantId: string,
+    filter: { readonly env?: Env; readonly bundleName?: string },
+    page: PageRequest,
+  ): Promise<Page<Deployment>>;
+}

@@ -1,0 +1,133 @@
+// Bundle versions: uploaded, and read within the principal's environment.
+
+import { noted, uploaded } from '../../audit/note.ts';
+import type { BundleSummary, BundleVersion } from '../../deployment/record.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Finding } from '../rules.ts';
+import type { Inspector } from './inspection.ts';
+import { uploadedVersion } from './uploaded-version.ts';
+
+export interface Bundles {
+  /**
+   * Saves the next version of the name in the document, and says what a deploy would say of it.
+   * @throws HubError forbidden, unprocessable
+   */
+  upload(
+    principal: Principal,
+    yaml: string,
+  ): Promise<{ readonly bundle: BundleVersion; readonly warnings: readonly Finding[] }>;
+  /** Newest upload first; with an environment, those that were ever deployed there. */
+  list(principal: Principal, page: PageRequest): Promise<Page<BundleSummary>>;
+  /** Newest first, each with the environments that run it. @throws HubError not_found */
+  versions(
+    principal: Principal,
+    name: string,
+    page: PageRequest,
+  ): Promise<Page<{ readonly bundle: BundleVersion; readonly deployedEnvs: readonly Env[] }>>;
+  /** With an environment, only the version that it runs now exists. @throws HubError not_found */
+  version(principal: Principal, name: string, version: number): Promise<BundleVersion>;
+  /**
+   * Deletes all versions of a bundle that is deployed nowhere.
+   * @throws HubError forbidden, not_found, conflict (deployed)
+   */
+  remove(principal: Principal, name: string): Promise<void>;
+  /** The bytes as uploaded; who sees them as `version`. @throws HubError not_found */
+  yaml(principal: Principal, name: string, version: number): Promise<Uint8Array>;
+}
+
+const absent = (name: string, version: number): HubError =>
+  notFound(`Bundle '${name}' v${version} not found`);
+
+export function createBundles({
+  store,
+  evaluator,
+  announcer,
+  clock,
+  secrets,
+  inspector,
+}: Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
+  readonly inspector: Inspector;
+}): Bundles {
+  const { bundles, deployments } = store;
+
+  async function requireVisible({ tenantId, env }: Principal, name: string, version: number): Promise<void> {
+    if (env === null) return;
+    const current = await deployments.currentOf(tenantId, env, name);
+    if (current?.version !== version) throw absent(name, version);
+  }
+
+  /** Versions of before a deletion do not come back. */
+  const isThere = async (tenantId: string, name: string): Promise<boolean> =>
+    (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items.length > 0;
+
+  return {
+    async upload(principal, yamlText) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const outline = await evaluator.outline(tenantId, yamlText);
+      const warnings = await inspector.inspect(tenantId, yamlText);
+      const bundle = await noted(
+        { store, clock, secrets },
+        principal,
+        uploaded('bundle', outline.name),
+      ).bundles.addVersion(
+        uploadedVersion({ clock, secrets }, principal, new TextEncoder().encode(yamlText), outline),
+      );
+      await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+      return { bundle, warnings };
+    },
+
+    list: ({ tenantId, env }, page) => bundles.summaries(tenantId, env, page),
+
+    async versions({ tenantId }, name, page) {
+      const [found, ...current] = await Promise.all([
+        bundles.versions(tenantId, name, page),
+        ...environments.map((env) => deployments.currentOf(tenantId, env, name)),
+      ]);
+      if (found.items.length === 0 && !(await isThere(tenantId, name))) {
+        throw notFound(`Bundle '${name}' not found`);
+      }
+      const envsOf = (version: number): Env[] =>
+        current.flatMap((deployment) => (deployment?.version === version ? [deployment.env] : [])).sort();
+      return {
+        ...found,
+        items: found.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
+      };
+    },
+
+    async remove(principal, name) {
+      requireRole(principal, 'operator');
+      const removed = await noted({ store, clock, secrets }, principal, {
+        action: 'bundle.removed',
+        subject: { id: name, name },
+        summary: `Bundle ${name} was deleted.`,
+      }).bundles.remove(principal.tenantId, name, clock.now());
+      if (removed === 'absent') throw notFound(`Bundle '${name}' not found`);
+      if (removed === 'deployed') {
+        throw new HubError(
+          'conflict',
+          `Bundle '${name}' is deployed. Undeploy it from every environment first: DELETE /api/v1/deployments/current.`,
+        );
+      }
+    },
+
+    async version(principal, name, version) {
+      await requireVisible(principal, name, version);
+      const bundle = await bundles.version(principal.tenantId, name, version);
+      if (!bundle) throw absent(name, version);
+      return bundle;
+    },
+
+    async yaml(principal, name, version) {
+      await requireVisible(principal, name, version);
+      const yaml = await bundles.yaml(principal.tenantId, name, version);
+      if (!yaml) throw absent(name, version);
+      return yaml;
+    },
+  };
+}

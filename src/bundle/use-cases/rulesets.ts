@@ -1,0 +1,295 @@
+// Rulesets: the documents that bundles are, in the way of the hosted API. A put saves and deploys at once; bytes that
+// are saved already make no new version.
+
+import { noted, uploaded } from '../../audit/note.ts';
+import { auditActor } from '../../audit/record.ts';
+import type { BundleVersion, Deployment } from '../../deployment/record.ts';
+import type { Deployments } from '../../deployment/use-cases/deployments.ts';
+import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound, refused } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { documentKindOf } from '../../shared/vocabulary.ts';
+import { type Finding, findingText, isError } from '../rules.ts';
+import type { Inspector } from './inspection.ts';
+import { uploadedVersion } from './uploaded-version.ts';
+
+/** A version, and the environments that run it now: the newest of its deployments first. */
+export interface RulesetVersion {
+  readonly bundle: BundleVersion;
+  readonly deployments: readonly Deployment[];
+  /** Its newest deployment, whether it runs still or not; null when it was never deployed. */
+  readonly last: Deployment | null;
+}
+
+export interface RulesetSummary {
+  readonly latest: BundleVersion;
+  readonly versionCount: number;
+  readonly updatedAt: number;
+  readonly deployments: readonly Deployment[];
+}
+
+/** Condition on the newest version for a put. */
+export interface Precondition {
+  /** One of these revisions; empty: any version at all. Null: no condition. */
+  readonly match: readonly string[] | null;
+  /** None of these revisions; empty: no version at all. Null: no condition. */
+  readonly noneMatch: readonly string[] | null;
+}
+
+export interface Put extends Precondition {
+  readonly name: string;
+  readonly yaml: Uint8Array;
+  /** Where it is deployed; null: nowhere. */
+  readonly env: Env | null;
+  /** Takes a document that the linter finds errors in; admins only. */
+  readonly force: boolean;
+  /** Why it is deployed; null when nothing is said. */
+  readonly reason: string | null;
+}
+
+export interface PutRuleset extends RulesetVersion {
+  readonly created: boolean;
+  readonly warnings: readonly Finding[];
+}
+
+export interface Rulesets {
+  /**
+   * @throws HubError forbidden, validation_failed (invalid_ruleset), unprocessable (name_mismatch), precondition_failed
+   *   (version_precondition_failed), unavailable
+   */
+  put(principal: Principal, wanted: Put): Promise<PutRuleset>;
+  /** By name. */
+  list(principal: Principal, page: PageRequest): Promise<Page<RulesetSummary>>;
+  /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
+  version(
+    principal: Principal,
+    name: string,
+    version: number | null,
+  ): Promise<RulesetVersion & { readonly yaml: Uint8Array }>;
+  /** Newest first. @throws HubError not_found */
+  versions(
+    principal: Principal,
+    name: string,
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<{ readonly items: readonly RulesetVersion[]; readonly more: boolean }>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets' | 'settings'> & {
+  readonly inspector: Inspector;
+  readonly deployments: Deployments;
+};
+
+/** Bytes of a document that every released client takes. */
+export const maxRuleset = 512 * 1024;
+/** Puts that lose to others' before one gives up. */
+const tries = 10;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const absent = (name: string, version: number | null): HubError =>
+  notFound(`Ruleset '${name}'${version === null ? '' : ` version ${version}`} not found.`);
+
+const newestFirst = (deployments: readonly Deployment[]): readonly Deployment[] =>
+  [...deployments].sort((a, b) => b.createdAt - a.createdAt);
+
+export function createRulesets(ports: Ports): Rulesets {
+  const { store, evaluator, announcer, secrets, settings, inspector, deployments } = ports;
+  const { bundles } = store;
+
+  /** The text of a document that reads back as the same bytes. @throws HubError */
+  function textOf(yaml: Uint8Array): string {
+    let text: string;
+    try {
+      text = utf8.decode(yaml);
+    } catch {
+      throw invalid([['', 'The document is not UTF-8 text. Save it as UTF-8.']]);
+    }
+    if (text.startsWith('\ufeff'))
+      throw invalid([['', 'The document begins with a byte order mark. Save it as UTF-8 without one.']]);
+    if (text.includes('\0')) throw invalid([['', 'The document contains a NUL character. Remove it.']]);
+    return text;
+  }
+
+  /** Returns findings that do not prevent the put. @throws HubError with all that do */
+  async function inspect(
+    tenantId: string,
+    name: string,
+    text: string,
+    force: boolean,
+  ): Promise<{ readonly warnings: readonly Finding[]; readonly outline: BundleOutline }> {
+    const findings = await inspector.inspect(tenantId, text, 'ruleset');
+    const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
+    if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
+    const outline = await evaluator.outline(tenantId, text);
+    const { rulesetKinds } = settings.wire;
+    if (!rulesetKinds.includes(outline.kind ?? '')) {
+      throw invalid([['kind', `must be ${rulesetKinds.join(' or ')}`]]);
+    }
+    if (outline.name !== name) {
+      throw refused(
+        'name_mismatch',
+        `The document's metadata.name is '${outline.name}', but the path's name is '${name}'. Use the same name in both.`,
+      );
+    }
+    return { warnings: findings, outline };
+  }
+
+  async function newestOf(tenantId: string, name: string): Promise<BundleVersion | null> {
+    return (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null;
+  }
+
+  /** Saves the bytes unless they are the newest version's. @throws HubError precondition_failed */
+  async function save(
+    principal: Principal,
+    { name, yaml, match, noneMatch }: Put,
+    outline: BundleOutline,
+  ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
+    const { tenantId } = principal;
+    const revisionHash = secrets.sha256(yaml);
+    for (let i = 0; i < tries; i++) {
+      const newest = await newestOf(tenantId, name);
+      checkPrecondition({ match, noneMatch }, newest);
+      if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
+      const bundle = await noted(ports, principal, uploaded('ruleset', name)).bundles.addVersionAfter(
+        uploadedVersion(ports, principal, yaml, outline),
+        newest?.version ?? 0,
+      );
+      if (bundle === 'changed') continue;
+      await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+      return { bundle, created: true };
+    }
+    throw new HubError('unavailable', 'Too many requests are changing this ruleset. Try again shortly.', {
+      retryAfter: 1,
+    });
+  }
+
+  /** The current deployments of a name, in all environments that the principal sees. */
+  async function currentOf({ tenantId, env }: Principal, name: string): Promise<readonly Deployment[]> {
+    const current = await Promise.all(
+      (env === null ? environments : [env]).map((one) => store.deployments.currentOf(tenantId, one, name)),
+    );
+    return newestFirst(current.flatMap((one) => one ?? []));
+  }
+
+  const running = (all: readonly Deployment[], version: number): readonly Deployment[] =>
+    all.filter((one) => one.version === version);
+
+  async function withDeployments(
+    { tenantId, env }: Principal,
+    bundle: BundleVersion,
+    current: readonly Deployment[],
+  ): Promise<RulesetVersion> {
+    const there = running(current, bundle.version);
+    // A principal of one environment sees nothing of where else it was; one without a signature was never deployed.
+    const isGone = there.length === 0 && env === null && bundle.signature !== null;
+    const last = isGone
+      ? await store.deployments.lastOf(tenantId, bundle.name, bundle.version)
+      : (there[0] ?? null);
+    return { bundle, deployments: there, last };
+  }
+
+  return {
+    async put(principal, wanted) {
+      const { name, yaml, env, force } = wanted;
+      requireRole(principal, force ? 'admin' : 'operator');
+      const { tenantId } = principal;
+      if (yaml.length > maxRuleset) {
+        throw new HubError('payload_too_large', `The ruleset is larger than ${maxRuleset} bytes. Split it.`);
+      }
+      if (!(await store.signing.active(tenantId))) {
+        throw refused(
+          'signing_unavailable',
+          'Nothing was saved, because no signing key is active. Rotate the signing key to create one.',
+        );
+      }
+      const text = textOf(yaml);
+      const { warnings, outline } = await inspect(tenantId, name, text, force);
+      const { bundle, created } = await save(principal, wanted, outline);
+      if (env !== null) {
+        const current = await store.deployments.currentOf(tenantId, env, name);
+        if (current?.revisionHash !== bundle.revisionHash) {
+          await deployments.deployTo(tenantId, env, {
+            bundleName: name,
+            version: bundle.version,
+            documentKind: documentKindOf(outline.kind, settings.wire),
+            deployedBy: actorName(principal.actor),
+            forced: warnings.some(isError),
+            reason: wanted.reason,
+            actor: auditActor(principal),
+          });
+        }
+      }
+      const found = await withDeployments(principal, bundle, await currentOf(principal, name));
+      return { ...found, created, warnings };
+    },
+
+    async list(principal, page) {
+      const { tenantId, env } = principal;
+      const { items, more } = await bundles.summaries(tenantId, env, page, 'name');
+      const rulesets = await Promise.all(
+        items.map(async ({ name, latestVersion, versionCount, lastUpdated, deployedEnvs }) => {
+          const [latest, ...current] = await Promise.all([
+            bundles.version(tenantId, name, latestVersion),
+            ...deployedEnvs.map((one) => store.deployments.currentOf(tenantId, one, name)),
+          ]);
+          const deployments = newestFirst(current.flatMap((one) => one ?? []));
+          return latest ? [{ latest, versionCount, updatedAt: lastUpdated, deployments }] : [];
+        }),
+      );
+      return { items: rulesets.flat(), more };
+    },
+
+    async version(principal, name, version) {
+      const { tenantId, env } = principal;
+      const current = await currentOf(principal, name);
+      const bundle =
+        version === null ? await newestOf(tenantId, name) : await bundles.version(tenantId, name, version);
+      const there = bundle && running(current, bundle.version);
+      if (!bundle || !there || (env !== null && there.length === 0)) throw absent(name, version);
+      const yaml = await bundles.yaml(tenantId, name, bundle.version);
+      if (!yaml) throw absent(name, version);
+      return { ...(await withDeployments(principal, bundle, current)), yaml };
+    },
+
+    async versions(principal, name, page) {
+      const { tenantId, env } = principal;
+      const current = await currentOf(principal, name);
+      const found = await bundles.versions(tenantId, name, page);
+      if (found.items.length === 0 && (await newestOf(tenantId, name)) === null) throw absent(name, null);
+      const items = await Promise.all(
+        found.items.map((bundle) => withDeployments(principal, bundle, current)),
+      );
+      return { ...found, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
+    },
+  };
+}
+
+/** Everything that is wrong with a document. */
+const invalid = (problems: readonly (readonly [path: string, msg: string])[]): HubError =>
+  refused(
+    'invalid_ruleset',
+    problems.length === 1
+      ? `Nothing was saved. ${problems[0]?.[1] ?? ''}`.slice(0, 1000)
+      : `Nothing was saved, because the ruleset has ${problems.length} errors. Correct those in errors.`,
+    {
+      problems: problems
+        .slice(0, 50)
+        .map(([path, msg]) => ({ loc: path === '' ? ['body'] : ['body', path], msg })),
+    },
+  );
+
+/** @throws HubError precondition_failed */
+function checkPrecondition({ match, noneMatch }: Precondition, newest: BundleVersion | null): void {
+  const fits = (revisions: readonly string[]): boolean =>
+    newest !== null && (revisions.length === 0 || revisions.includes(newest.revisionHash));
+  if ((match === null || fits(match)) && (noneMatch === null || !fits(noneMatch))) return;
+  throw refused(
+    'version_precondition_failed',
+    newest === null
+      ? 'Nothing was saved, because the ruleset has no version yet. Send If-None-Match: * to create it.'
+      : `Nothing was saved, because the newest version is ${newest.version} with the revision ${newest.revisionHash}. Read it, then repeat the change.`,
+  );
+}

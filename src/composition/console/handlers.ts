@@ -1,0 +1,125 @@
+// Compositions in the console API's words.
+
+import type { CompositionSummary } from '../../contract/port.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
+import { HubError } from '../../shared/error.ts';
+import type { CompositionView } from '../use-cases/compositions.ts';
+import type { compositionRoutes } from './routes.ts';
+
+const renderSummary = (composition: Omit<CompositionSummary, 'id'>) => ({
+  name: composition.name,
+  description: composition.description,
+  defaults_mode: composition.defaultsMode,
+  update_strategy: composition.updateStrategy,
+  contract_count: composition.contractCount,
+  updated_at: iso(composition.updatedAt),
+  created_by: composition.createdBy,
+});
+
+const renderDetail = ({ composition, items }: CompositionView) => ({
+  ...renderSummary({ ...composition, contractCount: composition.items.length }),
+  id: composition.id,
+  document_kind: composition.documentKind,
+  tenant_id: composition.tenantId,
+  contracts: items.map((view) => ({
+    contract_id: view.contractId,
+    contract_name: view.name,
+    contract_type: view.type,
+    contract_version: view.version,
+    position: view.position,
+    mode_override: view.modeOverride,
+    enabled: view.enabled,
+    has_newer_version: view.latestVersion > view.version,
+  })),
+  tools_config: composition.toolsConfig === null ? null : { ...composition.toolsConfig },
+  observability: composition.observability === null ? null : { ...composition.observability },
+});
+
+type ItemInput = {
+  contract_id: string;
+  position: number;
+  mode_override: 'enforce' | 'observe' | null;
+  enabled: boolean;
+};
+
+const itemOf = (item: ItemInput) => ({
+  contractId: item.contract_id,
+  position: item.position,
+  modeOverride: item.mode_override,
+  enabled: item.enabled,
+});
+
+export const compositions: Handlers<typeof compositionRoutes> = {
+  listCompositions: async ({ app }, { query }, caller) =>
+    listOf(await app.compositions.list(principalOf(caller), query), query, renderSummary),
+
+  async createComposition({ app }, { body }, caller) {
+    const created = await app.compositions.create(principalOf(caller), {
+      name: body.name,
+      description: body.description,
+      defaultsMode: body.defaults_mode,
+      updateStrategy: body.update_strategy,
+      documentKind: body.document_kind,
+      items: body.contracts.map(itemOf),
+      toolsConfig: body.tools_config,
+      observability: body.observability,
+    });
+    if (created !== 'exists') return renderDetail(created);
+    throw new HubError('conflict', `Composition '${body.name}' already exists. Use PUT to change it.`);
+  },
+
+  getComposition: async ({ app }, { params }, caller) =>
+    renderDetail(await app.compositions.get(principalOf(caller), params.name)),
+
+  async updateComposition({ app }, { params, body }, caller) {
+    const patch = {
+      ...(body.description === undefined ? {} : { description: body.description }),
+      ...(body.defaults_mode == null ? {} : { defaultsMode: body.defaults_mode }),
+      ...(body.update_strategy == null ? {} : { updateStrategy: body.update_strategy }),
+      ...(body.document_kind === undefined ? {} : { documentKind: body.document_kind }),
+      ...(body.tools_config === undefined ? {} : { toolsConfig: body.tools_config }),
+      ...(body.observability === undefined ? {} : { observability: body.observability }),
+      ...(body.contracts == null ? {} : { items: body.contracts.map(itemOf) }),
+    };
+    const { if_updated_at: ifUpdatedAt } = body;
+    return renderDetail(await app.compositions.update(principalOf(caller), params.name, patch, ifUpdatedAt));
+  },
+
+  async deleteComposition({ app }, { params }, caller) {
+    await app.compositions.remove(principalOf(caller), params.name);
+    return null;
+  },
+
+  async previewComposition({ app }, { params }, caller) {
+    const { assembly, warnings } = await app.compositions.preview(principalOf(caller), params.name);
+    return {
+      yaml_content: assembly.yaml,
+      contracts_count: assembly.contracts.length,
+      validation_errors: [...assembly.problems],
+      warnings: renderFindings(warnings),
+    };
+  },
+
+  async deployComposition({ app }, { params, query, body }, caller) {
+    const { version, deployments, assembly, warnings } = await app.compositions.deploy(
+      principalOf(caller),
+      params.name,
+      body.env,
+      { force: query.force, reason: body.reason || null },
+    );
+    const [deployment] = deployments;
+    if (!deployment) throw new HubError('internal', 'The deployment failed.');
+    const unable = await app.vocabularies.ofDeployment(deployment);
+    return {
+      bundle_name: version.name,
+      bundle_version: version.version,
+      contracts_assembled: assembly.contracts.map(({ entries: _entries, ...contract }) => contract),
+      deployment_id: deployment.id,
+      forced: deployment.forced,
+      warnings: renderFindingsFor(warnings, unable, 'console'),
+    };
+  },
+};

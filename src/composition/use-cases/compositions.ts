@@ -1,0 +1,163 @@
+// Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
+
+import { recorder } from '../../audit/note.ts';
+import type { Finding } from '../../bundle/rules.ts';
+import type { Inspector } from '../../bundle/use-cases/inspection.ts';
+import type { CompositionPatch, CompositionSummary, ItemSummary } from '../../contract/port.ts';
+import type { Composition, CompositionItem } from '../../contract/record.ts';
+import type { DeployChoice } from '../../deployment/use-cases/deployments.ts';
+import type { Assembly } from '../../evaluation/port/evaluator.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { type Assembler, requireAssembled } from './assembly.ts';
+import type { Release, Releases } from './releases.ts';
+
+export type NewComposition = Pick<
+  Composition,
+  | 'name'
+  | 'description'
+  | 'defaultsMode'
+  | 'updateStrategy'
+  | 'documentKind'
+  | 'toolsConfig'
+  | 'observability'
+> & { readonly items: readonly Omit<CompositionItem, 'version'>[] };
+
+/** A composition with what the library knows of its contracts. */
+export interface CompositionView {
+  readonly composition: Composition;
+  readonly items: readonly ItemSummary[];
+}
+
+export interface Compositions {
+  list(principal: Principal, page: PageRequest): Promise<Page<CompositionSummary>>;
+  /** @throws HubError forbidden, unprocessable (an unknown contract) */
+  create(principal: Principal, wanted: NewComposition): Promise<CompositionView | 'exists'>;
+  /** @throws HubError not_found */
+  get(principal: Principal, name: string): Promise<CompositionView>;
+  /**
+   * @param ifUpdatedAt writes only while the composition is as it was then (epoch milliseconds)
+   * @throws HubError forbidden, not_found, conflict (changed since), unprocessable (an unknown contract)
+   */
+  update(
+    principal: Principal,
+    name: string,
+    patch: CompositionPatch,
+    ifUpdatedAt?: number,
+  ): Promise<CompositionView>;
+  /** @throws HubError forbidden, not_found */
+  remove(principal: Principal, name: string): Promise<void>;
+  /** The document that a deployment would send to agents, with its findings. @throws HubError not_found */
+  preview(
+    principal: Principal,
+    name: string,
+  ): Promise<{ readonly assembly: Assembly; readonly warnings: readonly Finding[] }>;
+  /**
+   * @throws HubError forbidden, not_found, unprocessable (with everything found), and what the environment throws
+   */
+  deploy(
+    principal: Principal,
+    name: string,
+    env: Env,
+    how: DeployChoice,
+  ): Promise<Release & { readonly assembly: Assembly }>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'> & {
+  readonly assembler: Assembler;
+  readonly releases: Releases;
+  readonly inspector: Inspector;
+};
+
+const absent = (name: string): HubError => notFound(`Composition '${name}' not found`);
+const unknownContract = (id: string): HubError => new HubError('unprocessable', `Contract '${id}' not found`);
+
+export function createCompositions(ports: Ports): Compositions {
+  const { store, clock, secrets, assembler, releases, inspector } = ports;
+  const { compositions } = store;
+  const recorded = recorder(ports, 'composition');
+
+  const viewOf = async (composition: Composition): Promise<CompositionView> => ({
+    composition,
+    items: await compositions.items(composition.tenantId, composition.name),
+  });
+
+  async function find({ tenantId }: Principal, name: string): Promise<Composition> {
+    const composition = await compositions.get(tenantId, name);
+    if (!composition) throw absent(name);
+    return composition;
+  }
+
+  const assemble = async (composition: Composition): Promise<Assembly> =>
+    assembler.assemble(composition, await compositions.enabledItems(composition.tenantId, composition.name));
+
+  return {
+    get: async (principal, name) => viewOf(await find(principal, name)),
+    list: ({ tenantId }, page) => compositions.list(tenantId, page),
+
+    async preview(principal, name) {
+      const assembly = await assemble(await find(principal, name));
+      // Without a text there is nothing to look at.
+      const warnings = assembly.yaml === '' ? [] : await inspector.inspect(principal.tenantId, assembly.yaml);
+      return { assembly, warnings };
+    },
+
+    async create(principal, wanted) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const now = clock.now();
+      const created = await recorded(principal, 'created', wanted.name).compositions.create({
+        ...wanted,
+        id: secrets.uuid(),
+        tenantId,
+        createdBy: actorName(principal.actor),
+        createdAt: now,
+        updatedAt: now,
+      });
+      if (created === 'exists') return 'exists';
+      if ('unknownContract' in created) throw unknownContract(created.unknownContract);
+      await releases.compositionChanged(tenantId, created.name);
+      return viewOf(created);
+    },
+
+    async update(principal, name, patch, ifUpdatedAt) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const noting = recorded(principal, 'updated', name);
+      const updated = await noting.compositions.update(tenantId, name, patch, clock.now(), ifUpdatedAt);
+      if (updated === 'absent') throw absent(name);
+      if (updated === 'changed') {
+        throw new HubError(
+          'conflict',
+          `Composition '${name}' has changed since you read it. Read it again and repeat the change.`,
+        );
+      }
+      if ('unknownContract' in updated) throw unknownContract(updated.unknownContract);
+      await releases.compositionChanged(tenantId, name);
+      return viewOf(updated);
+    },
+
+    async remove(principal, name) {
+      requireRole(principal, 'operator');
+      const removed = await recorded(principal, 'deleted', name).compositions.remove(
+        principal.tenantId,
+        name,
+      );
+      if (!removed) throw absent(name);
+      await releases.compositionChanged(principal.tenantId, name);
+    },
+
+    async deploy(principal, name, env, how) {
+      requireRole(principal, how.force ? 'admin' : 'operator');
+      const composition = await find(principal, name);
+      const assembly = await assemble(composition);
+      requireAssembled(assembly);
+      const by = actorName(principal.actor);
+      return { assembly, ...(await releases.release(composition, assembly, [env], by, how)) };
+    },
+  };
+}

@@ -1,0 +1,81 @@
+// From an assembled composition to a bundle version at work: saves it, then has its environments deploy it.
+
+import { type Finding, isError } from '../../bundle/rules.ts';
+import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
+import type { Composition } from '../../contract/record.ts';
+import type { BundleVersion, Deployment } from '../../deployment/record.ts';
+import type { DeployChoice, Deployments } from '../../deployment/use-cases/deployments.ts';
+import type { Assembly } from '../../evaluation/port/evaluator.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+
+export interface Release {
+  readonly version: BundleVersion;
+  /** In the order of the environments asked for. */
+  readonly deployments: readonly Deployment[];
+  /** Findings about the document. */
+  readonly warnings: readonly Finding[];
+}
+
+export interface Releases {
+  /**
+   * Saves the assembly as the next version of the composition's name and deploys it to each environment in turn. When a
+   * deploy fails the version stays saved, undeployed: deploying it by its number, or the composition again, completes
+   * the work.
+   * @throws HubError unprocessable (with everything found; nothing is saved then), and as the environment's deploy does
+   */
+  release(
+    composition: Composition,
+    assembly: Assembly,
+    envs: readonly Env[],
+    deployedBy: string,
+    how?: DeployChoice,
+  ): Promise<Release>;
+  /** Tells the dashboards that a composition was created, changed, deleted or (with a version) deployed. */
+  compositionChanged(tenantId: string, name: string, bundleVersion?: number): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
+  readonly deployments: Pick<Deployments, 'kindOf' | 'deployTo'>;
+  readonly inspector: Inspector;
+};
+
+/** For a deployment that follows from a change, without a person to give a reason. */
+const unforced: DeployChoice = { force: false, reason: null };
+
+export function createReleases(ports: Ports): Releases {
+  const { store, announcer, clock, secrets, deployments, inspector } = ports;
+  const compositionChanged = (tenantId: string, name: string, bundleVersion: number | null = null) =>
+    announcer.announce([{ kind: 'compositionChanged', tenantId, name, bundleVersion }]);
+  return {
+    compositionChanged,
+    async release(composition, assembly, envs, deployedBy, { force, reason } = unforced) {
+      const { tenantId, name } = composition;
+      const warnings = await inspector.inspect(tenantId, assembly.yaml);
+      if (!force) requireDeployable(warnings);
+      const forced = warnings.some(isError);
+      const yaml = new TextEncoder().encode(assembly.yaml);
+      const version = await store.bundles.addVersion({
+        id: secrets.uuid(),
+        tenantId,
+        name,
+        revisionHash: secrets.sha256(yaml),
+        contractCount: assembly.contracts.length,
+        mode: composition.defaultsMode,
+        description: composition.description || null,
+        size: yaml.length,
+        uploadedBy: deployedBy,
+        createdAt: clock.now(),
+        compositionId: composition.id,
+        snapshot: assembly.contracts,
+        yaml,
+      });
+      const documentKind = await deployments.kindOf(tenantId, assembly.yaml);
+      const order = { bundleName: name, version: version.version, documentKind, deployedBy, forced, reason };
+      const made: Deployment[] = [];
+      for (const env of envs) made.push(await deployments.deployTo(tenantId, env, order));
+      await compositionChanged(tenantId, name, version.version);
+      return { version, deployments: made, warnings };
+    },
+  };
+}

@@ -1,0 +1,82 @@
+// `auto_deploy`: a new version of a contract goes where its compositions run now. Never touches a manual composition.
+
+import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
+import type { Composition } from '../../contract/record.ts';
+import { HubError } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { type Assembler, requireAssembled } from './assembly.ts';
+import type { Releases } from './releases.ts';
+
+/**
+ * Compositions that one new version rolls out to while its caller waits; further ones stay pinned and are announced as
+ * changed.
+ */
+export const maxRollouts = 20;
+
+export interface Rollouts {
+  /**
+   * Re-pins, assembles, validates and deploys each `auto_deploy` composition that names the contract, to the
+   * environments it runs in. The new version is stored already, so a failure is not the caller's: the composition stays
+   * as it was and is announced as changed.
+   */
+  rollOut(tenantId: string, contractId: string): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'log'> & {
+  readonly assembler: Assembler;
+  readonly releases: Releases;
+  readonly inspector: Inspector;
+};
+
+export function createRollouts({ store, clock, log, assembler, releases, inspector }: Ports): Rollouts {
+  const { compositions, deployments } = store;
+
+  async function rollOutOne(before: Composition, envs: readonly Env[]): Promise<void> {
+    const { tenantId, name } = before;
+    const candidate = await assembler.latestOf(tenantId, await compositions.enabledItems(tenantId, name));
+    // Checked before it is pinned, so that what cannot run is not pinned either.
+    const planned = await assembler.assemble(before, candidate);
+    requireAssembled(planned);
+    requireDeployable(await inspector.inspect(tenantId, planned.yaml));
+    const composition = await compositions.update(
+      tenantId,
+      name,
+      { items: before.items.map(({ version: _pinned, ...item }) => item) },
+      clock.now(),
+      before.updatedAt,
+    );
+    if (typeof composition === 'string' || 'unknownContract' in composition) {
+      throw new HubError('conflict', 'The composition changed during the rollout.');
+    }
+    // Assembled again from what was pinned: yet another version may have come between.
+    const assembly = await assembler.assemble(composition, await compositions.enabledItems(tenantId, name));
+    requireAssembled(assembly);
+    await releases.release(composition, assembly, envs, 'system:auto_deploy');
+  }
+
+  return {
+    async rollOut(tenantId, contractId) {
+      let running = 0;
+      for (const name of await compositions.automatic(tenantId, contractId)) {
+        const current = await Promise.all(
+          environments.map((env) => deployments.currentOf(tenantId, env, name)),
+        );
+        const envs = current.flatMap((deployment) => (deployment ? [deployment.env] : []));
+        if (envs.length === 0) continue;
+        try {
+          if (++running > maxRollouts)
+            throw new HubError('overloaded', `More than ${maxRollouts} compositions need a rollout.`);
+          const composition = await compositions.get(tenantId, name);
+          if (composition) await rollOutOne(composition, envs);
+        } catch (error) {
+          log.warn(
+            { err: error, tenantId, composition: name, contractId },
+            'auto_deploy skipped a composition',
+          );
+          await releases.compositionChanged(tenantId, name);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,90 @@
+// The contract library in the console API's words.
+
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
+import { HubError } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { ContractVersion } from '../record.ts';
+import type { ContractView } from '../use-cases.ts';
+import type { contractRoutes } from './routes.ts';
+
+const renderSummary = (contract: Omit<ContractVersion, 'definition'>, usageCount: number) => ({
+  contract_id: contract.contractId,
+  name: contract.name,
+  type: contract.type,
+  tags: [...contract.tags],
+  version: contract.version,
+  description: contract.description,
+  created_at: iso(contract.createdAt),
+  usage_count: usageCount,
+});
+
+const renderDetail = ({ contract, usageCount, isLatest, history }: ContractView) => ({
+  ...renderSummary(contract, usageCount),
+  id: contract.id,
+  tenant_id: contract.tenantId,
+  definition: { ...contract.definition },
+  is_latest: isLatest,
+  created_by: contract.createdBy,
+  versions: history.map(({ version, createdAt, createdBy }) => ({
+    version,
+    created_at: iso(createdAt),
+    created_by: createdBy,
+  })),
+});
+
+export const contracts: Handlers<typeof contractRoutes> = {
+  async listContracts({ app }, { query }, caller) {
+    const { type, tag, search } = query;
+    const page = await app.contracts.list(principalOf(caller), omitUndefined({ type, tag, search }), query);
+    return listOf(page, query, (contract) => renderSummary(contract, contract.usageCount));
+  },
+
+  async createContract({ app }, { body }, caller) {
+    const { contract_id: contractId, name, description, type, definition, tags } = body;
+    const wanted = { contractId, name, description, type, definition, tags };
+    const created = await app.contracts.create(principalOf(caller), wanted);
+    if (created !== 'exists') return renderDetail(created);
+    throw new HubError(
+      'conflict',
+      `Contract '${contractId}' already exists. Use PUT to create a new version.`,
+    );
+  },
+
+  async importContracts({ app }, { body }, caller) {
+    const imported = await app.contracts.importBundle(principalOf(caller), body.yaml_content);
+    return {
+      contracts_created: [...imported.created],
+      contracts_updated: [...imported.updated],
+      bundle_composition_created: imported.composition,
+    };
+  },
+
+  getContract: async ({ app }, { params }, caller) =>
+    renderDetail(await app.contracts.get(principalOf(caller), params.contract_id)),
+
+  getContractVersion: async ({ app }, { params }, caller) =>
+    renderDetail(await app.contracts.version(principalOf(caller), params.contract_id, params.version)),
+
+  async updateContract({ app }, { params, body }, caller) {
+    const patch = {
+      ...(body.name == null ? {} : { name: body.name }),
+      ...(body.description === undefined ? {} : { description: body.description }),
+      ...(body.definition == null ? {} : { definition: body.definition }),
+      ...(body.tags === undefined ? {} : { tags: body.tags ?? [] }),
+    };
+    return renderDetail(await app.contracts.update(principalOf(caller), params.contract_id, patch));
+  },
+
+  async deleteContract({ app }, { params }, caller) {
+    await app.contracts.remove(principalOf(caller), params.contract_id);
+    return null;
+  },
+
+  async contractUsage({ app }, { params, query }, caller) {
+    const page = await app.contracts.usage(principalOf(caller), params.contract_id, query);
+    return listOf(page, query, ({ id, name }) => ({ composition_id: id, composition_name: name }));
+  },
+};

@@ -1,0 +1,168 @@
+// Routes of the contract library. The assistant's routes are not here.
+import { z } from 'zod';
+import {
+  anyObject,
+  contractId,
+  contractType,
+  instant,
+  line,
+  paging,
+  tags,
+  text,
+  uuid,
+  versionNumber,
+  yamlDocument,
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
+
+/** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
+export const maxDefinition = 262_144;
+
+const definition = anyObject.refine(
+  (value) => JSON.stringify(value).length <= maxDefinition,
+  `must not be larger than ${maxDefinition} characters of JSON`,
+);
+
+const summary = z.object({
+  contract_id: z.string(),
+  name: z.string(),
+  type: contractType,
+  tags: z.array(z.string()),
+  version: z.number().int(),
+  description: z.string().nullable(),
+  created_at: instant,
+  usage_count: z.number().int(),
+});
+
+export const detail = summary.extend({
+  id: uuid,
+  tenant_id: uuid,
+  definition: anyObject,
+  is_latest: z.boolean(),
+  created_by: z.string(),
+  versions: z.array(z.object({ version: z.number().int(), created_at: instant, created_by: z.string() })),
+});
+
+/** Names in paths are only looked up: an impossible one is simply not found. */
+const params = z.object({ contract_id: z.string().max(512) });
+
+export const contractRoutes = routes({
+  listContracts: {
+    method: 'GET',
+    path: '/api/v1/contracts',
+    auth: ['cookie'],
+    tag: 'contracts',
+    summary: 'Latest version of each contract, newest first',
+    query: z.object({
+      type: z.string().max(64).optional(),
+      tag: z.string().max(64).optional(),
+      search: text(255).optional(),
+      ...paging(1000),
+    }),
+    status: 200,
+    reply: z.array(
+      summary.extend({ description: listed(z.string()).nullable(), tags: listed(z.array(z.string())) }),
+    ),
+    search: true,
+    errors: ['validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  createContract: {
+    method: 'POST',
+    path: '/api/v1/contracts',
+    auth: ['cookie'],
+    tag: 'contracts',
+    summary: 'Add a contract to the library as version 1',
+    body: z.object({
+      contract_id: contractId,
+      name: line(255),
+      description: text(2000).nullable().default(null),
+      type: contractType,
+      definition,
+      tags: tags.default([]),
+    }),
+    status: 201,
+    reply: detail,
+    errors: ['conflict', 'validation_failed'],
+    bodyLimit: documentBody,
+  },
+  importContracts: {
+    method: 'POST',
+    path: '/api/v1/contracts/import',
+    auth: ['cookie'],
+    tag: 'contracts',
+    summary: 'Import a YAML bundle as contracts, and as a composition of its name if none exists',
+    body: yamlDocument,
+    yamlField: 'yaml_content',
+    status: 201,
+    reply: z.object({
+      contracts_created: z.array(z.string()),
+      contracts_updated: z.array(z.string()),
+      bundle_composition_created: z.string().nullable(),
+    }),
+    errors: ['unprocessable', 'validation_failed', 'overloaded'],
+    bodyLimit: documentBody,
+  },
+  getContract: {
+    method: 'GET',
+    path: '/api/v1/contracts/{contract_id}',
+    auth: ['cookie'],
+    tag: 'contracts',
+    summary: 'The latest version, with a history of the newest 1,000 versions; read older ones by number',
+    params,
+    status: 200,
+    reply: detail,
+    errors: ['not_found', 'validation_failed'],
+  },
+  getContractVersion: {
+    method: 'GET',
+    path: '/api/v1/contracts/{contract_id}/versions/{version}',
+    auth: ['cookie'],
+    tag: 'contracts',
+    summary: 'One version of a contract',
+    params: params.extend({ version: versionNumber }),
+    status: 200,
+    reply: detail,
+    errors: ['not_found', 'validation_failed'],
+  },
+  updateContract: {
+    method: 'PUT',
+    path: '/api/v1/contracts/{contract_id}',
+    auth: ['cookie'],
+    tag: 'contracts',
+    summary: 'Add a version; absent fields keep their value; null clears description and tags only',
+    params,
+    body: z.object({
+      name: line(255).nullish(),
+      description: text(2000).nullish(),
+      definition: definition.nullish(),
+      tags: tags.nullish(),
+    }),
+    status: 200,
+    reply: detail,
+    errors: ['not_found', 'unprocessable', 'validation_failed'],
+    bodyLimit: documentBody,
+  },
+  deleteContract: {
+    method: 'DELETE',
+    path: '/api/v1/contracts/{contract_id}',
+    auth: ['cookie'],
+    tag: 'contracts',
+    summary: 'Delete all versions; refused while a composition contains the contract',
+    params,
+    status: 204,
+    errors: ['not_found', 'conflict', 'validation_failed'],
+  },
+  contractUsage: {
+    method: 'GET',
+    path: '/api/v1/contracts/{contract_id}/usage',
+    auth: ['cookie'],
+    tag: 'contracts',
+    summary: 'Compositions that contain the contract, ordered by name',
+    params,
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(z.object({ composition_id: uuid, composition_name: z.string() })),
+    errors: ['validation_failed'],
+  },
+});

@@ -1,0 +1,245 @@
+// The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
+// follow it.
+
+import { recorder } from '../audit/note.ts';
+import type { Rollouts } from '../composition/use-cases/rollouts.ts';
+import type { BundleParts } from '../evaluation/port/evaluator.ts';
+import { requireRole } from '../shared/access.ts';
+import type { Announcement } from '../shared/announcement.ts';
+import { HubError, notFound } from '../shared/error.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
+import { actorName, type Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
+import type { ContractPatch, ContractSummary } from './port.ts';
+import type { Composition, ContractType, ContractVersion, JsonObject } from './record.ts';
+
+export interface NewContract {
+  readonly contractId: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly type: ContractType;
+  readonly definition: JsonObject;
+  readonly tags: readonly string[];
+}
+
+type History = Awaited<ReturnType<AppPorts['store']['contracts']['history']>>;
+
+/** A version with what the library knows of it. */
+export interface ContractView {
+  readonly contract: ContractVersion;
+  /** Compositions that name the contract. */
+  readonly usageCount: number;
+  readonly isLatest: boolean;
+  /** The newest 1,000 versions, newest first; empty where one version was asked for. */
+  readonly history: History;
+}
+
+export interface Imported {
+  readonly created: readonly string[];
+  readonly updated: readonly string[];
+  /** The composition that was made; null when one of its name existed. */
+  readonly composition: string | null;
+}
+
+export interface Contracts {
+  list(
+    principal: Principal,
+    filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
+    page: PageRequest,
+  ): Promise<Page<ContractSummary>>;
+  /** Version 1. @throws HubError forbidden */
+  create(principal: Principal, contract: NewContract): Promise<ContractView | 'exists'>;
+  /** Takes a bundle apart: a contract each, and a composition of them. @throws HubError forbidden, unprocessable */
+  importBundle(principal: Principal, yaml: string): Promise<Imported>;
+  /** The latest version. @throws HubError not_found */
+  get(principal: Principal, contractId: string): Promise<ContractView>;
+  /** @throws HubError not_found */
+  version(principal: Principal, contractId: string, version: number): Promise<ContractView>;
+  /**
+   * Adds a version and rolls it out where compositions say so.
+   * @throws HubError forbidden, not_found, unprocessable (an empty patch)
+   */
+  update(principal: Principal, contractId: string, patch: ContractPatch): Promise<ContractView>;
+  /** @throws HubError forbidden, not_found, conflict (compositions use it) */
+  remove(principal: Principal, contractId: string): Promise<void>;
+  /** Compositions that name the contract. */
+  usage(
+    principal: Principal,
+    contractId: string,
+    page: PageRequest,
+  ): Promise<Page<{ readonly id: string; readonly name: string }>>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
+  readonly rollouts: Rollouts;
+};
+
+const absent = (contractId: string): HubError => notFound(`Contract '${contractId}' not found`);
+
+export function createContracts(ports: Ports): Contracts {
+  const { evaluator, announcer, clock, secrets, rollouts } = ports;
+  const { contracts } = ports.store;
+  const recorded = recorder(ports, 'contract');
+
+  async function viewOf(contract: ContractVersion): Promise<ContractView> {
+    const { tenantId, contractId } = contract;
+    const [history, usageCount] = await Promise.all([
+      contracts.history(tenantId, contractId),
+      contracts.usageCount(tenantId, contractId),
+    ]);
+    // A parallel update may have added a later one.
+    const isLatest = (history[0]?.version ?? contract.version) === contract.version;
+    return { contract, usageCount, isLatest, history };
+  }
+
+  return {
+    list: ({ tenantId }, filter, page) => contracts.list(tenantId, filter, page),
+
+    async create(principal, wanted) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const contract: ContractVersion = {
+        ...wanted,
+        id: secrets.uuid(),
+        tenantId,
+        version: 1,
+        createdBy: actorName(principal.actor),
+        createdAt: clock.now(),
+      };
+      const { contractId } = contract;
+      const created = await recorded(principal, 'created', contractId).contracts.create(contract);
+      if (created === 'exists') return 'exists';
+      await announcer.announce([{ kind: 'contractCreated', tenantId, contractId, version: 1 }]);
+      return { contract, usageCount: 0, isLatest: true, history: [] };
+    },
+
+    async importBundle(principal, yaml) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const parts = await evaluator.takeApart(tenantId, yaml);
+      const records = recordsOf(parts, principal, { now: clock.now(), uuid: () => secrets.uuid() });
+      const { contracts: noting } = recorded(principal, 'imported', parts.name);
+      const imported = await noting.importAll(tenantId, records.contracts, records.composition);
+      if ('typeChanged' in imported) {
+        throw new HubError(
+          'unprocessable',
+          `Contract '${imported.typeChanged}' exists with another type, and a contract cannot change its type. Import it under another id.`,
+        );
+      }
+      await announcer.announce(announcementsOf(tenantId, imported));
+      return imported;
+    },
+
+    async get({ tenantId }, contractId) {
+      const contract = await contracts.latest(tenantId, contractId);
+      if (!contract) throw absent(contractId);
+      return viewOf(contract);
+    },
+
+    async version({ tenantId }, contractId, version) {
+      const [contract, latest, usageCount] = await Promise.all([
+        contracts.version(tenantId, contractId, version),
+        contracts.latest(tenantId, contractId),
+        contracts.usageCount(tenantId, contractId),
+      ]);
+      if (!contract) throw notFound(`Contract '${contractId}' v${version} not found`);
+      return { contract, usageCount, isLatest: latest?.version === version, history: [] };
+    },
+
+    async update(principal, contractId, patch) {
+      requireRole(principal, 'operator');
+      if (Object.keys(patch).length === 0) {
+        throw new HubError(
+          'unprocessable',
+          'The request changes no field. Send name, description, definition or tags.',
+        );
+      }
+      const { tenantId } = principal;
+      const noting = recorded(principal, 'updated', contractId);
+      const contract = await noting.contracts.addVersion(tenantId, contractId, patch, {
+        id: secrets.uuid(),
+        createdBy: actorName(principal.actor),
+        createdAt: clock.now(),
+      });
+      if (!contract) throw absent(contractId);
+      await announcer.announce([
+        { kind: 'contractUpdated', tenantId, contractId, version: contract.version },
+      ]);
+      await rollouts.rollOut(tenantId, contractId);
+      return viewOf(contract);
+    },
+
+    async remove(principal, contractId) {
+      requireRole(principal, 'operator');
+      const noting = recorded(principal, 'deleted', contractId);
+      const outcome = await noting.contracts.remove(principal.tenantId, contractId);
+      if (outcome === 'absent') throw absent(contractId);
+      if (outcome === 'removed') return;
+      const shown = outcome.usedBy.map((name) => `'${name}'`);
+      const rest = outcome.count - shown.length;
+      throw new HubError(
+        'conflict',
+        `Contract '${contractId}' is used by compositions: ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. Remove it there first.`,
+      );
+    },
+
+    usage: ({ tenantId }, contractId, page) => contracts.usage(tenantId, contractId, page),
+  };
+}
+
+function announcementsOf(tenantId: string, { created, updated, composition }: Imported): Announcement[] {
+  const contract = (kind: 'contractCreated' | 'contractUpdated') => (contractId: string) =>
+    ({ kind, tenantId, contractId, version: null }) as const;
+  return [
+    ...created.map(contract('contractCreated')),
+    ...updated.map(contract('contractUpdated')),
+    ...(composition === null
+      ? []
+      : [{ kind: 'compositionChanged', tenantId, name: composition, bundleVersion: null } as const]),
+  ];
+}
+
+function recordsOf(
+  parts: BundleParts,
+  { tenantId, actor }: Principal,
+  { now, uuid }: { readonly now: number; readonly uuid: () => string },
+) {
+  const createdBy = actorName(actor);
+  const contracts = parts.contracts.map(
+    ({ contractId, type, name, definition }): ContractVersion => ({
+      id: uuid(),
+      tenantId,
+      contractId,
+      version: 1,
+      name,
+      description: null,
+      type,
+      definition,
+      tags: [],
+      createdBy,
+      createdAt: now,
+    }),
+  );
+  const composition: Composition = {
+    id: uuid(),
+    tenantId,
+    name: parts.name,
+    description: parts.description ?? `Created from an import of '${parts.name}'`,
+    defaultsMode: parts.defaultsMode,
+    updateStrategy: 'manual',
+    documentKind: null,
+    items: parts.contracts.map(({ contractId }, i) => ({
+      contractId,
+      version: 1,
+      position: (i + 1) * 10,
+      modeOverride: null,
+      enabled: true,
+    })),
+    toolsConfig: parts.toolsConfig,
+    observability: parts.observability,
+    createdBy,
+    createdAt: now,
+    updatedAt: now,
+  };
+  return { contracts, composition };
+}

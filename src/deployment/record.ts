@@ -1,0 +1,90 @@
+// Bundle versions and deployments: records as the store keeps them.
+
+import type { DocumentKind } from '../contract/record.ts';
+import type { Env } from '../shared/ids.ts';
+
+/** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */
+export interface BundleVersion {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly name: string;
+  /** From 1, by one per upload of this name. */
+  readonly version: number;
+  /** Hex SHA-256 of exactly the bytes that were uploaded. */
+  readonly revisionHash: string;
+  /** Null when the YAML has no list of contracts. */
+  readonly contractCount: number | null;
+  /**
+   * Default mode of the document's rules. Null if the document has another default, and for versions from before the
+   * hub stored it.
+   */
+  readonly mode: 'enforce' | 'observe' | null;
+  /** The first 2,000 characters of what the document says of itself. */
+  readonly description: string | null;
+  /** Bytes of YAML. */
+  readonly size: number;
+  readonly uploadedBy: string;
+  readonly createdAt: number;
+  /** The composition it was assembled from, and the contracts' versions then. */
+  readonly compositionId: string | null;
+  readonly snapshot: readonly AssembledContract[] | null;
+  /** Signature of its newest deployment; null until deployed. 128 hex characters. */
+  readonly signature: string | null;
+}
+
+export interface AssembledContract {
+  readonly contract_id: string;
+  readonly version: number;
+  readonly mode: string;
+  readonly observe: boolean;
+  /**
+   * Ids of its entries, when they are not the contract's alone; what happens to any of them counts as the contract's.
+   */
+  readonly entries?: readonly string[];
+}
+
+/** A bundle version put to work in an environment. The newest of (tenant, env, bundle) is the current one. */
+export interface Deployment {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly bundleName: string;
+  readonly version: number;
+  readonly revisionHash: string;
+  /**
+   * The order of deployments per (tenant, env, bundle): one more than the last, and not less than the time of the
+   * deployment in epoch milliseconds, so that it grows also past a store that was restored from an older copy. A new
+   * signature keeps it.
+   */
+  readonly sequence: number;
+  /** Ed25519 over the YAML bytes, 128 hex characters, by the key named here. */
+  readonly signature: string;
+  readonly publicKey: string;
+  readonly signingKeyId: string;
+  /**
+   * Ed25519 by the same key over `attestationText` (signing/rules/attestation), 128 hex characters; null only from
+   * older versions of the hub.
+   */
+  readonly attestation: string | null;
+  readonly deployedBy: string;
+  readonly createdAt: number;
+  /** True when an admin deployed it although no agent can load it, or the linter found an error. */
+  readonly forced: boolean;
+  /** Why, as who deployed it said; null when nothing was said. */
+  readonly reason: string | null;
+  /** The vocabulary of its document; null when agents of both load it, and from older versions of the hub. */
+  readonly documentKind: DocumentKind | null;
+}
+
+/** The sequence of a deployment made at `now` after one with sequence `last` (0: the first). */
+export const nextSequence = (last: number, now: number): number => Math.max(last + 1, now);
+
+export interface BundleSummary {
+  readonly name: string;
+  readonly latestVersion: number;
+  readonly versionCount: number;
+  readonly lastUpdated: number;
+  readonly deployedEnvs: readonly Env[];
+  readonly contractCount: number | null;
+  readonly lastDeployedAt: number | null;
+}

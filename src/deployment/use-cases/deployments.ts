@@ -1,0 +1,207 @@
+// Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the
+// environment's.
+import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
+import { type AuditActor, auditActor } from '../../audit/record.ts';
+import { type Finding, isError } from '../../bundle/rules.ts';
+import { type Inspector, requireDeployable, textOf } from '../../bundle/use-cases/inspection.ts';
+import type { DocumentKind } from '../../contract/record.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { documentKindOf } from '../../shared/vocabulary.ts';
+import type { KeySuccession } from '../../tenant/record.ts';
+import type { BundleVersion, Deployment } from '../record.ts';
+import { versionsByHash } from '../rules/versions.ts';
+
+/** The deployed document of a name in an environment, with everything that an agent needs to verify it. */
+export interface CurrentBundle {
+  readonly bundle: BundleVersion;
+  readonly deployment: Deployment;
+  readonly yaml: Uint8Array;
+  readonly successions: readonly KeySuccession[];
+}
+
+/** A deployment, and what was found in its document. */
+export interface Deployed {
+  readonly deployment: Deployment;
+  readonly warnings: readonly Finding[];
+}
+
+/** A deployment, how far it has come, and the bundle versions that the hashes among it are. */
+export interface DeploymentRollout extends Rollout {
+  readonly deployment: Deployment;
+  /** True when it is what the environment runs under its name. */
+  readonly isCurrent: boolean;
+  /** Of the newest deployment of this document there; null: it is none of the newest deployments. */
+  versionOf(policyVersion: string | null): number | null;
+}
+
+/** Deployments of a bundle that versions are known of. */
+const maxVersions = 200;
+
+/** How somebody wants it deployed. */
+export interface DeployChoice {
+  /** Deploys a document with errors all the same; admins only. */
+  readonly force: boolean;
+  /** Kept with the deployment and in the audit chain; null when nothing is said. */
+  readonly reason: string | null;
+}
+
+export type DeployOrder = Pick<
+  Deployment,
+  'bundleName' | 'version' | 'documentKind' | 'deployedBy' | 'forced' | 'reason'
+> & {
+  readonly actor?: AuditActor;
+};
+
+export interface Deployments {
+  /**
+   * Compiles and lints the stored document, then deploys it. A version that was deployed in the environment before is
+   * deployed whatever is found: it is a roll-back, which must not wait for a correction.
+   * @throws HubError forbidden, not_found, unprocessable (with everything found)
+   */
+  deploy(
+    principal: Principal,
+    env: Env,
+    bundleName: string,
+    version: number,
+    how: DeployChoice,
+  ): Promise<Deployed>;
+  /**
+   * The vocabulary of a document. Null when agents of both load it, but also for what cannot be read, as what was
+   * forced may be, and while the evaluator has too much to do: warnings alone need it, and no deploy or rollback is
+   * refused for want of them.
+   */
+  kindOf(tenantId: string, yaml: string): Promise<DocumentKind | null>;
+  /**
+   * Deploys what its caller has inspected: no rights are asked for, and nothing is looked at.
+   * @throws HubError not_found
+   */
+  deployTo(tenantId: string, env: Env, order: DeployOrder): Promise<Deployment>;
+  /**
+   * Ends what the environment runs under the name; agents keep it until they get another.
+   * @throws HubError forbidden, not_found
+   */
+  undeploy(principal: Principal, env: Env, bundleName: string): Promise<void>;
+  /**
+   * How far a deployment has come among the agents that are connected now and follow its bundle.
+   * @throws HubError not_found
+   */
+  rollout(
+    principal: Principal,
+    id: string,
+    page: { readonly limit: number; readonly after: string | null },
+  ): Promise<DeploymentRollout>;
+  /** @throws HubError not_found */
+  current(principal: Principal, env: Env, bundleName: string): Promise<CurrentBundle>;
+  /** Newest first. */
+  list(
+    principal: Principal,
+    filter: { readonly env?: Env; readonly bundleName?: string },
+    page: PageRequest,
+  ): Promise<Page<Deployment>>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'secrets' | 'evaluator' | 'settings'> & {
+  readonly inspector: Inspector;
+};
+
+export function createDeployments({
+  store,
+  actors,
+  secrets,
+  evaluator,
+  settings,
+  inspector,
+}: Ports): Deployments {
+  const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
+
+  const kindOf: Deployments['kindOf'] = async (tenantId, yaml) => {
+    const outline = await evaluator.outline(tenantId, yaml).catch((error: unknown) => {
+      if (error instanceof HubError) return null;
+      throw error;
+    });
+    return outline && documentKindOf(outline.kind, settings.wire);
+  };
+
+  const deployTo: Deployments['deployTo'] = (tenantId, env, order) =>
+    actors.ask('environment', environmentKey(tenantId, env), 'deploy', { id: secrets.uuid(), ...order });
+
+  return {
+    kindOf,
+    deployTo,
+    async deploy(principal, env, bundleName, version, { force, reason }) {
+      requireRole(principal, force ? 'admin' : 'operator');
+      const { tenantId } = principal;
+      const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+      if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
+      const text = textOf(yaml);
+      const warnings = await inspector.inspect(tenantId, text);
+      const isBad = warnings.some(isError);
+      const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
+      if (!force && !isRollback) requireDeployable(warnings);
+      const deployedBy = actorName(principal.actor);
+      const forced = isBad && !isRollback;
+      return {
+        deployment: await deployTo(tenantId, env, {
+          bundleName,
+          version,
+          documentKind: await kindOf(tenantId, text),
+          deployedBy,
+          forced,
+          reason,
+          actor: auditActor(principal),
+        }),
+        warnings,
+      };
+    },
+    async undeploy(principal, env, bundleName) {
+      requireRole(principal, 'operator');
+      const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
+        bundleName,
+        undeployedBy: actorName(principal.actor),
+        actor: auditActor(principal),
+      });
+      if (!ended) throw absent(env, bundleName);
+    },
+    async rollout({ tenantId }, id, page) {
+      const deployment = await store.deployments.get(tenantId, id);
+      if (!deployment) throw notFound('Deployment not found.');
+      const { env, bundleName, revisionHash } = deployment;
+      const [rollout, newest, current] = await Promise.all([
+        actors.ask('environment', environmentKey(tenantId, env), 'rollout', {
+          bundleName,
+          revisionHash,
+          ...page,
+        }),
+        store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
+        store.deployments.currentOf(tenantId, env, bundleName),
+      ]);
+      const versions = versionsByHash(newest.items);
+      versions.set(revisionHash, deployment.version);
+      return {
+        ...rollout,
+        deployment,
+        isCurrent: current?.id === id,
+        versionOf: (policyVersion) => (policyVersion === null ? null : (versions.get(policyVersion) ?? null)),
+      };
+    },
+
+    async current({ tenantId }, env, bundleName) {
+      const none = absent(env, bundleName);
+      const deployment = await store.deployments.currentOf(tenantId, env, bundleName);
+      if (!deployment) throw none;
+      const [bundle, yaml, successions] = await Promise.all([
+        store.bundles.version(tenantId, bundleName, deployment.version),
+        store.bundles.yaml(tenantId, bundleName, deployment.version),
+        store.signing.successions(tenantId),
+      ]);
+      if (!bundle || !yaml) throw none;
+      return { bundle, deployment, yaml, successions };
+    },
+    list: ({ tenantId }, filter, page) => store.deployments.list(tenantId, filter, page),
+  };
+}

@@ -1,0 +1,92 @@
+// Route of the playground: a dry run of YAML against one tool call.
+import { z } from 'zod';
+import { anyObject, line, text, yamlContent } from '../../http/contract/fields.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
+
+const count = z.number().int().min(0).max(1_000_000_000);
+
+/** Something wrong with a document, or that a careful reader of it would ask about. */
+export const lintFinding = z.object({
+  /** An error stops a deploy, a warning can be solved, a notice only tells how other agents judge. */
+  severity: z.enum(['error', 'warning', 'notice']),
+  code: z.string(),
+  contract: z.string().nullable(),
+  path: z.string(),
+  line: z.number().int(),
+  column: z.number().int(),
+  message: z.string(),
+  suggestion: z.string().nullable(),
+});
+
+export const evaluateRoutes = routes({
+  evaluateBundle: {
+    method: 'POST',
+    path: '/api/v1/bundles/evaluate',
+    auth: ['cookie'],
+    tag: 'bundles',
+    summary: 'Dry-run a bundle against one tool call; env.* selectors have no value',
+    body: z.object({
+      yaml_content: yamlContent,
+      tool_name: line(255),
+      tool_args: anyObject.default({}),
+      environment: line(64).nullish(),
+      /** Taken and not used: no rule sees an agent's id. */
+      agent_id: line(255).nullish(),
+      principal: z
+        .object({
+          user_id: text(255).nullable().default(null),
+          role: text(255).nullable().default(null),
+          claims: anyObject.nullable().default(null),
+        })
+        .nullish(),
+      /** The folder the tool runs in, for sandboxes; by default the first one that a sandbox names. */
+      cwd: text(4_096, 1).nullish(),
+      /** Read by `metadata.*` selectors. */
+      metadata: anyObject.nullish(),
+      /** The tool's result: with it, post contracts are evaluated. */
+      output: z.unknown().optional(),
+      /** Counters before this call: with them, session contracts and limits are evaluated. */
+      session: z
+        .object({
+          attempts: count.default(0),
+          calls: count.default(0),
+          /** Calls of this tool. */
+          calls_of_tool: count.default(0),
+        })
+        .nullish(),
+    }),
+    status: 200,
+    reply: z.object({
+      /**
+       * `allow`, `deny`, `approve` (nothing refuses, and a person would be asked) or `warn` (a post contract fired).
+       */
+      verdict: z.string(),
+      mode: z.string(),
+      contracts_evaluated: z.array(
+        z.object({
+          id: z.string(),
+          type: z.string(),
+          /** True when the call passed the contract; false when it fired. */
+          matched: z.boolean(),
+          /** The opposite of `matched`. */
+          fired: z.boolean(),
+          effect: z.string().nullable(),
+          message: z.string().nullable(),
+          observed: z.boolean(),
+          tags: z.array(z.string()),
+          /** Each condition with the value it saw, secrets replaced; null for sandboxes and session contracts. */
+          trace: anyObject.nullable(),
+        }),
+      ),
+      deciding_contract: z.string().nullable(),
+      policy_version: z.string(),
+      evaluation_time_ms: z.number(),
+      /**
+       * What the linter finds in the document: contracts that can never match, what released clients read otherwise.
+       */
+      warnings: z.array(lintFinding),
+    }),
+    errors: ['validation_failed', 'unprocessable', 'too_busy'],
+    bodyLimit: documentBody,
+  },
+});

@@ -1,0 +1,83 @@
+// Replays in the hosted API's words.
+import type { z } from 'zod';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros } from '../../http/contract/hosted-time.ts';
+import { HubError } from '../../shared/error.ts';
+import type { Judgement } from '../rules/replay-judge.ts';
+import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
+import { renderCall, renderFrame, renderSide } from '../wire.ts';
+import type { hostedReplay, hostedReplayRoutes } from './routes.ts';
+
+type Query = z.output<(typeof hostedReplayRoutes)['hostedReplayVersions']['query']>;
+
+const requestOf = (name: string, candidate: ReplayCandidate, query: Query): ReplayRequest => ({
+  candidate,
+  base: query.base ?? null,
+  baseRequired: true,
+  name,
+  noun: 'Ruleset',
+  env: query.env ?? null,
+  since: query.since ?? null,
+  until: query.until ?? null,
+  agentId: query.agent_id ?? null,
+  sessionId: query.session_id ?? null,
+  maxCalls: query.calls,
+  maxSessions: query.sessions,
+  maxResults: query.limit,
+  changedOnly: query.changed_only,
+});
+
+export const hostedReplays: Handlers<typeof hostedReplayRoutes> = {
+  async hostedReplayVersions({ app }, { params: { name }, query }, caller, { limits }) {
+    const candidate = { name, version: query.candidate ?? null };
+    return render(
+      await app.replays.run(principalOf(caller), requestOf(name, candidate, query), limits.count),
+    );
+  },
+
+  async hostedReplayText({ app }, { params: { name }, body }, caller, { limits }) {
+    const { yaml_content: yaml } = body;
+    const candidate = yaml === undefined ? { name, version: body.candidate ?? null } : { yaml };
+    return render(await app.replays.run(principalOf(caller), requestOf(name, candidate, body), limits.count));
+  },
+};
+
+const judgement = ({ decision, ruleId, message, policyError }: Judgement) => ({
+  decision,
+  rule_id: ruleId,
+  message,
+  policy_error: policyError,
+});
+
+function render(found: Replay): z.input<typeof hostedReplay> {
+  const { totals } = found;
+  // The request asks for a base.
+  if (!found.base) throw new HubError('internal', 'A replay without a base.');
+  return {
+    ...renderFrame(found, micros),
+    base: renderSide(found.base),
+    totals: {
+      sessions: totals.sessions,
+      calls: totals.calls,
+      ...totals.changes,
+      uncertain: totals.uncertain,
+      errors: totals.errors,
+      by_rule: found.byRule.map(({ ruleId, base, candidate }) => ({
+        rule_id: ruleId,
+        base_hits: base,
+        candidate_hits: candidate,
+      })),
+    },
+    results: found.results.map(({ call, base, candidate, change, doubts }) => ({
+      ...renderCall(call, micros),
+      recorded_action: call.recordedAction,
+      base: judgement(base),
+      candidate: judgement(candidate),
+      change,
+      uncertain: doubts.length > 0,
+      uncertain_because: [...doubts],
+    })),
+    skipped_rules: found.skippedRules,
+  };
+}

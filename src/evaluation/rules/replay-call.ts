@@ -1,0 +1,258 @@
+// The calls that a replay looks at, out of the events that reported them, and the counters of their sessions. Pure.
+// Holds what names a call, never its arguments.
+
+import type { JsonObject } from '../../contract/record.ts';
+import type { StoredEvent } from '../../event/record.ts';
+import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from '../../event/rules/decision.ts';
+
+/** Parts of a stored call that differ from the agent's input. */
+export type Missing = 'tool' | 'arguments' | 'principal';
+
+/** A call as the engine is given it. */
+export interface ReplayCall {
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly environment: string;
+  readonly principal: JsonObject | null;
+  /** Of these nothing, or only a part, is stored. */
+  readonly missing: readonly Missing[];
+  /** The hub has cut texts of the arguments or of the principal: those that end in an ellipsis. */
+  readonly cut: boolean;
+}
+
+/** Counts that an agent reported with a call. */
+interface Reported {
+  /** The call itself among them. */
+  readonly attempts: number;
+  /** Clients disagree on whether a call that was allowed is among them. */
+  readonly executions: number;
+}
+
+export interface SeenCall {
+  /** The first event that decided the call; null call id: its sender gave it none. */
+  readonly eventId: string;
+  readonly callId: string | null;
+  readonly agentId: string;
+  readonly sessionId: string | null;
+  readonly tool: string;
+  readonly timestamp: number;
+  readonly callIndex: number;
+  /** The agent says that it is the first call of its run. */
+  readonly isFirst: boolean;
+  readonly seq: number;
+  /** The hosted API's word for what was decided then. */
+  readonly recordedAction: string;
+  readonly reported: Reported | null;
+  /** Null: a person was asked, and what came of it is not known here. */
+  readonly ran: boolean | null;
+}
+
+/** Counters of a session before a call, as far as they are known. */
+export interface KnownCounters {
+  readonly attempts: number;
+  /** At least so many calls had run, and at most so many as far as the agent counted them. */
+  readonly executions: number;
+  readonly maxExecutions: number;
+  /** Calls of the same tool that had run. */
+  readonly toolExecutions: number;
+  /** False: there may have been more than were seen. */
+  readonly exact: boolean;
+  readonly exactOfTool: boolean;
+}
+
+const decisions = ['call_allowed', 'call_blocked', 'call_asked', 'call_would_block', 'other'];
+/** Events that say what was decided on a call; what a hub does not know is counted as allowed, and so is a decision. */
+export const decidingVerdicts = verdictFilter(decisions) ?? { any: [], others: true };
+
+const isMapping = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** The call of an event, as input for the engine. */
+export function replayCallOf(event: StoredEvent): ReplayCall {
+  const { payload, truncated = [], tool_name: tool, env } = event;
+  const { tool_args: args, principal, environment } = payload ?? {};
+  const missing: Missing[] = [];
+  if (truncated.includes('tool_name')) missing.push('tool');
+  if (!isMapping(args)) missing.push('arguments');
+  // Null says that the call was made for nobody; without the field it is not known for whom.
+  if (principal === undefined) missing.push('principal');
+  return {
+    tool,
+    args: isMapping(args) ? args : {},
+    environment: typeof environment === 'string' && environment !== '' ? environment : env,
+    principal: isMapping(principal) ? principal : null,
+    missing,
+    cut: truncated.some((place) => ['payload', 'payload.tool_args', 'payload.principal'].includes(place)),
+  };
+}
+
+function reportedBy({ payload }: StoredEvent): Reported | null {
+  const attempts = payload?.session_attempt_count;
+  const executions = payload?.session_execution_count;
+  // A call is an attempt itself: 0 is what clients send that do not count.
+  return isCount(attempts) && attempts > 0 && isCount(executions) ? { attempts, executions } : null;
+}
+
+const ranWords = new Set(['call_executed', 'call_failed', 'call_approval_granted', 'call_allowed']);
+
+function ranBy(words: ReadonlySet<string>): boolean | null {
+  if ([...words].some((word) => ranWords.has(word))) return true;
+  if (words.has('call_blocked') || words.has('call_approval_blocked')) return false;
+  return words.has('call_asked') ? null : true;
+}
+
+interface Entry extends SeenCall {
+  readonly words: Set<string>;
+}
+
+/**
+ * Collects calls from events that come newest first. Several events may decide one call: the first of them, in time,
+ * stands for it.
+ */
+export class ReplayCalls {
+  readonly #entries: Entry[] = [];
+  readonly #places = new Map<string, number>();
+  readonly #sessions = new Set<string>();
+  readonly #maxCalls: number;
+  readonly #maxSessions: number;
+
+  /** @param maxSessions of the newest sessions; calls of no session count too */
+  constructor({ maxCalls, maxSessions }: { readonly maxCalls: number; readonly maxSessions: number | null }) {
+    this.#maxCalls = maxCalls;
+    this.#maxSessions = maxSessions ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Newest first. */
+  get calls(): readonly SeenCall[] {
+    return this.#entries;
+  }
+
+  get isFull(): boolean {
+    return this.#entries.length >= this.#maxCalls;
+  }
+
+  /** True when there was no room for a call that was found, or none for its session. */
+  leftOut = false;
+
+  /** The calls that these events add, in the order of `calls`. Events of the sample run add none. */
+  take(events: readonly StoredEvent[]): readonly ReplayCall[] {
+    const added: ReplayCall[] = [];
+    for (const event of events) {
+      if (event.sample) continue;
+      const callId = callIdOf(event);
+      const key = callId === null ? event.id : JSON.stringify([event.env, event.agent_id, callId]);
+      const words = [event.verdict, ...event.outcomes.map(({ verdict }) => verdict)].map(actionOf);
+      const place = this.#places.get(key);
+      if (place !== undefined) {
+        this.#join(place, event, words);
+        continue;
+      }
+      if (this.isFull || !this.#admits(event)) {
+        this.leftOut = true;
+        continue;
+      }
+      this.#places.set(key, this.#entries.length);
+      this.#entries.push(entryOf(event, callId, new Set(words)));
+      added.push(replayCallOf(event));
+    }
+    return added;
+  }
+
+  /** Keeps the newest `count` calls. */
+  cut(count: number): void {
+    this.#entries.length = Math.min(count, this.#entries.length);
+  }
+
+  #admits(event: StoredEvent): boolean {
+    const sessionId = sessionOf(event);
+    if (sessionId === null) return true;
+    const key = sessionKey({ agentId: event.agent_id, sessionId });
+    if (this.#sessions.has(key)) return true;
+    if (this.#sessions.size >= this.#maxSessions) return false;
+    this.#sessions.add(key);
+    return true;
+  }
+
+  /** An event that came before those of its call that were seen. */
+  #join(place: number, event: StoredEvent, words: readonly string[]): void {
+    const known = this.#entries[place];
+    if (!known) return;
+    for (const word of words) known.words.add(word);
+    const first = entryOf(event, known.callId, known.words);
+    this.#entries[place] = { ...first, reported: known.reported ?? first.reported };
+  }
+
+  /** Counters of the session before each call, in the order of `calls`; null for a call without a session. */
+  counters(): readonly (KnownCounters | null)[] {
+    const counters: (KnownCounters | null)[] = this.#entries.map(() => null);
+    for (const places of this.#bySession().values()) {
+      const ordered = places.sort((a, b) => inOrder(this.#entries[a], this.#entries[b]));
+      const first = this.#entries[ordered[0] ?? 0];
+      // Agents that do not count say 0 each time.
+      const fromStart = first?.isFirst === true && !this.#entries[ordered[1] ?? -1]?.isFirst;
+      let [attempts, executions, isKnown] = [0, 0, fromStart];
+      const ofTool = new Map<string, number>();
+      for (const place of ordered) {
+        const call = this.#entries[place];
+        if (!call) continue;
+        attempts++;
+        const toolExecutions = ofTool.get(call.tool) ?? 0;
+        const { reported } = call;
+        const max = reported?.executions ?? executions;
+        counters[place] = {
+          attempts: Math.max(attempts, reported?.attempts ?? 0),
+          executions: reported ? Math.max(0, call.ran ? max - 1 : max) : executions,
+          maxExecutions: max,
+          toolExecutions,
+          exact: reported !== null || isKnown,
+          exactOfTool: isKnown,
+        };
+        if (call.ran === null) isKnown = false;
+        if (!call.ran) continue;
+        executions++;
+        ofTool.set(call.tool, toolExecutions + 1);
+      }
+    }
+    return counters;
+  }
+
+  #bySession(): ReadonlyMap<string, number[]> {
+    const found = new Map<string, number[]>();
+    for (const [place, { agentId, sessionId }] of this.#entries.entries()) {
+      if (sessionId === null) continue;
+      const key = sessionKey({ agentId, sessionId });
+      const places = found.get(key);
+      if (places) places.push(place);
+      else found.set(key, [place]);
+    }
+    return found;
+  }
+}
+
+const sessionKey = ({
+  agentId,
+  sessionId,
+}: {
+  readonly agentId: string;
+  readonly sessionId: string;
+}): string => JSON.stringify([agentId, sessionId]);
+
+const inOrder = (a: SeenCall | undefined, b: SeenCall | undefined): number =>
+  a && b ? a.timestamp - b.timestamp || a.callIndex - b.callIndex || a.seq - b.seq : 0;
+
+const entryOf = (event: StoredEvent, callId: string | null, words: Set<string>): Entry => ({
+  eventId: event.id,
+  callId,
+  agentId: event.agent_id,
+  sessionId: sessionOf(event),
+  tool: event.tool_name,
+  timestamp: event.timestamp,
+  callIndex: callIndexOf(event),
+  isFirst: event.payload?.call_index === 0,
+  seq: event.seq,
+  recordedAction: actionOf(event.verdict),
+  reported: reportedBy(event),
+  ran: ranBy(words),
+  words,
+});

@@ -1,0 +1,304 @@
+// Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
+// portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
+// nothing. Keeps promise P43.
+
+import { type CountLimit, limits } from '../../admission/limit.ts';
+import { textOf } from '../../bundle/use-cases/inspection.ts';
+import type { Compositions } from '../../composition/use-cases/compositions.ts';
+import type { BundleVersion } from '../../deployment/record.ts';
+import type { EventFilter, EventPage } from '../../event/port.ts';
+import { requireRole } from '../../shared/access.ts';
+import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { HubError, notFound, refused } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../port/replayer.ts';
+import { type JudgedCall, type ReplayReport, reportOf } from '../rules/replay.ts';
+import { decidingVerdicts, ReplayCalls } from '../rules/replay-call.ts';
+import { wordsOf } from './tool-settings.ts';
+
+/** A saved version, the newest one without a number; a text that need not be saved; or a composition. */
+export type ReplayCandidate =
+  | { readonly name: string; readonly version: number | null }
+  | { readonly yaml: string }
+  | { readonly composition: string };
+
+export interface ReplayRequest {
+  readonly candidate: ReplayCandidate;
+  /** The version that it is compared with; null: what is deployed. */
+  readonly base: number | null;
+  /**
+   * The version before the candidate's stands for a base that is not deployed, and there must be one. Else nothing
+   * does, which allows all.
+   */
+  readonly baseRequired: boolean;
+  /** Required name of the candidate; null for any. */
+  readonly name: string | null;
+  /** The caller's word for a document. */
+  readonly noun: 'Bundle' | 'Ruleset';
+  /** Null: the calls of every environment. */
+  readonly env: Env | null;
+  /** Epoch milliseconds, inclusive; null: the last 7 days, until now. */
+  readonly since: number | null;
+  readonly until: number | null;
+  readonly agentId: string | null;
+  readonly sessionId: string | null;
+  /** At most, the newest. */
+  readonly maxCalls: number;
+  /** Of so many sessions, those with the newest calls, and the calls of none; null: of all. */
+  readonly maxSessions: number | null;
+  readonly maxResults: number;
+  readonly changedOnly: boolean;
+}
+
+/** One of the two documents; a version where it is a saved one. */
+export interface ReplaySide {
+  readonly version: number | null;
+  readonly revisionHash: string;
+}
+
+export interface Replay extends ReplayReport {
+  readonly name: string;
+  /** Null: nothing, which allows every call. */
+  readonly base: ReplaySide | null;
+  readonly candidate: ReplaySide;
+  readonly window: { readonly since: number; readonly until: number; readonly env: Env | null };
+  readonly callsSeen: number;
+  /**
+   * All that there are. Where not all were seen they are counted by their events: a call counts once for each event
+   * that decided it, which is once but for rules that observe.
+   */
+  readonly callsInWindow: number;
+  readonly skippedRules: ReplayOutline['skipped'];
+  /** The time was over before all calls that were asked for had been seen. */
+  readonly truncated: boolean;
+}
+
+export interface Replays {
+  /**
+   * @throws HubError forbidden, not_found, unprocessable (what is wrong with which document; the window; a base that is
+   *   missing; another name),
+   *   rate_limited (replay_busy when too many run), overloaded, search_timeout
+   */
+  run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay>;
+}
+
+const usualWindowMs = 7 * dayMs;
+/** Calls read and judged at once. */
+const portion = 1000;
+/** Milliseconds of reading and judging together. */
+export const replayBudgetMs = 5000;
+
+interface Document extends ReplaySide {
+  readonly yaml: string;
+  /** The bundle that it belongs to; null: its text says. */
+  readonly name: string | null;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'replayer' | 'clock' | 'secrets'> & {
+  readonly compositions: Pick<Compositions, 'preview'>;
+};
+
+const busy = (): HubError =>
+  refused('replay_busy', 'Too many replays are running. Wait for one to end, then repeat.', {
+    retryAfter: 2,
+  });
+
+export function createReplays(ports: Ports): Replays {
+  const { store, evaluator, replayer, clock, secrets, compositions } = ports;
+  const { bundles, deployments } = store;
+  const ofProcess = createSemaphore({ max: replaysAtOnce.all, maxWaiting: 0, refusal: busy });
+  const ofTenant = createSemaphores({ max: replaysAtOnce.ofTenant, maxWaiting: 0, refusal: busy });
+
+  /** @throws HubError not_found */
+  async function saved(
+    tenantId: string,
+    name: string,
+    version: number | null,
+    noun: ReplayRequest['noun'],
+  ): Promise<Document> {
+    const bundle: BundleVersion | null =
+      version === null
+        ? ((await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null)
+        : await bundles.version(tenantId, name, version);
+    const bytes = bundle && (await bundles.yaml(tenantId, name, bundle.version));
+    if (!bundle || !bytes) {
+      const which = version === null ? '' : ` version ${version}`;
+      throw notFound(`${noun} '${name}'${which} not found.`);
+    }
+    return { name, version: bundle.version, revisionHash: bundle.revisionHash, yaml: textOf(bytes) };
+  }
+
+  const unsaved = (yaml: string): Document => ({
+    name: null,
+    version: null,
+    revisionHash: secrets.sha256(yaml),
+    yaml,
+  });
+
+  /** @throws HubError not_found, unprocessable */
+  async function candidateOf(principal: Principal, { candidate, noun }: ReplayRequest): Promise<Document> {
+    if ('yaml' in candidate) return unsaved(candidate.yaml);
+    if ('name' in candidate) return saved(principal.tenantId, candidate.name, candidate.version, noun);
+    const { assembly } = await compositions.preview(principal, candidate.composition);
+    const [problem] = assembly.problems;
+    if (problem !== undefined) throw new HubError('unprocessable', problem);
+    return unsaved(assembly.yaml);
+  }
+
+  /** The deployed version of the name: in the environment, else in its latest deployment. */
+  async function deployedVersion(tenantId: string, env: Env | null, name: string): Promise<number | null> {
+    if (env !== null) return (await deployments.currentOf(tenantId, env, name))?.version ?? null;
+    const all = (await deployments.currentAll(tenantId)).filter(({ bundleName }) => bundleName === name);
+    return all.sort((a, b) => b.createdAt - a.createdAt)[0]?.version ?? null;
+  }
+
+  /** @throws HubError not_found, unprocessable */
+  async function baseOf(
+    tenantId: string,
+    name: string,
+    candidate: Document,
+    { base, baseRequired, env, noun }: ReplayRequest,
+  ): Promise<Document | null> {
+    const version = base ?? (await deployedVersion(tenantId, env, name));
+    if (version !== null) return saved(tenantId, name, version, noun);
+    if (!baseRequired) return null;
+    const before = candidate.version === null ? null : candidate.version - 1;
+    const found = before === 0 ? null : await saved(tenantId, name, before, noun).catch(ifAbsent);
+    if (found) return found;
+    throw new HubError(
+      'unprocessable',
+      `The replay has no version to compare with: '${name}' is not deployed, and this is its first version. Name a base.`,
+    );
+  }
+
+  /** Judges the newest calls that fit, portion by portion, as long as there is time. */
+  async function judgeAll(
+    tenantId: string,
+    documents: ReplayDocuments,
+    filter: EventFilter,
+    { maxCalls, maxSessions }: ReplayRequest,
+    spentMs: number,
+  ) {
+    const calls = new ReplayCalls({ maxCalls, maxSessions });
+    const judged: Pick<JudgedCall, 'base' | 'candidate'>[] = [];
+    let leftMs = replayBudgetMs - spentMs;
+    const read = (cursor: string | null) => store.events.search(tenantId, filter, portion, cursor);
+    const [firstMs, first] = await timed(() => read(null));
+    leftMs -= firstMs;
+    for (let page: EventPage = first; ; ) {
+      const added = calls.take(page.events);
+      const { next: cursor } = page;
+      // The next portion is read while this one is judged.
+      const [bothMs, [found, next]] = await timed(() =>
+        Promise.all([
+          added.length === 0 ? nothing : replayer.judge(tenantId, documents, added, Math.max(0, leftMs)),
+          cursor === null || calls.isFull ? null : read(cursor),
+        ]),
+      );
+      leftMs -= Math.max(bothMs, found.elapsedMs);
+      judged.push(...found.judged);
+      const isOver = judged.length < calls.calls.length || (next !== null && leftMs <= 0);
+      if (isOver) calls.cut(judged.length);
+      if (isOver || next === null) {
+        return { calls, judged, isWhole: cursor === null && !isOver && !calls.leftOut, truncated: isOver };
+      }
+      page = next;
+    }
+  }
+
+  async function timed<T>(work: () => Promise<T>): Promise<readonly [ms: number, result: T]> {
+    const began = clock.monotonic();
+    const result = await work();
+    return [clock.monotonic() - began, result];
+  }
+
+  return {
+    run(principal, request, count) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const { env, agentId, sessionId } = request;
+      const until = request.until ?? clock.now();
+      const since = request.since ?? until - usualWindowMs;
+      if (until < since) {
+        throw new HubError(
+          'unprocessable',
+          'The time range ends before it begins. Choose an until that is not before since.',
+        );
+      }
+      return ofTenant(tenantId, () =>
+        ofProcess(async () => {
+          await count(limits.replays);
+          const candidate = await candidateOf(principal, request);
+          const name = candidate.name ?? (await evaluator.outline(tenantId, candidate.yaml)).name;
+          if (request.name !== null && request.name !== name) {
+            throw refused(
+              'name_mismatch',
+              `The document's metadata.name is '${name}', but the path's name is '${request.name}'. Use the same name in both.`,
+            );
+          }
+          const base = await baseOf(tenantId, name, candidate, request);
+          const tools = await store.settings.get(tenantId, 'tools');
+          const documents: ReplayDocuments = {
+            base: base?.yaml ?? null,
+            candidate: candidate.yaml,
+            toolArguments: tools?.value.toolArguments ?? {},
+            words: wordsOf(tools),
+          };
+          const outline = await replayer.outline(tenantId, documents);
+          const filter: EventFilter = {
+            env,
+            since,
+            until,
+            verdicts: decidingVerdicts,
+            ...(agentId === null ? {} : { agentId }),
+            ...(sessionId === null ? {} : { sessionId }),
+          };
+          const found = await judgeAll(tenantId, documents, filter, request, outline.elapsedMs);
+          const seen = found.calls.calls;
+          const counters = found.calls.counters();
+          const counted = seen.map(({ tool }, place) => ({ tool, counters: counters[place] ?? null }));
+          const limited = await replayer.limits(tenantId, documents, counted);
+          const report = reportOf(
+            seen,
+            (place) => judgedAt(found.judged[place], limited.judged[place]),
+            request,
+          );
+          return {
+            ...report,
+            name,
+            base: base && sideOf(base),
+            candidate: sideOf(candidate),
+            window: { since, until, env },
+            callsSeen: seen.length,
+            callsInWindow: found.isWhole
+              ? seen.length
+              : Math.max(seen.length, await store.events.count(tenantId, filter)),
+            skippedRules: outline.skipped,
+            truncated: found.truncated,
+          };
+        }),
+      );
+    },
+  };
+}
+
+const nothing = { judged: [], elapsedMs: 0 };
+
+const sideOf = ({ version, revisionHash }: Document): ReplaySide => ({ version, revisionHash });
+
+function ifAbsent(error: unknown): null {
+  if (error instanceof HubError && error.code === 'not_found') return null;
+  throw error;
+}
+
+type Judged = Awaited<ReturnType<Replayer['judge']>>['judged'][number];
+type Limited = Awaited<ReturnType<Replayer['limits']>>['judged'][number];
+
+/** The replayer answers every call that it was given. */
+function judgedAt(judged: Judged | undefined, limited: Limited | undefined): JudgedCall {
+  if (!judged || !limited) throw new HubError('internal', 'A replayed call was not judged.');
+  return { ...judged, baseLimits: limited.base, candidateLimits: limited.candidate };
+}

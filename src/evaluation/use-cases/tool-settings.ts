@@ -1,0 +1,85 @@
+// A tenant's settings about its agents' tools, beside its documents. All signed-in people may read them; admins write
+// them.
+
+import { recorder } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import type { Store } from '../../shared/ports/store.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Setting, ToolWords } from '../../tenant/rules/settings.ts';
+import type { CustomWords } from '../port/evaluator.ts';
+
+export interface ToolSettings {
+  /** Null when nobody has said anything. */
+  get(principal: Principal): Promise<Setting<'tools'> | null>;
+  /** Replaces what is given; what is absent stays as it was. @throws HubError forbidden */
+  put(principal: Principal, changed: Partial<ToolWords>): Promise<Setting<'tools'>>;
+}
+
+/** The custom selectors and operators of the tenant's agents, for the compiler and the linter. */
+export async function customWords(
+  { settings }: Pick<Store, 'settings'>,
+  tenantId: string,
+): Promise<CustomWords> {
+  return wordsOf(await settings.get(tenantId, 'tools'));
+}
+
+export const wordsOf = (setting: Setting<'tools'> | null): CustomWords => ({
+  tools: Object.keys(setting?.value.toolArguments ?? {}),
+  selectors: setting?.value.customSelectors ?? [],
+  operators: setting?.value.customOperators ?? [],
+  ...(setting?.value.commandProfiles ? { commandProfiles: setting.value.commandProfiles } : {}),
+});
+
+/** The settings as a node read them less than a second ago, for calls that come one after another. */
+export interface RecentToolSettings {
+  /** At most a second old; what this node wrote itself is seen at once. */
+  get(tenantId: string): Promise<Setting<'tools'> | null>;
+  forget(tenantId: string): void;
+}
+
+const recentMs = 1_000;
+const maxTenants = 1_000;
+
+export function createRecentToolSettings({
+  store,
+  clock,
+}: Pick<AppPorts, 'store' | 'clock'>): RecentToolSettings {
+  const read = new BoundedMap<Setting<'tools'> | 'none'>(maxTenants);
+  return {
+    async get(tenantId) {
+      const now = clock.monotonic();
+      const known = read.get(tenantId, now);
+      if (known !== undefined) return known === 'none' ? null : known;
+      const setting = await store.settings.get(tenantId, 'tools');
+      read.set(tenantId, setting ?? 'none', now + recentMs);
+      return setting;
+    },
+    forget: (tenantId) => read.delete(tenantId),
+  };
+}
+
+export function createToolSettings(
+  ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'> & { readonly recentToolSettings: RecentToolSettings },
+): ToolSettings {
+  const { store, clock, recentToolSettings } = ports;
+  const recorded = recorder(ports, 'setting');
+  return {
+    get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
+    async put(principal, changed) {
+      requireRole(principal, 'admin');
+      const before = await store.settings.get(principal.tenantId, 'tools');
+      const setting: Setting<'tools'> = {
+        tenantId: principal.tenantId,
+        name: 'tools',
+        value: { toolArguments: {}, ...before?.value, ...changed },
+        updatedAt: clock.now(),
+        updatedBy: actorName(principal.actor),
+      };
+      await recorded(principal, 'changed', 'tools').settings.put(setting);
+      recentToolSettings.forget(principal.tenantId);
+      return setting;
+    },
+  };
+}

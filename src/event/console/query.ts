@@ -1,0 +1,73 @@
+// What is asked of events, and how they are shown: filters and the words of the console API.
+import { shortenedMap } from '../../http/contract/listed.ts';
+import { iso } from '../../http/contract/render.ts';
+import { renderInstant } from '../../shared/instant.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { EventFilter } from '../port.ts';
+import { readConditions, type StoredEvent } from '../record.ts';
+import { actionOf, callIdOf, consoleVerdict } from '../rules/decision.ts';
+
+export interface EventQuery {
+  readonly agent_id?: string | undefined;
+  readonly tool_name?: string | undefined;
+  readonly verdict?: string | undefined;
+  readonly mode?: 'enforce' | 'observe' | undefined;
+  readonly env?: 'production' | 'staging' | 'development' | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly decision_name?: string | undefined;
+  readonly run_id?: string | undefined;
+  readonly call_id?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+/** What a query asks for; which of it the caller sees is the use case's business. */
+export const filterOf = (query: EventQuery): EventFilter => ({
+  env: query.env ?? null,
+  ...omitUndefined({
+    agentId: query.agent_id,
+    toolName: query.tool_name,
+    ...(query.verdict === undefined ? {} : wordsOf(query.verdict)),
+    mode: query.mode,
+    since: query.since,
+    until: query.until,
+    decisionName: query.decision_name,
+    runId: query.run_id,
+    callId: query.call_id,
+    search: query.search,
+  }),
+});
+
+/** Words of the console that newer clients have another for: a filter finds both. */
+function wordsOf(verdict: string): Pick<EventFilter, 'verdict' | 'verdicts'> {
+  const action = actionOf(verdict);
+  return consoleVerdict(action) === verdict && action !== verdict
+    ? { verdicts: { any: [verdict, action], others: false } }
+    : { verdict };
+}
+
+export const render = (event: StoredEvent) => ({
+  id: event.id,
+  call_id: callIdOf(event),
+  agent_id: event.agent_id,
+  sent_by: event.sent_by ?? null,
+  tool_name: event.tool_name,
+  verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
+  mode: event.mode,
+  timestamp: renderInstant(event.timestamp),
+  payload: event.payload,
+  env: event.env,
+  created_at: iso(event.createdAt),
+  ...(event.truncated ? { truncated: [...event.truncated] } : {}),
+  ...(event.sample ? { sample: true as const } : {}),
+  outcomes: event.outcomes.map(({ conditions, ...outcome }) => ({
+    ...outcome,
+    ...omitUndefined({ conditions: readConditions(conditions) }),
+    timestamp: renderInstant(outcome.timestamp),
+    sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
+  })),
+});
+
+/** What agents count and filter by stays readable beside a large argument. */
+export const shortenPayload = (event: ReturnType<typeof render>): ReturnType<typeof render> =>
+  event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) };

@@ -1,0 +1,339 @@
+// Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event
+// by event.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import {
+  contractType,
+  env,
+  instant,
+  instantInput,
+  intQuery,
+  mode,
+  text,
+  uuid,
+} from '../../http/contract/fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
+import { conditionResults } from '../record.ts';
+
+const name = z.string();
+
+/** One comparison of the contract that decided, as it came out for the call. Values are redacted and cut. */
+export const condition = z.object({
+  /** The selector, such as `args.path`; `args` for a sandbox, `limits.<limit>` for a limit of a session. */
+  path: z.string(),
+  /** Of the rule language; for a sandbox the key of the boundary, such as `within`. */
+  operator: z.string(),
+  expected: z.unknown(),
+  /** Null: the call has nothing there. */
+  actual: z.unknown(),
+  /** Whether the comparison holds; `fault`: it could not be made; `skipped`: the ones before it had decided. */
+  result: z.enum(conditionResults),
+});
+
+/**
+ * An audit event as agents send it. Fields beyond these are ignored. What does not fit is repaired rather than refused:
+ * names over 255 characters keep 200 and a digest, other types become texts or defaults, a payload over 64 KiB is cut;
+ * `truncated` says what was.
+ */
+export const eventInput = z.object({
+  /** Absent or empty: events of the same content are one. */
+  call_id: name.nullish(),
+  /** Default: the agent-id header's. */
+  agent_id: name.nullish(),
+  tool_name: name.nullish(),
+  /** Without one, a field `decision` counts (newer clients write it so). */
+  verdict: name.nullish(),
+  mode: name.nullish(),
+  /** ISO 8601, any offset; microseconds are kept. Missing or odd: the time of receipt. */
+  timestamp: name.nullish(),
+  /** Any fields; the hub reads these. `environment` is ignored: the key's environment counts. */
+  payload: z
+    .looseObject({
+      tool_args: z.record(z.string(), z.unknown()).nullish(),
+      principal: z.record(z.string(), z.unknown()).nullish(),
+      decision_source: name.nullish(),
+      decision_name: name.nullish(),
+      reason: name.nullish(),
+      policy_version: name.nullish(),
+      bundle_name: name.nullish(),
+      /** The run that the call counts in, unless `session_id` names it. */
+      run_id: name.nullish(),
+      session_id: name.nullish(),
+      call_index: z.number().int().nullish(),
+      parent_call_id: name.nullish(),
+      tool_success: z.boolean().nullish(),
+      postconditions_passed: z.boolean().nullish(),
+      /** How long the tool ran; counted where `tool_success` says that it did. */
+      duration_ms: z.number().nullish(),
+      error: name.nullish(),
+      policy_error: z.boolean().nullish(),
+      session_attempt_count: z.number().int().nullish(),
+      session_execution_count: z.number().int().nullish(),
+      /** True on a verdict that follows the decision on its call, such as a refusal after an approval. */
+      follows_decision: z.boolean().nullish(),
+      /** Of the contract that decided, at most 50. */
+      conditions: z.array(condition).nullish(),
+    })
+    .nullish(),
+});
+
+export const manifest = z.object({
+  /** Empty or absent: the events' agent. */
+  agent_id: name.nullish(),
+  policy_version: name.nullish(),
+  contracts: z.array(
+    z.object({
+      id: name,
+      type: contractType,
+      /** One name or several; a session contract may name none. */
+      tool: z.union([name, z.array(name)]).nullish(),
+      mode: mode.nullish(),
+    }),
+  ),
+});
+
+export const eventBatch = z.object({
+  /** At most 10,000, in 16 MiB, with 2,000,000 values, each nested at most 64 deep. */
+  events: z.array(eventInput).max(10_000),
+  agent_manifest: manifest.nullish(),
+});
+
+export const rejected = z.object({
+  /** In the list that was sent. */
+  index: z.number().int(),
+  call_id: z.string().nullable(),
+  /** `not_an_object`, `too_deep`, or `forbidden`: the API key is not bound to the event's agent. */
+  code: z.string(),
+  detail: z.string(),
+});
+
+/** How a call ended, where the event or the repeat says it. */
+export const callEnd = {
+  tool_success: z.boolean().optional(),
+  postconditions_passed: z.boolean().optional(),
+  /** How long the tool ran. */
+  duration_ms: z.number().optional(),
+  error: z.string().optional(),
+  /** A contract failed instead of answering. */
+  policy_error: z.boolean().optional(),
+  conditions: z.array(condition).optional(),
+};
+
+export const outcome = z.object({
+  verdict: z.string(),
+  timestamp: instant,
+  decision_source: z.string().nullable(),
+  decision_name: z.string().nullable(),
+  reason: z.string().nullable(),
+  /** As the event's own. */
+  sent_by: z.string().nullable(),
+  ...callEnd,
+});
+
+export const stored = z.object({
+  id: z.string(),
+  /** Null when the event came without one. */
+  call_id: z.string().nullable(),
+  agent_id: z.string(),
+  /**
+   * The agent id of the request that brought it (`default` without the header), when that is another than `agent_id`.
+   */
+  sent_by: z.string().nullable(),
+  tool_name: z.string(),
+  verdict: z.string(),
+  mode: z.string(),
+  timestamp: instant,
+  payload: z.record(z.string(), z.unknown()).nullable(),
+  env: z.string(),
+  created_at: instant,
+  /** What was cut to make the event fit, for example `payload.tool_args`; absent when nothing was. */
+  truncated: z.array(z.string()).optional(),
+  /** True for an event of the sample run, which no statistic counts. */
+  sample: z.boolean().optional(),
+  /** What repeats of the call id said, when they said something new. */
+  outcomes: z.array(outcome),
+});
+
+const filters = {
+  agent_id: text(255, 1).optional(),
+  tool_name: text(255, 1).optional(),
+  verdict: text(255, 1).optional(),
+  mode: mode.optional(),
+  env: env.optional(),
+  /** Of the event, or of what a repeat of its call said. */
+  decision_name: text(255, 1).optional(),
+  /** The event's `payload.run_id`. */
+  run_id: text(255, 1).optional(),
+  call_id: text(255, 1).optional(),
+  /**
+   * Text in the agent id, the tool name, the call id, the contract, the reason or a value of the arguments. Case does
+   * not matter. The first 4,096 characters of reason and arguments are searched.
+   */
+  search: text(255, 1).optional(),
+};
+
+const range = { since: instantInput.optional(), until: instantInput.optional() };
+
+/** Counts of one field's values: the 50 most frequent, and the others together. */
+export const facet = z.object({
+  top: z.array(z.object({ value: z.string(), count: z.number().int() })),
+  rest: z.object({ values: z.number().int(), count: z.number().int() }),
+});
+
+export const eventRoutes = routes({
+  ingestEvents: {
+    method: 'POST',
+    path: '/api/v1/events',
+    auth: ['key'],
+    tag: 'events',
+    summary:
+      'Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. An invalid event does not affect the others',
+    body: eventBatch,
+    parse: 'bytes',
+    bodyLimit: 16 * 1024 * 1024,
+    limits: [limits.eventPosts, limits.events],
+    status: 200,
+    reply: z.object({
+      accepted: z.number().int(),
+      duplicates: z.number().int(),
+      /** Events that were not stored, the others were; absent when there is none. */
+      rejected: z.array(rejected).optional(),
+      /**
+       * When the manifest is of another agent than the events, of one that the key is not bound to, or cannot be read.
+       */
+      manifest: z.literal('refused').optional(),
+    }),
+    errors: [
+      'invalid_json',
+      'forbidden',
+      'validation_failed',
+      'rate_limited',
+      'disk_full',
+      'overloaded',
+      'unavailable',
+    ],
+    limit: 'own',
+  },
+  searchEvents: {
+    method: 'GET',
+    path: '/api/v1/events',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
+    tag: 'events',
+    summary:
+      'Events, newest first; X-Next-Cursor and Link contain the cursor of the next page, even after a short page. ' +
+      'In a payload over 4 KiB, sizes replace the largest values',
+    query: z.object({
+      ...filters,
+      ...range,
+      limit: intQuery(1, 1000).default(100),
+      cursor: text(1024, 1).optional(),
+    }),
+    status: 200,
+    reply: z.array(
+      stored.extend({ payload: listed(stored.shape.payload), outcomes: listed(stored.shape.outcomes) }),
+    ),
+    search: true,
+    errors: [
+      'bad_request',
+      'env_mismatch',
+      'forbidden',
+      'validation_failed',
+      'search_timeout',
+      'rate_limited',
+    ],
+  },
+  getEvent: {
+    method: 'GET',
+    path: '/api/v1/events/{event_id}',
+    auth: ['key', 'cookie'],
+    tag: 'events',
+    summary: 'One event with its whole payload; an API key can read those in its environment',
+    params: z.object({ event_id: uuid }),
+    status: 200,
+    reply: stored.extend({
+      /**
+       * The stored version whose hash is the payload's `policy_version`: of several names the one that the environment
+       * runs. Null where the hub has none, and for API keys.
+       */
+      policy_bundle: z.object({ name: z.string(), version: z.number().int() }).nullable(),
+    }),
+    errors: ['not_found', 'validation_failed'],
+  },
+  eventFacets: {
+    method: 'GET',
+    path: '/api/v1/events/facets',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
+    tag: 'events',
+    summary:
+      'Matching events counted by agent, tool, verdict, mode, contract and environment: the 50 most ' +
+      'frequent values of each, and a sum of the others',
+    query: z.object({ ...filters, ...range }),
+    status: 200,
+    reply: z.object({
+      /** Events that fit. */
+      total: z.number().int(),
+      /** By the name of the filter. A count is the number of events that a filter by the value finds. */
+      facets: z.object({
+        agent_id: facet,
+        tool_name: facet,
+        verdict: facet,
+        mode: facet,
+        decision_name: facet,
+        env: facet,
+      }),
+    }),
+    search: true,
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  exportEvents: {
+    method: 'GET',
+    path: '/api/v1/events/export',
+    auth: ['cookie'],
+    tag: 'events',
+    summary:
+      'All matching events, newest first, as a download of any size: NDJSON, or CSV (text/csv), where cells that begin ' +
+      'like a formula get a leading apostrophe. A tenant can run two at once; an export that fails ends early, without its terminator',
+    query: z.object({ ...filters, ...range, format: z.enum(['ndjson', 'csv']).default('ndjson') }),
+    status: 200,
+    media: 'application/x-ndjson',
+    download: true,
+    errors: ['forbidden', 'validation_failed', 'rate_limited'],
+  },
+  eventHistogram: {
+    method: 'GET',
+    path: '/api/v1/events/histogram',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
+    tag: 'events',
+    summary: 'Event counts by time bucket; empty buckets are left out, until is exclusive',
+    query: z.object({
+      ...filters,
+      since: instantInput,
+      until: instantInput,
+      /** Below 60 for ranges of at most 2 hours. */
+      bucket_seconds: intQuery(5, 86_400).default(7200),
+    }),
+    status: 200,
+    reply: z.array(
+      z.object({
+        bucket_start: instant,
+        allowed: z.number().int(),
+        denied: z.number().int(),
+        pending: z.number().int(),
+        observed: z.number().int(),
+      }),
+    ),
+    search: true,
+    errors: [
+      'env_mismatch',
+      'forbidden',
+      'validation_failed',
+      'unprocessable',
+      'search_timeout',
+      'rate_limited',
+    ],
+  },
+});

@@ -1,0 +1,264 @@
+// Decision events in the hosted API's words: taken in flat, stored as every other audit event, shown flat.
+
+import type { RulesetNames, RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
+import { type Caller, WrittenJson } from '../../http/contract/call.ts';
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { maxPageBytes, pageFieldsOf } from '../../http/contract/hosted-pages.ts';
+import { type HostedCaller, keyPrincipalOf, principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros } from '../../http/contract/hosted-time.ts';
+import { listedText } from '../../http/contract/listed.ts';
+import { validationFailed } from '../../http/contract/validation.ts';
+import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
+import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { type Env, environments, isEnv } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { EventFilter } from '../port.ts';
+import { type EventInput, type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
+import {
+  actionOf,
+  callIdOf,
+  classOf,
+  parentSessionOf,
+  policyVersionOf,
+  sessionOf,
+  verdictFilter,
+} from '../rules/decision.ts';
+import { flatFields } from '../rules/flat.ts';
+import { acceptBatch, type Batch, readBatch, repairContext } from '../wire.ts';
+import type { hostedEventRoutes } from './routes.ts';
+
+type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
+
+/** Times are kept to the microsecond. */
+const leastMs = 0.001;
+
+export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
+  async hostedIngestEvents(hub, { body }, caller, request) {
+    await turns.next(body.byteLength);
+    const batch = await readBatch(body, repairContext(hub, caller), turns, 'hosted');
+    const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
+    for (const [env, part] of byEnvironment(caller, batch)) {
+      const {
+        accepted,
+        duplicates,
+        rejected = [],
+      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.limits.count);
+      total.accepted += accepted;
+      total.duplicates += duplicates;
+      total.rejected.push(...rejected);
+    }
+    total.rejected.sort((one, other) => one.index - other.index);
+    return total;
+  },
+
+  async hostedSearchEvents(hub, { query }, caller) {
+    const { tenantId } = caller;
+    const { limit, offset, cursor } = query;
+    const filter = filterOf(query, caller);
+    const nothing = { events: [], ...pageFieldsOf(query, null), next_cursor: null };
+    if (filter === null) return nothing;
+    const order = query.order === 'asc' ? 'oldest' : 'newest';
+    const scope = { tenantId, list: order === 'oldest' ? 'events_oldest' : 'events' } as const;
+    const principal = principalOf(caller);
+    const { eventSearches } = hub.app;
+    const from =
+      cursor === undefined
+        ? await eventSearches.skip(principal, filter, offset, order)
+        : openCursor(hub, scope, cursor);
+    if (from === null && cursor === undefined && offset > 0) return nothing;
+    const writer = new EventWriter(hub.app.runs.names, tenantId);
+    // A page that is too large for an answer is read again, shorter: the cursor that comes with it is behind its end.
+    for (let max = limit; ; ) {
+      const page = await eventSearches.page(principal, filter, max, from, order);
+      const texts = await writer.write(page.events);
+      max = texts.length;
+      if (max < page.events.length) continue;
+      const fields = {
+        ...pageFieldsOf(query, page.next === null ? null : max),
+        next_cursor: page.next === null ? null : sealCursor(hub, scope, page.next),
+      };
+      const answer = `{"events":[${texts.join(',')}],${JSON.stringify(fields).slice(1)}`;
+      return new WrittenJson(Buffer.from(answer)) as never;
+    }
+  },
+};
+
+/**
+ * A batch by the environments that its events belong to: the key's, else the one that the event names, else production.
+ */
+function byEnvironment(caller: HostedKey, batch: Batch): ReadonlyMap<Env, Batch> {
+  const parts = new Map<Env, { events: EventInput[]; places: number[] }>();
+  for (const [i, event] of batch.events.entries()) {
+    const said = event.payload?.environment;
+    const env = caller.env ?? (isEnv(said) ? said : 'production');
+    const part = parts.get(env) ?? { events: [], places: [] };
+    part.events.push(event);
+    part.places.push(batch.places[i] ?? i);
+    parts.set(env, part);
+  }
+  const sizes = omitUndefined({ sizes: batch.sizes });
+  // Else the events would stay in memory until all are stored.
+  batch.events = [];
+  return new Map([...parts].map(([env, part]) => [env, { ...part, ...sizes, rejected: [], manifest: null }]));
+}
+
+/** Whoever may read events: people see all of the workspace. */
+type Reader = HostedCaller | Extract<Caller, { kind: 'user' }>;
+
+interface Query {
+  readonly agent_id?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly parent_session_id?: string | undefined;
+  readonly decision?: readonly string[] | undefined;
+  readonly environment?: string | undefined;
+  readonly tool_name?: string | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/**
+ * What a query asks for, within what the caller sees; null when nothing can fit.
+ * @throws HubError validation_failed for a word that is neither a class nor an action; forbidden for agents that the
+ *   key is not bound to
+ */
+export function filterOf(query: Query, caller: Reader): EventFilter | null {
+  const verdicts = query.decision && verdictFilter(query.decision);
+  if (verdicts === null) {
+    throw validationFailed([
+      { loc: ['query', 'decision'], msg: 'must be a class of decisions or an action' },
+    ]);
+  }
+  const own = caller.kind === 'hostedKey' ? caller.env : null;
+  const asked = query.environment;
+  if (asked !== undefined && (!isEnv(asked) || (own !== null && asked !== own))) return null;
+  const { since, until } = query;
+  return {
+    env: own ?? environments.find((env) => env === asked) ?? null,
+    ...omitUndefined({
+      agentId: agentSeen(caller, query.agent_id),
+      sessionId: query.session_id,
+      parentSessionId: query.parent_session_id,
+      toolName: query.tool_name,
+      verdicts,
+      since,
+      until: until === undefined ? undefined : until - leastMs,
+    }),
+  };
+}
+
+/** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden */
+function agentSeen(caller: Reader, asked: string | undefined): string | undefined {
+  if (caller.kind !== 'hostedKey' || caller.agentPattern === null) return asked;
+  const agentId = asked ?? agentOf(caller);
+  requireAgent(caller, agentId);
+  return agentId;
+}
+
+/** Writes events as lists show them: each becomes text once, a few of them in a turn of the event loop. */
+class EventWriter {
+  readonly #names: RulesetNames;
+  readonly #tenantId: string;
+  /** By id: a page that is read again is not written again. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(names: RulesetNames, tenantId: string) {
+    this.#names = names;
+    this.#tenantId = tenantId;
+  }
+
+  /** JSON of the first events that fit into one answer; at least one if there is one. */
+  async write(events: readonly StoredEvent[]): Promise<readonly string[]> {
+    const texts: string[] = [];
+    let bytes = 0;
+    let unpaid = 0;
+    for (const event of events) {
+      const text = this.#texts.get(event.id) ?? (await this.#textOf(event));
+      const size = Buffer.byteLength(text) + 1;
+      bytes += size;
+      if (bytes > maxPageBytes && texts.length > 0) break;
+      texts.push(text);
+      unpaid += size;
+      if (unpaid < bytesPerTurn) continue;
+      await turns.next(unpaid);
+      unpaid = 0;
+    }
+    return texts;
+  }
+
+  async #textOf(event: StoredEvent): Promise<string> {
+    const env = environments.find((one) => one === event.env) ?? 'production';
+    const ruleset = await this.#names.resolve(this.#tenantId, env, policyVersionOf(event));
+    const text = listedText(renderEvent(event, ruleset));
+    this.#texts.set(event.id, text);
+    return text;
+  }
+}
+
+/** How a call ended, where the repeat says it. */
+const endOf = (outcome: EventOutcome) =>
+  omitUndefined({
+    tool_success: outcome.tool_success,
+    postconditions_passed: outcome.postconditions_passed,
+    duration_ms: outcome.duration_ms,
+    error: outcome.error,
+    policy_error: outcome.policy_error,
+    conditions: readConditions(outcome.conditions),
+  });
+
+/** @param ruleset the version that the event's policy version is */
+export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | null) {
+  const { payload } = event;
+  const action = actionOf(event.verdict);
+  const sessionId = sessionOf(event);
+  const policyVersion = policyVersionOf(event);
+  const said = payload?.environment;
+  return {
+    side_effect: null,
+    principal: null,
+    decision_source: null,
+    decision_name: null,
+    reason: null,
+    workflow: null,
+    ...flatFields(payload),
+    // What follows is the hub's, and wins.
+    id: event.id,
+    seq: event.seq,
+    received_at: micros(event.createdAt),
+    decision: classOf(action),
+    ruleset_name: ruleset?.name ?? null,
+    ruleset_version: ruleset?.version ?? null,
+    run_key: sessionId === null ? null : { agent_id: event.agent_id, session_id: sessionId },
+    call_id: callIdOf(event),
+    agent_id: event.agent_id,
+    tool_name: event.tool_name,
+    // A call without arguments has no arguments, however its agent said so.
+    tool_args: payload?.tool_args ?? {},
+    action,
+    mode: event.mode,
+    timestamp: micros(event.timestamp),
+    environment: typeof said === 'string' && said !== '' ? said : event.env,
+    session_id: sessionId,
+    parent_session_id: parentSessionOf(event),
+    run_id: payload?.run_id || null,
+    policy_version: policyVersion,
+    sent_by: event.sent_by ?? null,
+    ...(event.truncated
+      ? { truncated: event.truncated.map((field) => field.replace(/^payload\./, '')) }
+      : {}),
+    ...(event.sample ? { sample: true as const } : {}),
+    ...(event.outcomes.length > 0
+      ? {
+          outcomes: event.outcomes.map((outcome) => ({
+            action: actionOf(outcome.verdict),
+            decision: classOf(outcome.verdict),
+            timestamp: micros(outcome.timestamp),
+            decision_source: outcome.decision_source,
+            decision_name: outcome.decision_name,
+            reason: outcome.reason,
+            ...endOf(outcome),
+          })),
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,194 @@
+// Routes of decision events. The schema of a batch is for readers and for the typed client: what is sent is judged
+// event by event.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import { instant, instantInput, line, text } from '../../http/contract/fields.ts';
+import {
+  cursorQuery,
+  hostedPaging,
+  identifier,
+  nextFields,
+  pageFields,
+} from '../../http/contract/hosted-fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
+import { callEnd, condition, rejected } from '../console/routes.ts';
+import { decisionActions, decisionClasses } from '../rules/decision.ts';
+
+const name = z.string();
+const object = z.record(z.string(), z.unknown());
+
+/**
+ * A decision event as agents send it, flat; one with a nested `payload` is taken, too. Fields beyond these are shown in
+ * `extra`.
+ * What does not fit is repaired rather than refused; `truncated` says what was.
+ */
+export const decisionEventInput = z.object({
+  call_id: name.nullish(),
+  /** Default: the agent-id header's. */
+  agent_id: name.nullish(),
+  tool_name: name.nullish(),
+  tool_args: object.nullish(),
+  /** What became of the call; the console API's words are taken, too. */
+  action: z.union([z.enum(decisionActions), name]).nullish(),
+  mode: name.nullish(),
+  /**
+   * RFC 3339, any offset; microseconds are kept. Missing or odd: the time of receipt. More than 24 hours ahead:
+   * rejected.
+   */
+  timestamp: name.nullish(),
+  /** Counts where the API key has no environment. */
+  environment: name.nullish(),
+  session_id: name.nullish(),
+  parent_session_id: name.nullish(),
+  run_id: name.nullish(),
+  call_index: z.number().int().nullish(),
+  parent_call_id: name.nullish(),
+  tool_success: z.boolean().nullish(),
+  postconditions_passed: z.boolean().nullish(),
+  /** How long the tool ran, in milliseconds; 0 is not counted: many clients do not measure. */
+  duration_ms: z.number().nullish(),
+  error: name.nullish(),
+  policy_error: z.boolean().nullish(),
+  session_attempt_count: z.number().int().nullish(),
+  session_execution_count: z.number().int().nullish(),
+  /** True on a verdict that follows the decision on its call, such as a refusal after an approval. */
+  follows_decision: z.boolean().nullish(),
+  /** Each condition of the contract that decided. */
+  conditions: z.array(condition).nullish(),
+  policy_version: name.nullish(),
+  decision_source: name.nullish(),
+  decision_name: name.nullish(),
+  reason: name.nullish(),
+  principal: object.nullish(),
+  workflow: object.nullish(),
+});
+
+export const decisionEventBatch = z.object({ events: z.array(decisionEventInput).max(10_000) });
+
+/** What an action is counted and filtered as. */
+export const decisionClass = z.enum(decisionClasses);
+
+const nullable = listed(z.unknown()).nullable();
+
+/** A stored event. Fields that are listed neither here nor for events that are sent stand in `extra`. */
+export const decisionEvent = z.looseObject({
+  id: name,
+  /** Its place in the order of arrival. */
+  seq: z.number().int(),
+  received_at: instant,
+  /** What the action is counted as. */
+  decision: decisionClass,
+  ruleset_name: name.nullable(),
+  ruleset_version: z.number().int().nullable(),
+  /** The run that it belongs to. */
+  run_key: z.object({ agent_id: name, session_id: name }).nullable(),
+  call_id: name.nullable(),
+  agent_id: name,
+  tool_name: name,
+  /** What the agent sent; an empty object when it sent none. */
+  tool_args: listed(z.unknown()),
+  action: name,
+  mode: name,
+  timestamp: instant,
+  environment: name,
+  session_id: name.nullable(),
+  parent_session_id: name.nullable(),
+  run_id: nullable,
+  decision_source: nullable,
+  decision_name: nullable,
+  reason: nullable,
+  policy_version: nullable,
+  workflow: nullable,
+  /** The agent id of the request that brought it, when that is another than `agent_id`. */
+  sent_by: name.nullable(),
+  /** What was cut to make the event fit; absent when nothing was. */
+  truncated: z.array(name).optional(),
+  /**
+   * Fields that the agent sent beyond those of this form, by name, up to 8 KiB of JSON; others are left out. Absent
+   * when there are none.
+   */
+  extra: listed(object).optional(),
+  /** True for an event of the sample run. */
+  sample: z.boolean().optional(),
+  /** What repeats of the call id said, of events that came to the console API; absent when there are none. */
+  outcomes: listed(
+    z.array(
+      z.object({
+        action: name,
+        decision: decisionClass,
+        timestamp: instant,
+        decision_source: name.nullable(),
+        decision_name: name.nullable(),
+        reason: name.nullable(),
+        ...callEnd,
+      }),
+    ),
+  ).optional(),
+});
+
+export const hostedEventRoutes = routes({
+  hostedIngestEvents: {
+    method: 'POST',
+    path: '/v1/events',
+    auth: ['hostedKey'],
+    tag: 'hosted-events',
+    summary:
+      'Store a batch of up to 10,000 decision events; durable when answered, safe to repeat. An invalid event does not affect the others',
+    body: decisionEventBatch,
+    parse: 'bytes',
+    bodyLimit: 16 * 1024 * 1024,
+    limits: [limits.eventPosts, limits.events],
+    status: 200,
+    reply: z.object({
+      accepted: z.number().int(),
+      duplicates: z.number().int(),
+      /** Events that were not stored; the others were. */
+      rejected: z.array(rejected),
+    }),
+    errors: [
+      'invalid_json',
+      'forbidden',
+      'validation_failed',
+      'rate_limited',
+      'disk_full',
+      'overloaded',
+      'unavailable',
+    ],
+    limit: 'own',
+  },
+  hostedSearchEvents: {
+    method: 'GET',
+    path: '/v1/events',
+    auth: ['operatorJwt', 'hostedKey'],
+    role: 'viewer',
+    tag: 'hosted-events',
+    summary: 'Decision events, newest first, including those that agents sent to the console API',
+    query: z.object({
+      agent_id: line(255).optional(),
+      session_id: text(255, 1).optional(),
+      parent_session_id: text(255, 1).optional(),
+      /** A class of decisions, or an action; may be repeated. */
+      decision: z.array(text(64, 1)).max(30).optional(),
+      environment: identifier.optional(),
+      tool_name: text(255, 1).optional(),
+      /** Inclusive. */
+      since: instantInput.optional(),
+      /** Exclusive. */
+      until: instantInput.optional(),
+      /** Of their times: `desc`, newest first, or `asc`. */
+      order: z.enum(['asc', 'desc']).default('desc'),
+      ...hostedPaging(1000, 100),
+      cursor: cursorQuery,
+    }),
+    repeated: ['decision'],
+    search: true,
+    status: 200,
+    reply: z.object({
+      events: z.array(decisionEvent),
+      ...pageFields,
+      ...nextFields,
+    }),
+    errors: ['forbidden', 'validation_failed', 'bad_request', 'rate_limited', 'search_timeout'],
+  },
+});

@@ -1,0 +1,199 @@
+// Store port of audit events. Adapters keep promise P27 until the events are purged.
+
+import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
+import type { Reporter } from '../run/rules/report.ts';
+import type { Env } from '../shared/ids.ts';
+import type { ContractNames } from '../usage/port.ts';
+import type { EventInput, Ingested, StoredEvent } from './record.ts';
+import type { VerdictFilter } from './rules/decision.ts';
+import type { Facet } from './rules/facet.ts';
+
+/** Events that came together. */
+export interface EventBatch {
+  readonly tenantId: string;
+  readonly env: Env;
+  /** Epoch milliseconds. */
+  readonly receivedAt: number;
+  /** At most 1,000. */
+  readonly events: readonly EventInput[];
+  /**
+   * The same events as the JSON bytes of their list, as they were sent (event/rules/as-sent). Handed over: a store may
+   * keep them in place of its own form, and every read gives the same events.
+   */
+  readonly sent?: Uint8Array;
+  /** Agent of the request, where some events are of others: only those have it as `sent_by`. */
+  readonly sender?: string;
+  /** They are of the sample run: shown as such, and counted nowhere. */
+  readonly sample?: true;
+  /** Agents to note as seen at `receivedAt` (AgentStore.seen) before the batch is acknowledged. At most 1,000. */
+  readonly agents?: readonly FirstSeenAgent[];
+  /** The key that brought them. */
+  readonly reporter?: Reporter;
+}
+
+/** The outcome of a batch. */
+export interface IngestResult extends Ingested {
+  /** An answer for each agent of the batch, in its order; absent without agents. */
+  readonly agents?: readonly SeenAgent[];
+}
+
+/** Filters for events. A missing member does not filter. */
+export interface EventFilter {
+  /** Null: every environment. */
+  readonly env: Env | null;
+  readonly agentId?: string;
+  readonly toolName?: string;
+  /** Fits the stored verdict or one among the outcomes. */
+  readonly verdict?: string;
+  /** As `verdict`, for several words. */
+  readonly verdicts?: VerdictFilter;
+  readonly mode?: string;
+  /** The session that the event belongs to (event/rules/decision). */
+  readonly sessionId?: string;
+  readonly parentSessionId?: string;
+  /** Places in the order of arrival, both inclusive. */
+  readonly fromSeq?: number;
+  readonly toSeq?: number;
+  /** Epoch milliseconds, inclusive. */
+  readonly since?: number;
+  readonly until?: number;
+  /** Fits payload.decision_name of the event or of one of its outcomes. */
+  readonly decisionName?: string;
+  /** Fits payload.run_id. */
+  readonly runId?: string;
+  readonly callId?: string;
+  /**
+   * Case-insensitive substring of agent id, tool name, call id, payload.decision_name, or one of the event's texts
+   * (event/rules/texts). Of events that earlier versions stored, a store may search the whole payload.
+   */
+  readonly search?: string;
+}
+
+/** Fields for counts of events. */
+export const facetNames = ['agentId', 'toolName', 'verdict', 'mode', 'decisionName', 'env'] as const;
+export type FacetName = (typeof facetNames)[number];
+
+/** How often each value occurs among the events that fit. */
+export interface Facets {
+  /** Events that fit. */
+  readonly events: number;
+  /** A value counts the events that a filter by it finds. */
+  readonly by: { readonly [F in FacetName]: Facet };
+}
+
+export type EventOrder = 'newest' | 'oldest';
+
+/** A part of a search. */
+export interface EventPage {
+  /**
+   * In the order asked for (timestamp, then order of arrival), newest first by default. Fewer than the limit once they
+   * hold `maxPageBytes` of JSON.
+   */
+  readonly events: readonly StoredEvent[];
+  /** Opaque; null at the end. Events that arrive later do not shift the pages after it. */
+  readonly next: string | null;
+}
+
+/** Events in the order of arrival. */
+export interface Arrivals {
+  readonly events: readonly StoredEvent[];
+  /** True when more follow at once: there were more than asked for, or these hold `maxPageBytes` of JSON. */
+  readonly more: boolean;
+}
+
+/** The events of one span of time, by class. */
+export interface HistogramBucket {
+  /** Epoch milliseconds, a multiple of the bucket's width. */
+  readonly start: number;
+  readonly allowed: number;
+  readonly denied: number;
+  readonly pending: number;
+  readonly observed: number;
+}
+
+/** The figures of a window of time. */
+export interface EventCounts {
+  readonly events: number;
+  readonly denials: number;
+  readonly observeFindings: number;
+  /** Distinct payload.decision_name, of events and of their outcomes. */
+  readonly contractsTriggered: number;
+  /** Distinct agents with an event after `activeSince`. */
+  readonly activeAgents: number;
+}
+
+/** How long after its receipt an event is in its place among the arrivals, in milliseconds. */
+export const arrivalSlackMs = 5_000;
+
+/** The audit events of all tenants. */
+export interface EventStore {
+  /**
+   * Stores a batch, what it says of its runs (run/port), and its decisions of runs in the audit chain, as one link:
+   * durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an
+   * outcome when they say something new (event/record); that counts in its run as an event does. Safe to repeat as a
+   * whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store has
+   * only its reserve of room left. Its agents are noted in the same commit; where a store has no such commits, after
+   * the events, and an agent that could not be noted makes it throw: the repeat notes it again.
+   */
+  ingest(batch: EventBatch): Promise<IngestResult>;
+  /**
+   * @param order which events come first; `oldest` is the exact reverse of `newest`. A cursor is for its order alone.
+   * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the four below: the
+   *   store ends what
+   *   takes longer than `maxSearchMs`
+   */
+  search(
+    tenantId: string,
+    filter: EventFilter,
+    limit: number,
+    cursor: string | null,
+    order?: EventOrder,
+  ): Promise<EventPage>;
+  get(tenantId: string, id: string): Promise<StoredEvent | null>;
+  /**
+   * Events with a `seq` above `after`, in its order. Where nodes share the store, one that another node is storing may
+   * appear below the highest seq that was given out, within `arrivalSlackMs` of its receipt.
+   */
+  arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
+  /** A `seq` that no event is above that was stored until now. */
+  newestSeq(): Promise<number>;
+  /**
+   * A `seq` at or below which no event appears any more once one of `seq` was given out: `seq` itself where nobody
+   * shares the store, else the place `arrivalSlackMs` before it.
+   */
+  settledBy(seq: number): Promise<number>;
+  /** When each of these agents reported its newest event, by its own clock; those without events are left out. */
+  newestOf(
+    tenantId: string,
+    agentIds: readonly string[],
+  ): Promise<readonly (readonly [agentId: string, at: number])[]>;
+  /** Removes the events of the sample run, and the run. Safe to repeat. */
+  removeSample(tenantId: string): Promise<void>;
+  /**
+   * Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs
+   * among the events that fit; at most `limit` values each.
+   */
+  facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
+  /** How many events fit. */
+  count(tenantId: string, filter: EventFilter): Promise<number>;
+  /** Buckets that hold events, in order; `until` exclusive. */
+  histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
+  /**
+   * Counts over events that are not older than `since`; contracts are counted by what `entries` call them. Events from
+   * an agent whose clock is ahead count, as they do in lists and facets.
+   */
+  counts(
+    tenantId: string,
+    env: Env | null,
+    since: number,
+    activeSince: number,
+    entries?: ContractNames['entries'],
+  ): Promise<EventCounts>;
+  /** How many events were received before `before`: what a purge would remove. */
+  countReceived(tenantId: string, before: number): Promise<number>;
+  /**
+   * Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events.
+   * Call until 0.
+   */
+  purge(tenantId: string, before: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,272 @@
+// Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
+
+import type { JsonObject } from '../contract/record.ts';
+import { HubError } from '../shared/error.ts';
+import { omitUndefined } from '../shared/omit-undefined.ts';
+
+export interface EventInput {
+  readonly call_id: string;
+  readonly agent_id: string;
+  readonly tool_name: string;
+  readonly verdict: string;
+  readonly mode: string;
+  /** Epoch milliseconds, fractions allowed (microseconds survive). */
+  readonly timestamp: number;
+  readonly payload: JsonObject | null;
+  /** The event came without a call id: `call_id` is made of its content, and readers get null. */
+  readonly unnamed?: true;
+  /**
+   * It came in the flat form of the hosted API: `call_id` is made of its content, because several events report one
+   * call.
+   */
+  readonly flat?: true;
+  /** With `flat`: the call id that its sender gave it. */
+  readonly given_call_id?: string;
+  /** Fields that were cut to fit, for example `tool_name` or `payload.tool_args`. */
+  readonly truncated?: readonly string[];
+  /** The agent id of the request that brought it, when that is another than its own. */
+  readonly sent_by?: string;
+}
+
+/** The part of a repeated call id's report that is added to the stored event. */
+export interface EventOutcome {
+  readonly verdict: string;
+  readonly timestamp: number;
+  readonly decision_source: string | null;
+  readonly decision_name: string | null;
+  readonly reason: string | null;
+  /** The agent id of the request that brought it; absent in what earlier versions stored. */
+  readonly sent_by?: string;
+  /** The rest is absent where the repeat does not say it, and in what earlier versions stored. */
+  readonly tool_success?: boolean;
+  readonly postconditions_passed?: boolean;
+  /** How long the tool ran, in milliseconds. */
+  readonly duration_ms?: number;
+  readonly error?: string;
+  readonly policy_error?: boolean;
+  /** JSON: the conditions of the contract that decided, as the repeat lists them. */
+  readonly conditions?: string;
+}
+
+const maxVersionLength = 255;
+
+/** The policy version that an event's agent ran, when the payload holds a text that can be one. */
+export function policyVersionOf({ payload }: Pick<EventInput, 'payload'>): string | null {
+  const version = payload?.policy_version;
+  const fits = typeof version === 'string' && version !== '' && version.length <= maxVersionLength;
+  return fits ? version : null;
+}
+
+/** A longer run of a tool is not believed. Milliseconds. */
+const maxDurationMs = 30 * 86_400_000;
+
+/** How long the tool of a call ran, as its event reports it, in milliseconds; null when the event does not say. */
+export function durationOf({ payload, flat }: Pick<EventInput, 'payload' | 'flat'>): number | null {
+  const duration = payload?.duration_ms;
+  if (typeof duration !== 'number' || !(duration >= 0 && duration <= maxDurationMs)) return null;
+  // A call that has not run has no duration, and clients of the flat form that do not measure send 0.
+  const isMeasured = typeof payload?.tool_success === 'boolean' && !(flat && duration === 0);
+  return isMeasured ? duration : null;
+}
+
+export interface StoredEvent extends EventInput {
+  readonly id: string;
+  /** Its place in the order of arrival: later events of a tenant have higher ones. Below 2^53. */
+  readonly seq: number;
+  readonly env: string;
+  readonly createdAt: number;
+  readonly outcomes: readonly EventOutcome[];
+  /** Of the sample run: shown, and counted nowhere. */
+  readonly sample?: true;
+}
+
+export interface ManifestContract {
+  readonly id: string;
+  readonly type: string;
+  readonly tool: string | readonly string[];
+  readonly mode: string;
+}
+
+export interface AgentManifest {
+  readonly agent_id: string;
+  readonly policy_version: string;
+  readonly contracts: readonly ManifestContract[];
+}
+
+export type VerdictClass = 'allowed' | 'denied' | 'pending' | 'would_deny';
+
+const classes: { readonly [verdict: string]: VerdictClass } = {
+  call_denied: 'denied',
+  denied: 'denied',
+  deny: 'denied',
+  call_blocked: 'denied',
+  call_would_deny: 'would_deny',
+  would_deny: 'would_deny',
+  call_would_block: 'would_deny',
+  call_approval_requested: 'pending',
+  call_asked: 'pending',
+  pending: 'pending',
+  pending_approval: 'pending',
+};
+
+/** The class a verdict is counted in; unknown verdicts count as allowed. */
+export const verdictClass = (verdict: string): VerdictClass =>
+  Object.hasOwn(classes, verdict) ? (classes[verdict] ?? 'allowed') : 'allowed';
+
+/** The verdicts of a class, for stores that count by value. */
+export const verdictsOf = (wanted: VerdictClass): readonly string[] =>
+  Object.keys(classes).filter((verdict) => classes[verdict] === wanted);
+
+/** The column of the statistics an event stands in: a denial that was only observed counts as observed. */
+export type CountedAs = 'allowed' | 'denied' | 'pending' | 'observed';
+
+/** How a stored event is counted: by its first verdict and its mode; outcomes are not counted again. */
+export function countedAs(verdict: string, mode: string): CountedAs {
+  const found = verdictClass(verdict);
+  if (found === 'would_deny') return 'observed';
+  return found === 'denied' && mode === 'observe' ? 'observed' : found;
+}
+
+/** How a call counts for one contract in its event. */
+export interface ContractMark {
+  readonly denied: boolean;
+  /** The contract only observed, or would have denied. */
+  readonly observed: boolean;
+}
+
+/**
+ * The contracts that a call names, each once however often it is named: by the stored event, and by what repeats said
+ * of it. The mode is the stored event's.
+ * @param names what else a contract may be called, and its name: what happens under several of its names happens once
+ */
+export function contractMarks(
+  event: { readonly name: string | null; readonly verdict: string; readonly mode: string },
+  outcomes: readonly Pick<EventOutcome, 'decision_name' | 'verdict'>[],
+  names?: ReadonlyMap<string, string>,
+): Map<string, ContractMark> {
+  const marks = new Map<string, ContractMark>();
+  const add = (given: string | null, verdict: string): void => {
+    if (given === null) return;
+    const name = names?.get(given) ?? given;
+    const as = countedAs(verdict, event.mode);
+    const { denied = false, observed = false } = marks.get(name) ?? {};
+    marks.set(name, { denied: denied || as === 'denied', observed: observed || as === 'observed' });
+  };
+  add(event.name, event.verdict);
+  for (const outcome of outcomes) add(outcome.decision_name, outcome.verdict);
+  return marks;
+}
+
+/** Outcomes that a stored event takes; what later repeats say is not kept. */
+export const maxOutcomes = 50;
+/** Characters of a text that an outcome keeps. */
+const maxOutcomeText = 1000;
+
+/** A text as an outcome keeps it; null for anything else. */
+export const outcomeText = (value: unknown): string | null =>
+  // The cut may leave half of a surrogate pair.
+  typeof value === 'string' ? value.slice(0, maxOutcomeText).replace(/[\ud800-\udbff]$/, '') : null;
+
+/** Conditions that an outcome keeps. */
+const maxConditions = 50;
+/** Their characters as JSON; longer ones are not kept. */
+const maxOutcomeConditions = 20_480;
+
+export const conditionResults = ['yes', 'no', 'fault', 'skipped'] as const;
+
+/** One comparison of the contract that decided, as it came out for the call. */
+export interface EventCondition {
+  readonly path: string;
+  readonly operator: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+  readonly result: (typeof conditionResults)[number];
+}
+
+function conditionIn(value: unknown): EventCondition | null {
+  const { path, operator, expected = null, actual = null, result } = (value ?? {}) as Partial<EventCondition>;
+  const word = conditionResults.find((one) => one === result);
+  if (typeof path !== 'string' || typeof operator !== 'string' || word === undefined) return null;
+  return { path, operator, expected, actual, result: word };
+}
+
+function conditionsText(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const conditions = value.slice(0, maxConditions).flatMap((item) => conditionIn(item) ?? []);
+  const text = JSON.stringify(conditions);
+  return conditions.length > 0 && text.length <= maxOutcomeConditions ? text : undefined;
+}
+
+/** The conditions that an outcome keeps; absent when it has none. */
+export const readConditions = (text: EventOutcome['conditions']): EventCondition[] | undefined =>
+  text === undefined ? undefined : (JSON.parse(text) as EventCondition[]);
+
+const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
+
+/** How the tool's run ended, as a repeat reports it. */
+function endOf(event: EventInput) {
+  const { payload } = event;
+  return omitUndefined({
+    tool_success: booleanOf(payload?.tool_success),
+    postconditions_passed: booleanOf(payload?.postconditions_passed),
+    duration_ms: durationOf(event) ?? undefined,
+    error: outcomeText(payload?.error) ?? undefined,
+    policy_error: booleanOf(payload?.policy_error),
+    conditions: conditionsText(payload?.conditions),
+  });
+}
+
+/** The outcome that a repeated event adds. */
+export function eventOutcomeOf(event: EventInput): EventOutcome {
+  return {
+    verdict: event.verdict,
+    timestamp: event.timestamp,
+    decision_source: outcomeText(event.payload?.decision_source),
+    decision_name: outcomeText(event.payload?.decision_name),
+    reason: outcomeText(event.payload?.reason),
+    sent_by: event.sent_by ?? event.agent_id,
+    ...endOf(event),
+  };
+}
+
+/**
+ * Distinguishes repeats of a call: two contracts in observe mode report the same verdict for one call, each with its
+ * own name.
+ */
+export const outcomeKey = (verdict: string, decisionName: string | null): string =>
+  JSON.stringify([verdict, decisionName]);
+
+/** The key of an event as an outcome. */
+export const keyAsOutcome = (event: EventInput): string =>
+  outcomeKey(event.verdict, outcomeText(event.payload?.decision_name));
+
+/** True when a repeat says something new: neither the stored event nor an outcome has its key, and there is room. */
+export const addsOutcome = (
+  stored: EventInput,
+  outcomes: readonly EventOutcome[],
+  repeat: EventInput,
+): boolean => {
+  const key = keyAsOutcome(repeat);
+  return (
+    key !== keyAsOutcome(stored) &&
+    outcomes.length < maxOutcomes &&
+    !outcomes.some((known) => outcomeKey(known.verdict, known.decision_name) === key)
+  );
+};
+
+/** A search, or a count over events, that takes longer is ended. Milliseconds. */
+export const maxSearchMs = 6000;
+
+export const searchTimeout = (): HubError =>
+  new HubError(
+    'search_timeout',
+    `The search took longer than ${maxSearchMs / 1000} seconds, so the hub ended it. Narrow it: a shorter time ` +
+      'range, an agent, a tool or a verdict.',
+  );
+
+export interface Ingested {
+  /** Events stored as new rows. */
+  readonly accepted: number;
+  /** Events whose call id was stored already, or stood earlier in the same batch. */
+  readonly duplicates: number;
+}

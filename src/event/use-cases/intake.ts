@@ -1,0 +1,313 @@
+// Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business
+// (event/wire.ts).
+import { environmentKey } from '../../../actors/protocol.ts';
+import { type CountLimit, fewEvents, limits } from '../../admission/limit.ts';
+import type { FirstSeenAgent } from '../../agent/port.ts';
+import type { LastSeen } from '../../agent/use-cases/last-seen.ts';
+import { agentOf, outsideScope } from '../../shared/acting-agent.ts';
+import { scopeTest } from '../../shared/agent-scope.ts';
+import { turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { hourMs } from '../../shared/duration.ts';
+import { hasControl, isAgentId, isWellFormed } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { KeyPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { IngestResult } from '../port.ts';
+import type { AgentManifest, EventInput, Ingested } from '../record.ts';
+import { callIdOf, sessionOf } from '../rules/decision.ts';
+import { maxPayload } from '../rules/payload-fit.ts';
+
+/** Events that can be stored. */
+export interface IngestBatch {
+  /**
+   * Handed over: empty once the batch was accepted, so that its events do not stay in memory until the disk has
+   * answered.
+   */
+  events: readonly EventInput[];
+  /** The list of events as JSON bytes, where they can be kept as they came (event/rules/as-sent). */
+  sent?: Uint8Array;
+  /** The place of each event in the list that was sent. */
+  places: readonly number[];
+  /** Bytes of each element of that list, where some may be large. */
+  readonly sizes?: readonly number[];
+  /** The contracts that the agent runs of its own; null: not said. `refused`: they could not be read. */
+  readonly manifest: AgentManifest | null | 'refused';
+}
+
+/** An event of an agent that the key does not speak for. */
+export interface OutOfScope {
+  /** In the list that was sent. */
+  readonly index: number;
+  readonly callId: string | null;
+  readonly reason: string;
+}
+
+export interface Taken extends Ingested {
+  readonly outOfScope: readonly OutOfScope[];
+  readonly manifestRefused: boolean;
+}
+
+export interface EventIntake {
+  /**
+   * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the
+   * dashboards how many events were new. When telling fails the caller gets the error and may repeat the batch: every
+   * event is then a duplicate, and what the dashboards were not told is told by the tenant's next batch, the repeat
+   * included.
+   * @throws HubError rate_limited, overloaded, unavailable
+   */
+  accept(principal: KeyPrincipal, batch: IngestBatch, count: CountLimit): Promise<Taken>;
+}
+
+/** Events stored in one go: a large batch is stored in several, so that others are served between. */
+const storedAtOnce = 1000;
+/** Bytes of them, as they were sent. */
+const storedBytesAtOnce = 1024 * 1024;
+/** Agents, sessions and hours that they are of: stores keep what is told of each, which costs more than an event. */
+const placesAtOnce = 100;
+
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock'> & { readonly lastSeen: LastSeen };
+
+export function createEventIntake(ports: Ports): EventIntake {
+  const { store, actors, announcer, clock, lastSeen } = ports;
+  /**
+   * By tenant, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so memory
+   * will do.
+   */
+  const owed = new Map<string, number>();
+
+  function owe(tenantId: string, accepted: number): void {
+    if (accepted > 0) owed.set(tenantId, (owed.get(tenantId) ?? 0) + accepted);
+  }
+
+  async function announce(tenantId: string, accepted: number): Promise<void> {
+    const before = owed.get(tenantId) ?? 0;
+    owed.delete(tenantId);
+    const announcements = [before, accepted]
+      .filter((count) => count > 0)
+      .map((count) => ({ kind: 'eventsAccepted', tenantId, accepted: count }) as const);
+    if (announcements.length === 0) return;
+    try {
+      await announcer.announce(announcements);
+    } catch (error) {
+      owe(tenantId, before);
+      throw error;
+    }
+  }
+
+  /**
+   * Stores the events of a batch, some at a time. When it throws, part of them may be stored: the repeat finds
+   * them as duplicates.
+   * @param unregistered agents that are registered in the commits of their events
+   */
+  async function storeAll(
+    principal: KeyPrincipal,
+    batch: IngestBatch,
+    receivedAt: number,
+    unregistered: Set<string>,
+  ): Promise<Ingested> {
+    const { tenantId, env, actor } = principal;
+    const reporter = actor.kind === 'key' ? { keyId: actor.id, prefix: actor.prefix } : undefined;
+    const requestAgent = agentOf(principal);
+    const events = sentBy(requestAgent, batch.events);
+    const sender = events === batch.events ? undefined : requestAgent;
+    const batchOf = { tenantId, env, receivedAt, ...omitUndefined({ reporter, sender }) };
+    const sizes = sizesOf(batch);
+    const { sent } = batch;
+    batch.events = [];
+    delete batch.sent;
+    let accepted = 0;
+    let duplicates = 0;
+    const parts = partsOf(events, sizes);
+    for (const [i, part] of parts.entries()) {
+      if (i > 0) await turns.next(Number.POSITIVE_INFINITY);
+      const newIds = takeAgents(unregistered, part);
+      const ingest = (agents?: readonly FirstSeenAgent[]): Promise<IngestResult> =>
+        store.events.ingest({
+          ...batchOf,
+          events: part,
+          ...(agents && { agents }),
+          ...(sent && parts.length === 1 && { sent }),
+        });
+      const ingested =
+        newIds.length === 0 ? await ingest() : await lastSeen.registerWith(principal, newIds, ingest);
+      accepted += ingested.accepted;
+      duplicates += ingested.duplicates;
+    }
+    return { accepted, duplicates };
+  }
+
+  return {
+    async accept(principal, batch, count) {
+      const { tenantId, env } = principal;
+      await withinLimits(principal, batch.events, count);
+      const now = clock.now();
+      const refused = takeOutOfScope(principal, batch);
+      if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
+      const agentIds = [...new Set(batch.events.map(({ agent_id }) => agent_id))].filter(canBeRegistered);
+      const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
+      const reports = versionsRun(batch.events, now);
+      const ingested = await storeAll(principal, batch, now, unregistered);
+      lastSeen.touchLater(principal, agentIds);
+      try {
+        const { manifest } = batch;
+        if (manifest !== null && manifest !== 'refused' && !refused.manifestRefused) {
+          await store.agents.putManifest(tenantId, manifest, now);
+        }
+        if (reports.length > 0) {
+          await actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
+        }
+        await announce(tenantId, ingested.accepted);
+      } catch (error) {
+        owe(tenantId, ingested.accepted);
+        throw error;
+      }
+      return { ...ingested, ...refused };
+    },
+  };
+}
+
+/** @throws HubError rate_limited */
+async function withinLimits(
+  { env, agentId }: KeyPrincipal,
+  events: readonly EventInput[],
+  count: CountLimit,
+): Promise<void> {
+  if (events.length < fewEvents) {
+    await count(limits.eventPosts, { env, agentId: agentId ?? events[0]?.agent_id ?? '' });
+  }
+  await count(limits.events, { env, cost: events.length });
+}
+
+/** Takes out of the batch what is of agents that the key is not bound to, and says what is not stored. */
+function takeOutOfScope(
+  principal: KeyPrincipal,
+  batch: IngestBatch,
+): Pick<Taken, 'outOfScope' | 'manifestRefused'> {
+  const isInScope = scopeTest(principal);
+  const outOfScope: OutOfScope[] = [];
+  if (principal.agentPattern !== null) {
+    const { events, places } = batch;
+    const kept: number[] = [];
+    for (const [i, event] of events.entries()) {
+      if (isInScope(event.agent_id)) {
+        kept.push(i);
+        continue;
+      }
+      const reason = outsideScope(principal, event.agent_id);
+      outOfScope.push({ index: places[i] ?? i, callId: callIdOf(event), reason });
+    }
+    if (outOfScope.length > 0) {
+      batch.events = kept.flatMap((i) => events[i] ?? []);
+      batch.places = kept.flatMap((i) => places[i] ?? []);
+      delete batch.sent;
+    }
+  }
+  const { manifest } = batch;
+  const manifestRefused = manifest === 'refused' || (manifest !== null && !isInScope(manifest.agent_id));
+  return { outOfScope, manifestRefused };
+}
+
+/** Bytes of an event that is stored: its payload's bound, and its names. */
+const maxStoredBytes = maxPayload + 8192;
+
+/** Bytes of each event; null where all together are few. */
+function sizesOf({ places, sizes }: IngestBatch): readonly number[] | null {
+  // A longer one was shortened to its bound.
+  return sizes ? places.map((place) => Math.min(sizes[place] ?? 0, maxStoredBytes)) : null;
+}
+
+/** The events in parts that are stored in one go, in their order. */
+function partsOf(events: readonly EventInput[], sizes: readonly number[] | null): (readonly EventInput[])[] {
+  // So few are of few places.
+  if (events.length <= placesAtOnce && sizes === null) return [events];
+  const parts: (readonly EventInput[])[] = [];
+  let from = 0;
+  let bytes = 0;
+  let places = new Set<string>();
+  for (const [i, event] of events.entries()) {
+    const hour = Math.floor(event.timestamp / hourMs);
+    const place = JSON.stringify([event.agent_id, sessionOf(event), hour]);
+    const isFull = i - from >= storedAtOnce || (places.size >= placesAtOnce && !places.has(place));
+    bytes += sizes?.[i] ?? 0;
+    if (isFull || (bytes > storedBytesAtOnce && i > from)) {
+      parts.push(events.slice(from, i));
+      from = i;
+      bytes = sizes?.[i] ?? 0;
+      places = new Set();
+    }
+    places.add(place);
+  }
+  parts.push(events.slice(from));
+  return parts;
+}
+
+/** A key may write events of any agent: those of another than the request's own say whose request it was. */
+const sentBy = (sender: string, events: readonly EventInput[]): readonly EventInput[] =>
+  events.every((event) => event.agent_id === sender)
+    ? events
+    : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
+
+/** The agents of these events that are in the set; they leave it. */
+function takeAgents(agentIds: Set<string>, events: readonly EventInput[]): readonly string[] {
+  if (agentIds.size === 0) return [];
+  const taken = new Set<string>();
+  for (const { agent_id: agentId } of events) if (agentIds.delete(agentId)) taken.add(agentId);
+  return [...taken];
+}
+
+/** True if an earlier version may have registered an agent with this name. */
+const canBeRegistered = (text: string): boolean =>
+  text.length <= 255 && !hasControl(text) && isWellFormed(text);
+
+interface VersionRun {
+  readonly agentId: string;
+  readonly bundleName: string | null;
+  readonly policyVersion: string;
+  at: number;
+}
+
+/**
+ * The distinct versions that the events say their agents ran, each with its newest time, none later than now (agents'
+ * clocks differ).
+ */
+function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {
+  const newest = new Map<string, VersionRun>();
+  let last: VersionRun | null = null;
+  for (const { agent_id: agentId, payload, timestamp } of events) {
+    const { policy_version: version, bundle_name: bundle } = payload ?? {};
+    // A batch is nearly always of one agent that ran one version.
+    if (!isOf(last, agentId, version, bundle)) last = runOf(newest, agentId, version, bundle) ?? last;
+    if (isOf(last, agentId, version, bundle)) last.at = Math.max(last.at, Math.min(timestamp, now));
+  }
+  return [...newest.values()];
+}
+
+const isOf = (
+  run: VersionRun | null,
+  agentId: string,
+  version: unknown,
+  bundle: unknown,
+): run is VersionRun =>
+  run !== null &&
+  run.agentId === agentId &&
+  run.policyVersion === version &&
+  run.bundleName === nameIn(bundle);
+
+/** The entry of a version, made when it is missing; null when the event names none. */
+function runOf(
+  newest: Map<string, VersionRun>,
+  agentId: string,
+  version: unknown,
+  bundle: unknown,
+): VersionRun | null {
+  const policyVersion = nameIn(version);
+  if (policyVersion === null) return null;
+  const bundleName = nameIn(bundle);
+  const id = JSON.stringify([agentId, bundleName, policyVersion]);
+  const run = newest.get(id) ?? { agentId, bundleName, policyVersion, at: Number.NEGATIVE_INFINITY };
+  newest.set(id, run);
+  return run;
+}
+
+const nameIn = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && value.length <= 255 && !hasControl(value) ? value : null;

@@ -1,0 +1,87 @@
+// Fields that several declarations share: bounded texts, environments, times, names.
+import { z } from 'zod';
+import { approvalStatuses } from '../../approval/record.ts';
+import { contractTypes, modes } from '../../contract/record.ts';
+import {
+  bundleNamePattern,
+  contractIdPattern,
+  environments,
+  hasControl,
+  isWellFormed,
+} from '../../shared/ids.ts';
+import { parseInstant } from '../../shared/instant.ts';
+
+const wellFormed = (text: string): boolean => isWellFormed(text) && !text.includes('\u0000');
+
+/** Free text: at most `max` characters, no NUL, no lone surrogate. */
+export const text = (max: number, min = 0) =>
+  z.string().min(min).max(max).refine(wellFormed, 'must be valid Unicode text without NUL');
+
+/** A one-line name or id: 1 to `max` characters, no control characters. */
+export const line = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .refine((value) => isWellFormed(value) && !hasControl(value), 'must not contain control characters');
+
+export const env = z.enum(environments);
+/** What happens to a call that nobody decided, in the words of either API. */
+export const timeoutWord = z.enum(['block', 'deny', 'allow']);
+export const uuid = z.uuid();
+/** ISO 8601, UTC, milliseconds. */
+export const instant = z.iso.datetime();
+export const bundleName = z.string().min(1).max(128).regex(bundleNamePattern);
+export const contractId = z.string().min(1).max(128).regex(contractIdPattern);
+export const mode = z.enum(modes);
+export const contractType = z.enum(contractTypes);
+export const approvalStatus = z.enum(approvalStatuses);
+/** By what an agent follows its bundle. */
+export const assignmentSource = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
+export const tags = z.array(line(64)).max(50);
+
+/** A version in a path: decimal digits, from 1. */
+export const versionNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'must be a version number')
+  .transform(Number);
+/** YAML as text: at most 1,048,576 characters. */
+export const yamlContent = text(1_048_576);
+/** A body that is a YAML document. */
+export const yamlDocument = z.object({ yaml_content: yamlContent });
+
+/** A JSON object of any content (depth and size are bounded by the body reader). */
+export const anyObject = z.record(z.string(), z.unknown());
+
+/** A whole number in a query string. */
+export const intQuery = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+
+/** `true` or `false`; absent: false. */
+export const boolQuery = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((value) => value === 'true');
+
+/** Query parameters of a list: at most `limit` items, without the first `offset`. */
+export const paging = (max: number, usual = max) => ({
+  limit: intQuery(1, max).default(usual),
+  offset: intQuery(0, 1_000_000).default(0),
+});
+
+/**
+ * An ISO 8601 instant in a query or body, any offset (none: UTC); becomes epoch milliseconds, microseconds as a
+ * fraction.
+ */
+export const instantInput = z
+  .string()
+  .max(40)
+  .transform((value, context) => {
+    const ms = parseInstant(value);
+    if (ms === null) context.addIssue({ code: 'custom', message: 'must be an ISO 8601 time' });
+    return ms ?? 0;
+  });
+
+/** An agent's tags: at most 64 pairs of texts. */
+export const tagMap = z
+  .record(line(128), text(256))
+  .refine((value) => Object.keys(value).length <= 64, 'must not contain more than 64 tags');

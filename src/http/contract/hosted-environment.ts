@@ -1,0 +1,32 @@
+// Which environment a request of the hosted API is about.
+import { HubError, refused } from '../../shared/error.ts';
+import { type Env, isEnv } from '../../shared/ids.ts';
+import type { HostedCaller } from './hosted-principal.ts';
+
+/** Where nobody says otherwise. */
+export const usualEnv: Env = 'production';
+
+/**
+ * The environment that is read: the key's own, else the one asked for, else production. Null when what was asked for is
+ * no environment of this hub: nothing is there.
+ * @throws HubError env_mismatch when a key of one environment asks for another
+ */
+export function envRead(caller: HostedCaller, asked: string | undefined): Env | null {
+  const own = caller.kind === 'hostedKey' ? caller.env : null;
+  if (asked !== undefined && own !== null && asked !== own) {
+    throw new HubError(
+      'env_mismatch',
+      `API key is scoped to '${own}', cannot access env '${asked.slice(0, 64)}'.`,
+    );
+  }
+  const env = asked ?? own ?? usualEnv;
+  return isEnv(env) ? env : null;
+}
+
+/** The environment that is changed. @throws HubError validation_failed (env_required) */
+export function envChanged(asked: Env | undefined): Env {
+  if (asked !== undefined) return asked;
+  throw refused('env_required', 'The request has no environment. Send it in the query: ?env=production.', {
+    problems: [{ loc: ['query', 'env'], msg: 'is required' }],
+  });
+}

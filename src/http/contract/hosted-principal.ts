@@ -1,0 +1,46 @@
+// The hosted API's callers as principals: a key acts for agents, in its environment if it is bound to one; an operator
+// by the token's role.
+
+import type { Env } from '../../shared/ids.ts';
+import { type KeyPrincipal, type Principal, type Role, rolesUpTo } from '../../shared/principal.ts';
+import type { Caller } from './call.ts';
+
+const keyRoles: ReadonlySet<Role> = new Set(['agent']);
+
+export type HostedCaller = Extract<Caller, { kind: 'hostedKey' | 'hostedOperator' }>;
+
+export function principalOf(caller: HostedCaller): Principal {
+  if (caller.kind === 'hostedOperator') {
+    return {
+      tenantId: caller.tenantId,
+      env: null,
+      roles: new Set<Role>(rolesUpTo(caller.role)),
+      actor: { kind: 'operator', id: `${caller.issuer} ${caller.subject}`, display: caller.display },
+      agentId: null,
+      agentPattern: null,
+    };
+  }
+  return {
+    tenantId: caller.tenantId,
+    env: caller.env,
+    roles: keyRoles,
+    actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
+    agentId: caller.agentId,
+    agentPattern: caller.agentPattern,
+  };
+}
+
+type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
+
+/** @param env where it acts when it is bound to no environment */
+export const keyPrincipalOf = (caller: HostedKey, env: Env = 'production'): KeyPrincipal => ({
+  tenantId: caller.tenantId,
+  env: caller.env ?? env,
+  roles: keyRoles,
+  actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
+  agentId: caller.agentId,
+  agentPattern: caller.agentPattern,
+  keyId: caller.keyId,
+  network: caller.network,
+  api: 'hosted',
+});

@@ -1,0 +1,34 @@
+// The console API's callers as principals: a key acts for agents in its environment, a signed-in person in all of them.
+
+import type { KeyPrincipal, Principal, Role } from '../../shared/principal.ts';
+import type { Caller } from './call.ts';
+
+const memberRoles: ReadonlySet<Role> = new Set(['viewer', 'operator']);
+const adminRoles: ReadonlySet<Role> = new Set(['viewer', 'operator', 'admin']);
+const keyRoles: ReadonlySet<Role> = new Set(['agent']);
+
+export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): Principal {
+  if (caller.kind === 'user') {
+    return {
+      tenantId: caller.tenantId,
+      env: null,
+      roles: caller.isAdmin ? adminRoles : memberRoles,
+      actor: { kind: 'user', id: caller.userId, email: caller.email },
+      agentId: null,
+      agentPattern: null,
+    };
+  }
+  return keyPrincipalOf(caller);
+}
+
+export const keyPrincipalOf = (caller: Extract<Caller, { kind: 'key' }>): KeyPrincipal => ({
+  tenantId: caller.tenantId,
+  env: caller.env,
+  roles: keyRoles,
+  actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
+  agentId: caller.agentId,
+  agentPattern: caller.agentPattern,
+  keyId: caller.keyId,
+  network: caller.network,
+  api: 'console',
+});

@@ -1,0 +1,168 @@
+// The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it
+// occurs. What is used by one route alone needs no name here.
+import type { z } from 'zod';
+import { coverageCounts, driftStatus, fleetAgent, registration } from '../../agent/console/routes.ts';
+import { rule, savedRule } from '../../agent/console/rule-routes.ts';
+import { approval, askingContract } from '../../approval/console/routes.ts';
+import { aiMessage, aiProvider, aiSettings, conversation } from '../../assistant/console/routes.ts';
+import { version as bundleVersion, deployment, runningVersion } from '../../bundle/console/routes.ts';
+import { detail as composition, item, updateStrategy } from '../../composition/console/routes.ts';
+import { detail as contract } from '../../contract/console/routes.ts';
+import { contractChange, oneSided } from '../../deployment/console/routes.ts';
+import {
+  consoleReplay,
+  replayDoubt,
+  replayedSession,
+  replayJudgement,
+  replaySide,
+  replayWindow,
+  skippedRules,
+} from '../../evaluation/console/replay-routes.ts';
+import { lintFinding } from '../../evaluation/console/routes.ts';
+import {
+  condition,
+  eventBatch,
+  eventInput,
+  facet,
+  manifest,
+  outcome,
+  rejected,
+  stored,
+} from '../../event/console/routes.ts';
+import {
+  anyObject,
+  approvalStatus,
+  assignmentSource,
+  bundleName,
+  contractId,
+  contractType,
+  env,
+  instant,
+  mode,
+  tagMap,
+  tags,
+  timeoutWord,
+  uuid,
+  yamlDocument,
+} from '../../http/contract/fields.ts';
+import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from '../../http/contract/frames.ts';
+import { truncatedField } from '../../http/contract/listed.ts';
+import { keySuccession } from '../../http/contract/signature.ts';
+import {
+  channel,
+  channelConfig,
+  channelFilters,
+  channelType,
+  delivery,
+  deliveryStatus,
+} from '../../notification/console/routes.ts';
+import { sampleRunRemoved, sampleRunReply } from '../../run/console/routes.ts';
+import * as sessions from '../../session/console/routes.ts';
+import { jobQueue } from '../../tenant/console/operator-routes.ts';
+import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';
+import { timeWindow } from '../../usage/console/coverage-routes.ts';
+import { message } from '../../user/console/login-routes.ts';
+import { user } from '../../user/console/routes.ts';
+import { givenToken, operatorRole } from '../../user/console/token-routes.ts';
+import { link, minimalHealth, storageState } from './health-routes.ts';
+import { hostedComponents } from './hosted-components.ts';
+
+const pascal = (name: string): string =>
+  name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** `ContractUpdateEvent` for `contract_update`. */
+const eventNames = (table: FrameTable) =>
+  Object.fromEntries(Object.entries(table).map(([type, { data }]) => [`${pascal(type)}Event`, data]));
+
+const { assignment_changed: agentAssignment, ...agentFrames } = consoleAgentFrames;
+const { assignment_changed: dashboardAssignment, ...dashboardFrames } = consoleDashboardFrames;
+
+export const components: {
+  readonly [name: string]: z.ZodType;
+} = {
+  Environment: env,
+  Uuid: uuid,
+  BundleReplay: consoleReplay,
+  BundleReplayJudgement: replayJudgement,
+  ReplayDoubt: replayDoubt,
+  ReplayedSession: replayedSession,
+  ReplaySide: replaySide,
+  ReplayWindow: replayWindow,
+  SkippedRules: skippedRules,
+  Instant: instant,
+  JsonObject: anyObject,
+  Health: minimalHealth,
+  SessionBatch: sessions.sessionBatch,
+  SessionBatchValues: sessions.sessionBatchReply,
+  SessionValue: sessions.sessionReply,
+  SessionWrite: sessions.sessionWrite,
+  SessionWritten: sessions.sessionWritten,
+  SessionIncrement: sessions.sessionIncrement,
+  SessionCount: sessions.sessionCount,
+  SessionRemoved: sessions.sessionRemoved,
+  Mode: mode,
+  Truncated: truncatedField,
+  Message: message,
+  User: user,
+  BundleName: bundleName,
+  BundleVersion: bundleVersion,
+  Deployment: deployment,
+  Finding: lintFinding,
+  KeySuccession: keySuccession,
+  ContractId: contractId,
+  ContractType: contractType,
+  Contract: contract,
+  ContractTags: tags,
+  CompositionItem: item,
+  Composition: composition,
+  UpdateStrategy: updateStrategy,
+  YamlDocument: yamlDocument,
+  Approval: approval,
+  AskingContract: askingContract,
+  ApprovalStatus: approvalStatus,
+  TimeoutWord: timeoutWord,
+  AuditEventInput: eventInput,
+  AuditEventBatch: eventBatch,
+  AuditEvent: stored,
+  AuditEventOutcome: outcome,
+  EventCondition: condition,
+  EventFacet: facet,
+  TimeWindow: timeWindow,
+  RejectedEvent: rejected,
+  AgentManifest: manifest,
+  AgentRegistration: registration,
+  CoverageCounts: coverageCounts,
+  FleetAgent: fleetAgent,
+  DriftStatus: driftStatus,
+  AgentTags: tagMap,
+  AssignmentRule: rule,
+  SavedAssignmentRule: savedRule,
+  AssignmentSource: assignmentSource,
+  SampleRun: sampleRunReply,
+  SampleRunRemoved: sampleRunRemoved,
+  OperatorTokenGiven: givenToken,
+  ToolArguments: toolArguments,
+  ToolSettings: toolSettings,
+  ContractOfOneSide: oneSided,
+  ContractChange: contractChange,
+  RunningVersion: runningVersion,
+  AiSettings: aiSettings,
+  AiProvider: aiProvider,
+  AiMessage: aiMessage,
+  AiConversation: conversation,
+  NotificationChannel: channel,
+  ChannelType: channelType,
+  ChannelConfig: channelConfig,
+  ChannelFilters: channelFilters,
+  Delivery: delivery,
+  DeliveryStatus: deliveryStatus,
+  StorageState: storageState,
+  JobQueue: jobQueue,
+  OperatorTokenRole: operatorRole,
+  StoreConnection: link,
+  ...hostedComponents,
+  ...eventNames(agentFrames),
+  ...eventNames(dashboardFrames),
+  AgentAssignmentChangedEvent: agentAssignment.data,
+  DashboardAssignmentChangedEvent: dashboardAssignment.data,
+};

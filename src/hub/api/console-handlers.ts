@@ -1,0 +1,58 @@
+// Every handler by operation name; a route of src/hub/api/console-routes.ts that lacks one does not compile. Stream
+// routes are in stream-routes.ts.
+
+import { agents } from '../../agent/console/handlers.ts';
+import { rules } from '../../agent/console/rule-handlers.ts';
+import { approvals } from '../../approval/console/handlers.ts';
+import { ai } from '../../assistant/console/handlers.ts';
+import { bundles } from '../../bundle/console/handlers.ts';
+import { compositions } from '../../composition/console/handlers.ts';
+import { contracts } from '../../contract/console/handlers.ts';
+import { impact } from '../../deployment/console/handlers.ts';
+import { evaluate } from '../../evaluation/console/handlers.ts';
+import { replay } from '../../evaluation/console/replay-handlers.ts';
+import { events } from '../../event/console/handlers.ts';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { keys } from '../../key/console/handlers.ts';
+import { callbacks } from '../../notification/console/callback-handlers.ts';
+import { channels } from '../../notification/console/handlers.ts';
+import { sampleRun } from '../../run/console/handlers.ts';
+import { sessions } from '../../session/console/handlers.ts';
+import { settings } from '../../tenant/console/handlers.ts';
+import { operator } from '../../tenant/console/operator-handlers.ts';
+import { setup } from '../../tenant/console/setup-handlers.ts';
+import { coverage } from '../../usage/console/coverage-handlers.ts';
+import { overview } from '../../usage/console/handlers.ts';
+import { users } from '../../user/console/handlers.ts';
+import { auth } from '../../user/console/login-handlers.ts';
+import { operatorTokens } from '../../user/console/token-handlers.ts';
+import type { api } from './console-routes.ts';
+import { health } from './health-handlers.ts';
+
+export const handlers: Handlers<typeof api> = {
+  ...setup,
+  ...auth,
+  ...users,
+  ...operator,
+  ...operatorTokens,
+  ...health,
+  ...keys,
+  ...contracts,
+  ...compositions,
+  ...bundles,
+  ...impact,
+  ...replay,
+  ...evaluate,
+  ...events,
+  ...sampleRun,
+  ...approvals,
+  ...sessions,
+  ...agents,
+  ...coverage,
+  ...rules,
+  ...settings,
+  ...overview,
+  ...ai,
+  ...channels,
+  ...callbacks,
+};

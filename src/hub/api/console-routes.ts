@@ -1,0 +1,61 @@
+// Every table of routes in one: the router, the OpenAPI document and the typed client read it. Operation names are
+// unique.
+
+import { agentRoutes } from '../../agent/console/routes.ts';
+import { ruleRoutes } from '../../agent/console/rule-routes.ts';
+import { approvalRoutes } from '../../approval/console/routes.ts';
+import { aiRoutes } from '../../assistant/console/routes.ts';
+import { bundleRoutes } from '../../bundle/console/routes.ts';
+import { compositionRoutes } from '../../composition/console/routes.ts';
+import { contractRoutes } from '../../contract/console/routes.ts';
+import { impactRoutes } from '../../deployment/console/routes.ts';
+import { replayRoutes } from '../../evaluation/console/replay-routes.ts';
+import { evaluateRoutes } from '../../evaluation/console/routes.ts';
+import { eventRoutes } from '../../event/console/routes.ts';
+import { routes } from '../../http/contract/route.ts';
+import { keyRoutes } from '../../key/console/routes.ts';
+import { callbackRoutes } from '../../notification/console/callback-routes.ts';
+import { channelRoutes } from '../../notification/console/routes.ts';
+import { sampleRunRoutes } from '../../run/console/routes.ts';
+import { sessionRoutes } from '../../session/console/routes.ts';
+import { operatorRoutes } from '../../tenant/console/operator-routes.ts';
+import { settingRoutes } from '../../tenant/console/routes.ts';
+import { setupRoutes } from '../../tenant/console/setup-routes.ts';
+import { coverageRoutes } from '../../usage/console/coverage-routes.ts';
+import { overviewRoutes } from '../../usage/console/routes.ts';
+import { authRoutes } from '../../user/console/login-routes.ts';
+import { userRoutes } from '../../user/console/routes.ts';
+import { operatorTokenRoutes } from '../../user/console/token-routes.ts';
+import { healthRoutes } from './health-routes.ts';
+import { streamRoutes } from './stream-routes.ts';
+
+export const api = routes({
+  ...setupRoutes,
+  ...authRoutes,
+  ...userRoutes,
+  ...operatorRoutes,
+  ...operatorTokenRoutes,
+  ...healthRoutes,
+  ...keyRoutes,
+  ...contractRoutes,
+  ...compositionRoutes,
+  ...bundleRoutes,
+  ...impactRoutes,
+  ...replayRoutes,
+  ...evaluateRoutes,
+  ...eventRoutes,
+  ...sampleRunRoutes,
+  ...approvalRoutes,
+  ...sessionRoutes,
+  ...agentRoutes,
+  ...coverageRoutes,
+  ...ruleRoutes,
+  ...settingRoutes,
+  ...overviewRoutes,
+  ...aiRoutes,
+  ...channelRoutes,
+  ...callbackRoutes,
+  ...streamRoutes,
+});
+
+export type Api = typeof api;

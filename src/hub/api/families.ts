@@ -1,0 +1,11 @@
+// The APIs that the hub serves. Operation names are unique over all of them.
+
+import type { ApiFamily } from '../../http/contract/route.ts';
+import { api } from './console-routes.ts';
+import { hostedApi } from './hosted-routes.ts';
+
+/** What belongs to no other family (pages, `/.well-known`) answers errors as this one does. */
+export const consoleFamily: ApiFamily = { prefix: '', errors: 'detail', routes: api };
+export const hostedFamily: ApiFamily = { prefix: '/v1', errors: 'problem', routes: hostedApi };
+
+export const apiFamilies: readonly ApiFamily[] = [consoleFamily, hostedFamily];

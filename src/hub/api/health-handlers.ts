@@ -1,0 +1,112 @@
+// How the hub is, for probes and for the dashboard.
+
+import { Reply } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { iso } from '../../http/contract/render.ts';
+import { fails, refuses } from '../../shared/storage.ts';
+import type { healthRoutes } from './health-routes.ts';
+import { probed } from './probe.ts';
+
+const link = (latency: number | null) => ({
+  connected: latency !== null,
+  latency_ms: latency === null ? null : Math.round(latency * 100) / 100,
+});
+
+/** What a node stands on; it is well when all of it works and the node is to go on. */
+const stateOf = async ({ health }: Hub) => {
+  const storage = health.storage();
+  const [store, keyValue] = await Promise.all([health.store(), health.keyValue()]);
+  const [database, cache] = [link(store), link(keyValue)];
+  const workers = health.workers();
+  const working = Object.values(workers).every((state) => state === 'running');
+  const connected = database.connected && cache.connected;
+  const ready = connected && working && !health.draining() && !fails(storage.state);
+  return { ready, database, cache, storage, workers };
+};
+
+export const health: Handlers<typeof healthRoutes> = {
+  health: (hub) => probed(hub),
+
+  async live() {
+    return { status: 'alive' };
+  },
+
+  async ready(hub) {
+    const { ready, storage, ...parts } = await stateOf(hub);
+    const status = ready ? ('ready' as const) : ('not_ready' as const);
+    return new Reply({ status, ...parts, storage: { state: storage.state } }, { status: ready ? 200 : 503 });
+  },
+
+  async healthCluster(hub, _input, caller) {
+    if (caller.kind !== 'operator') await hub.app.installation.requireOnlyTenant();
+    const { mode, node, nodes, shardCount, lag, broadcastLagMs } = await hub.health.cluster();
+    const owned = new Set(nodes.flatMap(({ shards }) => shards));
+    const all = Array.from({ length: shardCount }, (_, shard) => shard);
+    return {
+      mode,
+      node,
+      nodes: nodes.map(({ node: name, version, startedAt, agents, shards }) => ({
+        node: name,
+        version,
+        started_at: iso(startedAt),
+        connected_agents: agents,
+        shard_count: shards.length,
+        shards: [...shards].sort((a, b) => a - b),
+      })),
+      shards: { total: shardCount, owned: owned.size, unowned: all.filter((shard) => !owned.has(shard)) },
+      lag: {
+        waiting: lag.reduce((sum, { waiting }) => sum + waiting, 0),
+        oldest_ms: Math.max(0, ...lag.map(({ oldestMs }) => oldestMs)),
+        shards: lag
+          .filter(({ waiting }) => waiting > 0)
+          .map(({ shard, waiting, oldestMs }) => ({ shard, waiting, oldest_ms: oldestMs })),
+      },
+      broadcast: { lag_ms: broadcastLagMs },
+    };
+  },
+
+  async healthMetrics({ app, health }, _input, caller) {
+    if (caller.kind !== 'operator') await app.installation.requireOnlyTenant();
+    const { node, startedAt, bucketsMs, routes, streams, queues, eventLoop } = await health.metrics();
+    return {
+      node,
+      started_at: iso(startedAt),
+      buckets_ms: [...bucketsMs],
+      routes: routes.map(({ route, requests, statuses, buckets, sumMs, bytes }) => ({
+        route,
+        requests,
+        statuses: { ...statuses },
+        buckets: [...buckets],
+        sum_ms: Math.round(sumMs * 100) / 100,
+        bytes,
+      })),
+      streams: { ...streams, ended: { ...streams.ended } },
+      queues: {
+        messages: queues.messages,
+        oldest_message_ms: queues.oldestMessageMs,
+        broadcast_lag_ms: queues.broadcastLagMs,
+        jobs: queues.jobs,
+      },
+      event_loop: { mean_ms: eventLoop.meanMs, p99_ms: eventLoop.p99Ms, max_ms: eventLoop.maxMs },
+    };
+  },
+
+  async healthDetails(hub) {
+    const { ready, database, cache, storage, workers } = await stateOf(hub);
+    return {
+      status: ready && !refuses(storage.state) ? 'ok' : 'degraded',
+      version: hub.settings.version,
+      auth_provider: 'local',
+      base_url_https: hub.settings.baseUrl.startsWith('https://'),
+      database,
+      cache,
+      storage: {
+        state: storage.state,
+        free_bytes: storage.freeBytes,
+        reserve_bytes: storage.reserveBytes,
+      },
+      workers: Object.values(workers).filter((state) => state === 'running').length,
+      connected_agents: hub.health.connectedAgents(),
+    };
+  },
+};

@@ -1,0 +1,158 @@
+// Routes that say how the hub is.
+import { z } from 'zod';
+import { instant } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { storageStates } from '../../shared/storage.ts';
+
+const status = z.enum(['ok', 'degraded']);
+export const storageState = z.enum(storageStates);
+export const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
+
+export const minimalHealth = z.object({ status, bootstrap_complete: z.boolean() });
+
+export const healthRoutes = routes({
+  health: {
+    method: 'GET',
+    path: '/api/v1/health',
+    auth: [],
+    tag: 'health',
+    summary:
+      'Minimal health: always 200; degraded if the key-value store does not answer or the store refuses writes',
+    status: 200,
+    reply: minimalHealth,
+    errors: [],
+    limit: 'none',
+  },
+  live: {
+    method: 'GET',
+    path: '/api/v1/health/live',
+    auth: [],
+    tag: 'health',
+    summary: 'Liveness of the process',
+    status: 200,
+    reply: z.object({ status: z.literal('alive') }),
+    errors: [],
+    limit: 'none',
+  },
+  ready: {
+    method: 'GET',
+    path: '/api/v1/health/ready',
+    auth: [],
+    tag: 'health',
+    summary: 'Readiness of the node: 200, or 503 with the same body',
+    status: 200,
+    reply: z.object({
+      status: z.enum(['ready', 'not_ready']),
+      database: link,
+      cache: link,
+      storage: z.object({ state: storageState }),
+      workers: z.record(z.string(), z.enum(['running', 'stopped', 'crashed'])),
+    }),
+    errors: [],
+    limit: 'none',
+  },
+  healthCluster: {
+    method: 'GET',
+    path: '/api/v1/health/cluster',
+    auth: ['cookie', 'operatorToken'],
+    role: 'admin',
+    tag: 'health',
+    summary:
+      "Nodes, shard owners and waiting messages; lag covers the answering node's shards and unowned shards. With a second tenant, needs OPERATOR_TOKEN",
+    status: 200,
+    reply: z.object({
+      mode: z.enum(['embedded', 'cluster']),
+      node: z.string(),
+      nodes: z.array(
+        z.object({
+          node: z.string(),
+          version: z.string(),
+          started_at: instant,
+          connected_agents: z.number().int(),
+          shard_count: z.number().int(),
+          shards: z.array(z.number().int()),
+        }),
+      ),
+      shards: z.object({
+        total: z.number().int(),
+        owned: z.number().int(),
+        unowned: z.array(z.number().int()),
+      }),
+      lag: z.object({
+        waiting: z.number().int(),
+        oldest_ms: z.number(),
+        shards: z.array(
+          z.object({ shard: z.number().int(), waiting: z.number().int(), oldest_ms: z.number() }),
+        ),
+      }),
+      broadcast: z.object({ lag_ms: z.number() }),
+    }),
+    errors: ['forbidden', 'unavailable'],
+  },
+  healthMetrics: {
+    method: 'GET',
+    path: '/api/v1/health/metrics',
+    auth: ['cookie', 'operatorToken'],
+    role: 'admin',
+    tag: 'health',
+    summary:
+      'Metrics of the answering node since its start: requests and durations by route, streams, queues, event loop. With a second tenant, needs OPERATOR_TOKEN',
+    status: 200,
+    reply: z.object({
+      node: z.string(),
+      started_at: instant,
+      /** Upper bounds of `buckets`, milliseconds; the last bucket is open. */
+      buckets_ms: z.array(z.number()),
+      routes: z.array(
+        z.object({
+          /** Method and path as declared; `unmatched` for all that no route fits. */
+          route: z.string(),
+          requests: z.number().int(),
+          statuses: z.record(z.string(), z.number().int()),
+          buckets: z.array(z.number().int()),
+          sum_ms: z.number(),
+          bytes: z.number().int(),
+        }),
+      ),
+      streams: z.object({
+        agents: z.number().int(),
+        dashboards: z.number().int(),
+        blocked: z.number().int(),
+        ended: z.record(z.string(), z.number().int()),
+      }),
+      queues: z.object({
+        messages: z.number().int(),
+        oldest_message_ms: z.number(),
+        broadcast_lag_ms: z.number(),
+        jobs: z.number().int(),
+      }),
+      /** How late it was in the last one to two minutes. */
+      event_loop: z.object({ mean_ms: z.number(), p99_ms: z.number(), max_ms: z.number() }),
+    }),
+    errors: ['forbidden', 'unavailable'],
+  },
+  healthDetails: {
+    method: 'GET',
+    path: '/api/v1/health/details',
+    auth: ['cookie'],
+    tag: 'health',
+    summary: 'Detailed health for the dashboard',
+    status: 200,
+    reply: z.object({
+      status,
+      version: z.string(),
+      auth_provider: z.string(),
+      base_url_https: z.boolean(),
+      database: link,
+      cache: link,
+      storage: z.object({
+        state: storageState,
+        free_bytes: z.number().int().nullable(),
+        reserve_bytes: z.number().int().nullable(),
+      }),
+      workers: z.number().int(),
+      connected_agents: z.number().int(),
+    }),
+    errors: [],
+  },
+});

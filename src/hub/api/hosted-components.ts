@@ -1,0 +1,42 @@
+// The schemas of the hosted API that have a name of their own (src/hub/api/components.ts).
+import type { z } from 'zod';
+import { hostedApproval } from '../../approval/hosted/routes.ts';
+import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted/routes.ts';
+import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
+import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
+import { decisionClass, decisionEvent } from '../../event/hosted/routes.ts';
+import { attemptFailure } from '../../notification/console/routes.ts';
+import {
+  hostedChannel,
+  hostedChannelBody,
+  hostedChannelType,
+  hostedFilters,
+  hostedLastDelivery,
+  savedHostedChannel,
+} from '../../notification/hosted/routes.ts';
+import { healthStatus, hostedAgent, runRow, runStatus } from '../../run/hosted/routes.ts';
+
+export const hostedComponents: { readonly [name: string]: z.ZodType } = {
+  RulesetVersion: rulesetVersion,
+  RulesetDetail: rulesetDetail,
+  RulesetReplay: hostedReplay,
+  ReplayChange: hostedReplayChange,
+  ReplayJudgement: hostedReplayJudgement,
+  DecisionClass: decisionClass,
+  DecisionEvent: decisionEvent,
+  HealthStatus: healthStatus,
+  HostedAgent: hostedAgent,
+  Run: runRow,
+  RunStatus: runStatus,
+  HostedApproval: hostedApproval,
+  AttemptFailure: attemptFailure,
+  HostedChannel: hostedChannel,
+  LastDelivery: hostedLastDelivery,
+  SavedHostedChannel: savedHostedChannel,
+  HostedChannelFilters: hostedFilters,
+  HostedChannelType: hostedChannelType,
+  HostedChannelRequest: hostedChannelBody,
+  AuditEntry: auditEntry,
+  AuditActorType: auditActorType,
+  AuditSubjectType: auditSubjectType,
+};

@@ -1,0 +1,231 @@
+// Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no
+// socket.
+import type { ZodType } from 'zod';
+import { callerNames } from '../../admission/caller-name.ts';
+import { createRouteLimits, type LimitedRoute } from '../../admission/route-limits.ts';
+import { reportVersion } from '../../agent/console/handlers.ts';
+import { agentRoutes } from '../../agent/console/routes.ts';
+import type { Tags } from '../../agent/record.ts';
+import type { Fetcher } from '../../agent/use-cases/fetched-rulesets.ts';
+import type { AgentStreams } from '../../agent/use-cases/streams.ts';
+import { requestApproval } from '../../approval/console/handlers.ts';
+import { approvalRoutes } from '../../approval/console/routes.ts';
+import { eventRoutes } from '../../event/console/routes.ts';
+import { acceptBatch, readParsedBatch, repairContext } from '../../event/wire.ts';
+import type { Caller } from '../../http/contract/call.ts';
+import { bundleName as bundleField, line, tagMap, text } from '../../http/contract/fields.ts';
+import type { Hub } from '../../http/contract/handler.ts';
+import { documentEvent } from '../../http/contract/hosted-frames.ts';
+import { keyPrincipalOf } from '../../http/contract/principal.ts';
+import type {
+  AdmittedStream,
+  AgentMessage,
+  StreamHandlers,
+  StreamQuery,
+} from '../../http/contract/stream.ts';
+import { checked, sentences, validationFailed } from '../../http/contract/validation.ts';
+import { actingAgent } from '../../shared/acting-agent.ts';
+import { HubError, refused } from '../../shared/error.ts';
+import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../shared/frame.ts';
+import { type Env, environments, isEnv } from '../../shared/ids.ts';
+import { decisionsOf, isElsewhere } from './decisions.ts';
+import { hostedTags } from './hosted-stream-routes.ts';
+import { includeField } from './stream-routes.ts';
+
+type KeyCaller = Extract<Caller, { kind: 'key' }>;
+
+const version = line(255);
+const sessionField = text(255, 1);
+const maxTagText = 32_768;
+const noTags: Tags = {};
+/** A dashboard hears at least this every 15 s, so that silence means a hub that stands still (docs/protocol.md). */
+const keepalive = { type: 'keepalive' } as const;
+
+/**
+ * What a stream of the hosted API leaves out: events of another environment or session, and the document itself unless
+ * the stream follows one bundle, or its agent fetched that one alone, because clients never compare its name with their
+ * own.
+ */
+const skipsOf =
+  (hub: Hub, env: Env, sessionId: string | null, by: Fetcher) =>
+  ({ type, event, bundle }: FrameHeader, followed: string | null): boolean => {
+    if (event) return isElsewhere(event, env, sessionId);
+    if (type !== documentEvent || followed !== null) return false;
+    const fetched = hub.app.fetchedRulesets.nameOf(by);
+    return fetched === null || fetched !== bundle;
+  };
+
+/** The routes of the same purpose. Their limits count what comes over a WebSocket too: it is no way around them. */
+const routeOf: { readonly [T in AgentMessage['type']]: LimitedRoute } = {
+  events: eventRoutes.ingestEvents,
+  report: agentRoutes.reportVersion,
+  approval: approvalRoutes.createApproval,
+};
+
+/** The stream handlers of a node. @param streams the node's */
+export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
+  return {
+    async admitAgent(caller, query, connectionId) {
+      return admitAgent(hub, streams, caller, query, connectionId);
+    },
+
+    async admitHosted(caller, query, connectionId) {
+      if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
+      const asked = query.env === undefined || query.env === '' ? null : query.env;
+      // A key of all environments follows the one it asks for.
+      if (caller.env === null && asked !== null && !isEnv(asked)) {
+        throw validationFailed([{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }]);
+      }
+      const env = caller.env ?? environments.find((one) => one === asked) ?? 'production';
+      const key = { ...caller, kind: 'key', env } as const;
+      return { admitted: await admitAgent(hub, streams, key, query, connectionId, true), caller: key };
+    },
+
+    async admitDashboard({ tenantId }, { include }) {
+      const fleet = include !== undefined && checkedAt(includeField, include, 'include') === 'fleet';
+      return {
+        audience: dashboardsOf(tenantId),
+        agentId: null,
+        bundleName: null,
+        pinned: false,
+        skips: (frame) => frame.fleet !== undefined && !fleet,
+        catchUp: async () => (fleet ? streams.fleetNow(tenantId) : []),
+        keepalive,
+        announce: async () => {},
+        closed: () => {},
+      };
+    },
+
+    async message(caller, { type, body, rounded }) {
+      const route = routeOf[type];
+      const limits = createRouteLimits(hub.app.rateLimits, route, caller, caller.network);
+      await limits.arrived();
+      switch (type) {
+        case 'events': {
+          const batch = readParsedBatch(body, repairContext(hub, caller), rounded);
+          return acceptBatch(hub, keyPrincipalOf(caller), batch, limits.own.count);
+        }
+        case 'report':
+          return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
+        case 'approval': {
+          const request = checked(approvalRoutes.createApproval.body, body);
+          await limits.before({ params: {}, body: request });
+          return requestApproval(hub, caller, request);
+        }
+      }
+    },
+  };
+}
+
+/** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
+function admitAgent(
+  hub: Hub,
+  streams: AgentStreams,
+  caller: KeyCaller,
+  query: StreamQuery,
+  connectionId: string,
+  hosted = false,
+): Promise<AdmittedStream> {
+  checkEnv(caller, query.env);
+  const requested = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
+  const policyVersion = query.policy_version
+    ? checkedAt(version, query.policy_version, 'policy_version')
+    : null;
+  const { tenantId, env, keyId } = caller;
+  const agentId = actingAgent(caller);
+  const tags = hosted ? tagsAsked(query.tags) : readTags(query.tags);
+  const sessionId = hosted ? sessionAsked(query) : null;
+  return streams.admit({
+    tenantId,
+    env,
+    agentId,
+    connectionId,
+    keyId,
+    transport: query.transport ?? 'sse',
+    api: hosted ? 'hosted' : 'console',
+    loadsAny: query.documents === 'any',
+    requested,
+    policyVersion,
+    tags,
+    client: callerNames.streamsOf(caller) ?? '',
+    resumes: query.resumes ?? false,
+    audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
+    skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : null,
+    fetched: hosted ? () => hub.app.fetchedRulesets.of({ keyId, agentId }) : null,
+    decisions: hosted ? decisionsOf(tenantId) : null,
+  });
+}
+
+const sessionAsked = ({ session_id }: StreamQuery): string | null =>
+  session_id ? checkedAt(sessionField, session_id, 'session_id') : null;
+
+/**
+ * What a person follows of an environment: deployments, and what every agent there did.
+ * @throws HubError validation_failed
+ */
+function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQuery): AdmittedStream {
+  const env = environments.find((one) => one === query.env);
+  if (env === undefined) {
+    throw refused(
+      'env_required',
+      `The request has no environment. Send it in the query: ?env=${environments.join(' or ')}.`,
+      {
+        problems: [{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }],
+      },
+    );
+  }
+  const sessionId = sessionAsked(query);
+  const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
+  tagsAsked(query.tags);
+  return {
+    audience: hostedAgentsOf(tenantId, env),
+    agentId: null,
+    bundleName: named,
+    pinned: true,
+    decisions: decisionsOf(tenantId),
+    skips: ({ type, event }) => (event ? isElsewhere(event, env, sessionId) : type === documentEvent),
+    catchUp: async () => [],
+    announce: async () => {},
+    closed: () => {},
+  };
+}
+
+/** @throws HubError env_mismatch, in the specification's words */
+function checkEnv(caller: KeyCaller, asked: string | undefined): void {
+  if (!asked || asked === caller.env) return;
+  throw new HubError(
+    'env_mismatch',
+    `API key is scoped to '${caller.env}', cannot subscribe to '${asked.slice(0, 64)}'.`,
+  );
+}
+
+function checkedAt<T>(schema: ZodType<T>, value: unknown, name: string): T {
+  const result = schema.safeParse(value, sentences);
+  if (result.success) return result.data;
+  throw validationFailed(result.error.issues.map(({ message }) => ({ loc: ['query', name], msg: message })));
+}
+
+/** The tags of a stream of the hosted API. @throws HubError validation_failed */
+function tagsAsked(text: string | undefined): Tags {
+  if (!text) return noTags;
+  let tags: unknown;
+  try {
+    tags = JSON.parse(text);
+  } catch {
+    throw validationFailed([
+      { loc: ['query', 'tags'], msg: 'must be the JSON text of an object with string values' },
+    ]);
+  }
+  return checkedAt(hostedTags, tags, 'tags');
+}
+
+/** The tags of a JSON text of an object of texts; none when it is anything else. */
+function readTags(text: string | undefined): Tags {
+  if (!text || text.length > maxTagText) return noTags;
+  try {
+    const result = tagMap.safeParse(JSON.parse(text));
+    return result.success ? result.data : noTags;
+  } catch {
+    return noTags;
+  }
+}

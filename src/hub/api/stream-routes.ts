@@ -1,0 +1,48 @@
+// Routes of the live streams, over SSE and WebSocket. The live edge serves them.
+import { z } from 'zod';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../http/contract/frames.ts';
+import { routes } from '../../http/contract/route.ts';
+
+/** What a dashboard may ask for beside the events that every dashboard gets. */
+export const includeField = z.enum(['fleet']);
+
+export const streamRoutes = routes({
+  agentStream: {
+    method: 'GET',
+    path: '/api/v1/stream',
+    auth: ['key'],
+    tag: 'streams',
+    summary: 'Stream of an agent: contract updates, decisions on its approvals, and its assignment',
+    query: z.object({
+      /** The key's environment, also when absent: another answers 403 before any stream. */
+      env: z.string().max(255).optional(),
+      bundle_name: z.string().max(255).optional(),
+      policy_version: z.string().max(255).optional(),
+      /** `any` when the client loads bundles of contracts and rulesets alike; anything else is ignored. */
+      documents: z.string().max(255).optional(),
+      /** JSON text of an object of texts; anything else is ignored. */
+      tags: z.string().optional(),
+    }),
+    status: 200,
+    media: 'text/event-stream',
+    frames: consoleAgentFrames,
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'overloaded', 'unavailable'],
+    limit: 'stream',
+  },
+  dashboardStream: {
+    method: 'GET',
+    path: '/api/v1/stream/dashboard',
+    auth: ['cookie'],
+    tag: 'streams',
+    summary: "Stream of a dashboard: changes in its tenant's environments",
+    query: z.object({
+      /** `fleet` adds `fleet_changed`: the numbers of connected agents, live. */
+      include: includeField.optional(),
+    }),
+    status: 200,
+    media: 'text/event-stream',
+    frames: consoleDashboardFrames,
+    errors: ['validation_failed', 'unavailable'],
+    limit: 'stream',
+  },
+});

@@ -1,0 +1,66 @@
+// What the use cases are made with: the parts of this node and the adapters that every way to run shares.
+import { createAiModels } from '../../adapters/ai/index.ts';
+import { createJwts } from '../../adapters/jose/jwts.ts';
+import { createMessengers } from '../../adapters/messengers/messengers.ts';
+import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
+import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
+import { createLoginLinks } from '../../adapters/node/login-links.ts';
+import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
+import type { NodeHealth } from '../shared/ports/node-health.ts';
+import type { AppPorts, SetupToken } from '../shared/use-case-ports.ts';
+import { version } from '../version.ts';
+import type { Materials, NodeParts } from './parts.ts';
+
+export interface OwnedPorts {
+  readonly ports: AppPorts;
+  /** Ends the threads that evaluate and replay. */
+  close(): Promise<void>;
+}
+
+export function createAppPorts(
+  { config, clock, log, secrets, ruleSets }: Materials,
+  { store, announcer, broadcast, actors, limits, requestLimits, registrar, jobs }: NodeParts,
+  health: NodeHealth,
+  setupToken: SetupToken | null,
+): OwnedPorts {
+  const { keyPrefix, apiVersions, bundleKinds, rulesetKinds } = config.wire;
+  const language = { clock, keyPrefix, accepted: { apiVersions, bundleKinds, rulesetKinds } };
+  const evaluator = createEvaluator(language);
+  const replayer = createReplayer(language);
+  const outbound = createOutbound({
+    clock,
+    allowPrivate: config.allowPrivateOutbound,
+    allow: config.outboundAllow,
+  });
+  const ports: AppPorts = {
+    store,
+    actors,
+    announcer,
+    broadcast,
+    evaluator,
+    replayer,
+    jobs,
+    limits,
+    requestLimits,
+    registrar,
+    ruleSets,
+    outbound,
+    // Whoever runs the hub says where the identity provider is.
+    outboundToIssuer: createOutbound({ clock, allowPrivate: true, allow: [] }),
+    models: createAiModels(outbound, config.aiAddresses),
+    jwts: createJwts(),
+    loginLinks: createLoginLinks(config.cluster ? null : config.dataDir),
+    messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
+    clock,
+    secrets,
+    log,
+    health,
+    settings: { ...config, version, setupToken },
+  };
+  return {
+    ports,
+    async close() {
+      await Promise.all([evaluator.close(), replayer.close()]);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+// What nodes that died left to record in the audit chain: the node that misses one records it. A node that falls silent
+// is probably dead, so its entries are there in time (promise P13); what that misses, as while MongoDB is away, is
+// recorded once the node is no member any more, or by the housekeeping of the minute.
+import type { AuditStore } from '../audit/port.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import { type Membership, pulseMs } from '../shared/ports/membership.ts';
+
+/** Notes of a dead node that are recorded in one go. */
+const recordedAtOnce = 200;
+
+export interface AuditRecovery {
+  /** All that are known to be no members any more. What each left is looked for once. */
+  gone(nodes: readonly string[]): void;
+  stop(): void;
+}
+
+/** Sends this node's pulses from now on. */
+export function startAuditRecovery({
+  audit,
+  members,
+  clock,
+  log,
+}: {
+  readonly audit: Pick<AuditStore, 'recover'>;
+  readonly members: Pick<Membership, 'pulse'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}): AuditRecovery {
+  let known: ReadonlySet<string> = new Set();
+  let pulsing = false;
+
+  /** Several nodes may do so at once: the first one's entries are the ones that stay. */
+  async function record(node: string): Promise<void> {
+    try {
+      while ((await audit.recover(0, recordedAtOnce, (one) => one === node)) === recordedAtOnce);
+    } catch (err) {
+      log.warn(
+        { err, dead_node: node },
+        'cannot record audit entries from a dead node; the next minute retries',
+      );
+    }
+  }
+
+  async function pulse(): Promise<void> {
+    if (pulsing) return;
+    pulsing = true;
+    try {
+      for (const node of await members.pulse()) void record(node);
+    } catch {
+      // Redis is away, which its links log. Nobody is missed meanwhile.
+    } finally {
+      pulsing = false;
+    }
+  }
+
+  const timer = clock.every(pulseMs, () => void pulse());
+  return {
+    gone(nodes) {
+      const before = known;
+      known = new Set(nodes);
+      for (const node of known) if (!before.has(node)) void record(node);
+    },
+    stop: () => timer.cancel(),
+  };
+}

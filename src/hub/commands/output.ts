@@ -1,0 +1,53 @@
+// What commands say to people: lines on standard error, results on standard output, and errors as one line.
+import { HubError } from '../../shared/error.ts';
+
+export const say = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+
+export const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+/** The command line does not fit; the message says what does. */
+export class UsageError extends Error {}
+
+/** The words of an error: one line for what was to be expected, the place of the fault for anything else. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof HubError || error instanceof UsageError || 'syscall' in error) return error.message;
+  return error.stack ?? error.message;
+}
+
+/** @throws HubError when the data is not in a folder */
+export function refuseCluster(isCluster: boolean): void {
+  if (!isCluster) return;
+  throw new HubError(
+    'conflict',
+    'MONGODB_URL is set, so the data is in MongoDB and Redis. Back up and restore them with their own tools (docs/cluster.md).',
+  );
+}
+
+export interface CommandResult {
+  /** For programs, printed with `--json`. */
+  readonly result: object;
+  /** For people, a line each. */
+  readonly words: readonly string[];
+}
+
+/** Prints what a command did, or why it could not, as people or programs want it. */
+export async function answer(
+  { help, json }: { readonly help: string | null; readonly json: boolean },
+  task: () => Promise<CommandResult>,
+): Promise<void> {
+  if (help !== null) return print(help.trimEnd());
+  try {
+    const { result, words } = await task();
+    print(json ? JSON.stringify(result) : words.join('\n'));
+  } catch (error) {
+    if (!json) throw error;
+    const code = error instanceof HubError ? error.code : 'internal';
+    print(JSON.stringify({ error: { code, message: wordsOf(error) } }));
+    process.exitCode = error instanceof UsageError ? 2 : 1;
+  }
+}

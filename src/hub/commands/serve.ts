@@ -1,0 +1,96 @@
+// `reeve serve`: the hub itself. Settings, start, first-run instructions, signals; hub/hub.ts puts the parts
+// together.
+
+import { type Config, ConfigError, helpText, readConfig } from '../config.ts';
+import { folderFailure } from '../folder-failure.ts';
+import { startHub } from '../hub.ts';
+import { openApiFor } from '../openapi.ts';
+import { nodeNotice } from './node-support.ts';
+import { print, say, UsageError } from './output.ts';
+
+/** What a person who has never seen the hub does next; printed at start until there is an admin. */
+function firstRun(url: string, { setupToken, wire, host }: Config, printed: string | null): string {
+  const agentId = wire.agentIdHeaders[0] ?? 'x-service-agent-id';
+  const token = setupToken !== null ? " \\\n       -H 'X-Setup-Token: <the SETUP_TOKEN you set>'" : '';
+  const warning =
+    printed === null
+      ? ''
+      : `
+WARNING: this hub has no admin yet, SETUP_TOKEN is not set, and it listens on ${host}, which other machines may reach. The first person to
+set it up becomes its admin. Setup from this machine needs no token. Setup from another machine, through a proxy or into a container needs this header:
+
+     X-Setup-Token: ${printed}
+`;
+  return `
+${warning}
+This hub has no admin yet. Open ${url}/ in a browser, or run these commands in another terminal:
+
+  1. Create the first admin:
+     curl -sS ${url}/api/v1/setup -H 'X-Requested-With: curl' -H 'Content-Type: application/json'${token} \\
+       -d '{"email":"you@example.com","password":"at least twelve characters"}'
+
+  2. Sign in:
+     curl -sS -c cookies ${url}/api/v1/auth/login -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
+       -d '{"email":"you@example.com","password":"at least twelve characters"}'
+
+  3. Create an API key for your agents (only this answer contains it):
+     curl -sS -b cookies ${url}/api/v1/keys -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
+       -d '{"env":"production","label":"first agent"}'
+
+  4. Connect an agent, and keep the stream open:
+     curl -N '${url}/api/v1/stream?env=production' -H 'Authorization: Bearer <the key>' -H '${agentId}: agent-1'
+
+docs/getting-started.md continues with a bundle, a deployment, events and an approval. API reference: ${url}/api/openapi.json
+`;
+}
+
+/** The settings. @throws UsageError with every problem */
+function configOf(): Config {
+  try {
+    return readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const problems = error.problems.map((problem) => `  ${problem}`).join('\n');
+    throw new UsageError(
+      `The hub cannot start with these settings:\n${problems}\nCorrect them; --help lists all settings.`,
+    );
+  }
+}
+
+/** Starts the hub, which runs until a signal ends it. */
+export async function serve(args: readonly string[]): Promise<void> {
+  if (args.includes('--help') || args.includes('-h')) return print(helpText().trimEnd());
+  if (args.includes('--print-openapi')) return print(openApiFor(readConfig({})).trimEnd());
+  if (args.length > 0) {
+    throw new UsageError(
+      `Unknown argument ${args[0]}. Settings are environment variables; --help lists them.`,
+    );
+  }
+  const config = configOf();
+  const hub = await startHub(config).catch((error: unknown) => {
+    throw folderFailure(error, `The data folder ${config.dataDir}`);
+  });
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const listening = `Reeve is listening on http://${host}:${hub.port}`;
+  const local = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : host;
+  const notes = [...config.warnings, hub.serverNote, nodeNotice(process.versions.node)];
+  for (const note of notes) if (note !== null) say(note);
+  const setUp = await hub.isSetUp();
+  say(setUp ? listening : listening + firstRun(`http://${local}:${hub.port}`, config, hub.printedSetupToken));
+
+  let stopping = false;
+  const stop = (signal: string): void => {
+    if (stopping) return;
+    stopping = true;
+    say(`${signal}: completing acknowledged work and ending streams over ${config.drainSeconds} s`);
+    hub.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        say(`The hub did not stop cleanly: ${String(error)}`);
+        process.exit(1);
+      },
+    );
+  };
+  // SIGHUP too: a closed terminal must end the hub no more abruptly than a supervisor does.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => stop(signal));
+}

@@ -1,0 +1,111 @@
+// The edge of the hub: who calls, the open streams, and the pipeline that every request passes.
+import { fileURLToPath } from 'node:url';
+import { readDownloads } from '../../adapters/node/downloads.ts';
+import { readStaticFolder } from '../../adapters/node/static-folder.ts';
+import { limitSubjectOf, limits } from '../admission/limit.ts';
+import { createAgentStreams } from '../agent/use-cases/streams.ts';
+import { createBudgets } from '../http/budgets.ts';
+import { type Callers, createCallers } from '../http/caller.ts';
+import type { Hub } from '../http/contract/handler.ts';
+import { createDownloads } from '../http/downloads.ts';
+import { createCors } from '../http/headers.ts';
+import { createIdempotency } from '../http/idempotency.ts';
+import { type ApiFrames, joinedFrames } from '../http/live/announcer.ts';
+import { createLive, type Live } from '../http/live/live.ts';
+import type { Metrics } from '../http/metrics.ts';
+import { bind, createPipeline, type Pipeline } from '../http/pipeline.ts';
+import { createStaticFiles } from '../http/static-files.ts';
+import { isHosted } from '../shared/frame.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
+import { handlers } from './api/console-handlers.ts';
+import { eventStreams } from './api/event-stream-handlers.ts';
+import { apiFamilies } from './api/families.ts';
+import { hostedHandlers } from './api/hosted-handlers.ts';
+import { streamHandlers } from './api/stream-handlers.ts';
+import type { Materials, NodeParts } from './parts.ts';
+
+/** Where the build leaves the web console: beside the compiled sources. */
+const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
+/** Where it leaves the packed agent library. */
+const downloadsFolder = fileURLToPath(new URL('../../downloads', import.meta.url));
+
+/** A push loop that has not turned for so long is crashed. Milliseconds. */
+const pushMs = 5_000;
+
+export interface EdgeOptions {
+  readonly materials: Materials;
+  readonly parts: NodeParts;
+  readonly ports: AppPorts;
+  readonly hub: Hub;
+  readonly consoleApi: ApiFrames;
+  readonly hostedApi: ApiFrames;
+  readonly requests: Metrics;
+}
+
+export interface Edge {
+  readonly callers: Callers;
+  readonly live: Live;
+  readonly pipeline: Pipeline;
+}
+
+export function createEdge(options: EdgeOptions): Edge {
+  const { materials, parts, ports, hub, consoleApi, hostedApi, requests } = options;
+  const { config, clock, log, secrets, workers, streamApis } = materials;
+  const { store, broadcast } = parts;
+  const { rateLimits } = hub.app;
+  const anyoneAt = (network: string) => limitSubjectOf({ kind: 'none' }, network);
+  const { events, admitEvents } = eventStreams(hub);
+  const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
+  const callers = createCallers({
+    keys: store.keys,
+    logins: store.logins,
+    users: store.tenants,
+    secrets,
+    clock,
+    log,
+    wire: config.wire,
+    baseUrl: config.baseUrl,
+    sessionTtlMs: config.sessionTtlMs,
+    operatorToken: config.operatorToken,
+    async operatorGuess(network) {
+      await rateLimits.count(limits.operatorTokens, anyoneAt(network));
+    },
+    operatorTokens: hub.app.operatorTokens,
+    async failedSignIn(network) {
+      await rateLimits.count(limits.wrongCredentials, anyoneAt(network));
+    },
+  });
+  const budgets = createBudgets();
+  const live = createLive({
+    budgets,
+    broadcast,
+    events,
+    api: joinedFrames(streamApis, (audience) => (isHosted(audience) ? hostedApi : consoleApi)),
+    handlers: streams,
+    clock,
+    log,
+    isStillValid: (caller) => callers.isStillValid(caller),
+    turned: workers.add('push', pushMs),
+  });
+  const pipeline = createPipeline({
+    families: apiFamilies,
+    serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
+    callers,
+    rateLimits,
+    idempotency: createIdempotency({ store: store.idempotency, secrets, clock, log }),
+    live,
+    streams,
+    cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
+    metrics: requests,
+    secrets,
+    clock,
+    log,
+    trustedProxies: config.trustedProxies,
+    budgets,
+    openApi: hub.openApi(),
+    openApiPublic: config.openApiPublic,
+    files: createStaticFiles(readStaticFolder(consoleFolder)),
+    downloads: createDownloads(readDownloads(downloadsFolder, config.baseUrl)),
+  });
+  return { callers, live, pipeline };
+}

@@ -1,0 +1,178 @@
+// All use cases, made once with their ports.
+
+import { createRateLimits, type RateLimits } from '../admission/rate-limit.ts';
+import { type AssignmentRules, createAssignmentRules } from '../agent/use-cases/assignment-rules.ts';
+import { createFetchedRulesets, type FetchedRulesets } from '../agent/use-cases/fetched-rulesets.ts';
+import { createFleet, type Fleet } from '../agent/use-cases/fleet.ts';
+import { createHistories, type Histories } from '../agent/use-cases/history.ts';
+import { createLastSeen } from '../agent/use-cases/last-seen.ts';
+import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
+import { createRulings } from '../agent/use-cases/rulings.ts';
+import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
+import { type Approvals, createApprovals } from '../approval/use-cases.ts';
+import { createAiAccess } from '../assistant/use-cases/access.ts';
+import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
+import { type AiSettings, createAiSettings } from '../assistant/use-cases/settings.ts';
+import { type AuditLog, createAuditLog } from '../audit/use-cases.ts';
+import { type Bundles, createBundles } from '../bundle/use-cases/bundles.ts';
+import { createInspector, type Inspector } from '../bundle/use-cases/inspection.ts';
+import { createRulesets, type Rulesets } from '../bundle/use-cases/rulesets.ts';
+import { createAssembler } from '../composition/use-cases/assembly.ts';
+import { type Compositions, createCompositions } from '../composition/use-cases/compositions.ts';
+import { createReleases } from '../composition/use-cases/releases.ts';
+import { createRollouts } from '../composition/use-cases/rollouts.ts';
+import { type Contracts, createContracts } from '../contract/use-cases.ts';
+import { createDeployments, type Deployments } from '../deployment/use-cases/deployments.ts';
+import { createImpacts, type Impacts } from '../deployment/use-cases/impact.ts';
+import { createPlayground, type Playground } from '../evaluation/use-cases/playground.ts';
+import { createReplays, type Replays } from '../evaluation/use-cases/replays.ts';
+import {
+  createRecentToolSettings,
+  createToolSettings,
+  type ToolSettings,
+} from '../evaluation/use-cases/tool-settings.ts';
+import { createEventExports, type EventExports } from '../event/use-cases/exports.ts';
+import { createEventIntake, type EventIntake } from '../event/use-cases/intake.ts';
+import { createEventRemoval, type EventRemoval } from '../event/use-cases/removal.ts';
+import { createEventSearches, type EventSearches } from '../event/use-cases/search.ts';
+import { createEventTail, type EventTail } from '../event/use-cases/tail.ts';
+import { createKeys, type Keys } from '../key/use-cases.ts';
+import { type Channels, createChannels } from '../notification/use-cases/channels.ts';
+import { type ChatDecisions, createChatDecisions } from '../notification/use-cases/chat-decisions.ts';
+import { createDeadJobs, type DeadJobs } from '../notification/use-cases/dead-jobs.ts';
+import { createNotifications, type Notifications } from '../notification/use-cases/notifications.ts';
+import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.ts';
+import { createRuns, type Runs } from '../run/use-cases/runs.ts';
+import { createSampleRuns, type SampleRuns } from '../run/use-cases/samples.ts';
+import { createSessionValues, type SessionValues } from '../session/use-cases.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
+import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
+import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
+import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
+import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
+import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
+import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
+import { createLogins, type Logins } from '../user/use-cases/logins.ts';
+import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
+import { createPeople, type People } from '../user/use-cases/people.ts';
+
+/** The use cases, a name per noun. */
+export interface App {
+  readonly accounts: Accounts;
+  readonly assignmentRules: AssignmentRules;
+  readonly logins: Logins;
+  readonly approvals: Approvals;
+  readonly rateLimits: RateLimits;
+  readonly rulesets: Rulesets;
+  readonly auditLog: AuditLog;
+  readonly bundles: Bundles;
+  readonly channels: Channels;
+  readonly chatDecisions: ChatDecisions;
+  readonly compositions: Compositions;
+  readonly contracts: Contracts;
+  readonly coverage: Coverage;
+  readonly deadJobs: DeadJobs;
+  readonly deployments: Deployments;
+  readonly histories: Histories;
+  readonly statistics: Statistics;
+  readonly fleet: Fleet;
+  readonly impacts: Impacts;
+  readonly notifications: Notifications;
+  readonly people: People;
+  readonly playground: Playground;
+  readonly registrations: Registrations;
+  readonly replays: Replays;
+  readonly runs: Runs;
+  readonly evidence: EvidenceOfRuns;
+  readonly sampleRuns: SampleRuns;
+  readonly keys: Keys;
+  readonly operatorTokens: OwnTokens;
+  readonly inspector: Inspector;
+  readonly installation: Installation;
+  readonly eventExports: EventExports;
+  readonly eventIntake: EventIntake;
+  readonly eventSearches: EventSearches;
+  readonly eventTail: EventTail;
+  readonly fetchedRulesets: FetchedRulesets;
+  readonly vocabularies: Vocabularies;
+  readonly toolSettings: ToolSettings;
+  readonly aiSettings: AiSettings;
+  readonly sessionValues: SessionValues;
+  readonly signingKeys: SigningKeys;
+  readonly eventRemoval: EventRemoval;
+  readonly assistant: Assistant;
+}
+
+export function createApp(ports: AppPorts): App {
+  const inspector = createInspector(ports);
+  const access = createAiAccess(ports);
+  const deployments = createDeployments({ ...ports, inspector });
+  const channels = createChannels(ports);
+  const assembler = createAssembler(ports);
+  const releases = createReleases({ ...ports, deployments, inspector });
+  const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
+  const rulings = createRulings(ports);
+  const compositions = createCompositions({ ...ports, assembler, releases, inspector });
+  const runs = createRuns({ ...ports, fleet: createFleet(ports) });
+  const rulesets = createRulesets({ ...ports, inspector, deployments });
+  const sampleRuns = createSampleRuns({ ...ports, rulesets });
+  const lastSeen = createLastSeen(ports);
+  const recentToolSettings = createRecentToolSettings(ports);
+  const accounts = createAccounts(ports);
+  const approvals = createApprovals({ ...ports, lastSeen });
+  return {
+    coverage: createCoverage({ ...ports, rulings }),
+    histories: createHistories({ ...ports, rulings }),
+    statistics: createStatistics({ ...ports, sampleRuns, rulings }),
+    approvals,
+    rateLimits: createRateLimits(ports),
+    accounts,
+    assignmentRules: createAssignmentRules(ports),
+    logins: createLogins(ports),
+    deployments,
+    inspector,
+    bundles: createBundles({ ...ports, inspector }),
+    compositions,
+    installation: createInstallation(ports),
+    impacts: createImpacts({ ...ports, compositions }),
+    eventExports: createEventExports(ports),
+    registrations: createRegistrations({ ...ports, lastSeen }),
+    eventIntake: createEventIntake({ ...ports, lastSeen }),
+    eventSearches: createEventSearches(ports),
+    eventTail: createEventTail(ports),
+    fetchedRulesets: createFetchedRulesets(ports),
+    channels,
+    chatDecisions: createChatDecisions({ ...ports, channels, approvals }),
+    notifications: createNotifications({ ...ports, channels }),
+    contracts: createContracts({ ...ports, rollouts }),
+    fleet: createFleet(ports),
+    people: createPeople(ports),
+    playground: createPlayground({ ...ports, recentToolSettings }),
+    replays: createReplays({ ...ports, compositions }),
+    runs,
+    evidence: createEvidence({ ...ports, runs }),
+    auditLog: createAuditLog(ports),
+    rulesets,
+    sampleRuns,
+    keys: createKeys(ports),
+    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
+    vocabularies: createVocabularies(ports),
+    toolSettings: createToolSettings({ ...ports, recentToolSettings }),
+    aiSettings: createAiSettings({ ...ports, access }),
+    sessionValues: createSessionValues(ports),
+    signingKeys: createSigningKeys(ports),
+    deadJobs: createDeadJobs(ports),
+    eventRemoval: createEventRemoval(ports),
+    assistant: createAssistant({ ...ports, access, inspector }),
+  };
+}
+
+const providerOf = (ports: AppPorts, accounts: Accounts): IdentityProvider | null =>
+  ports.settings.oidc &&
+  createIdentityProvider({
+    ...ports,
+    settings: ports.settings.oidc,
+    outbound: ports.outboundToIssuer,
+    workspaces: ports.store.workspaces,
+    provision: accounts.provision,
+  });

@@ -1,0 +1,73 @@
+// Routes of API keys.
+import { z } from 'zod';
+import { env, instant, instantInput, line, paging, text, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+
+const markup = /<[a-z!/?]|javascript:|\bon[a-z]+\s*=/i;
+
+const label = text(255)
+  .refine((value) => !markup.test(value), 'must not contain HTML or script')
+  .nullable()
+  .default(null);
+
+const key = z.object({
+  id: uuid,
+  prefix: z.string(),
+  /** Null: made through the hosted API for the whole workspace; the console API does not take it. */
+  env: env.nullable(),
+  label: z.string().nullable(),
+  /** The agents it is bound to: an agent id, or a glob over agent ids; null: every agent. */
+  agent_pattern: z.string().nullable(),
+  created_at: instant,
+  /** From then on it is refused, and its streams end; null: never. */
+  expires_at: instant.nullable(),
+});
+
+export const keyRoutes = routes({
+  createKey: {
+    method: 'POST',
+    path: '/api/v1/keys',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'keys',
+    summary: 'Create an API key for one environment; only this answer contains the full key',
+    body: z.object({
+      env,
+      label,
+      /** Requests of other agents are refused with 403, their events are listed in `rejected`. */
+      agent_pattern: line(255).nullish(),
+      expires_at: instantInput.nullish(),
+    }),
+    status: 201,
+    reply: key.extend({ key: z.string() }),
+    errors: ['validation_failed'],
+  },
+  listKeys: {
+    method: 'GET',
+    path: '/api/v1/keys',
+    auth: ['cookie'],
+    tag: 'keys',
+    summary: 'Active API keys, newest first',
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(
+      key.extend({
+        last_used_at: instant.nullable(),
+        /** Agent streams that are open now, on all nodes; null when nobody can say. */
+        streams: z.number().int().nullable(),
+      }),
+    ),
+    errors: ['validation_failed'],
+  },
+  revokeKey: {
+    method: 'DELETE',
+    path: '/api/v1/keys/{key_id}',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'keys',
+    summary: 'Revoke an API key; its streams end within a second',
+    params: z.object({ key_id: uuid }),
+    status: 204,
+    errors: ['not_found', 'validation_failed'],
+  },
+});

@@ -1,0 +1,68 @@
+// Routes of a workspace's API keys.
+import { z } from 'zod';
+import { env, instant, instantInput, line, text, uuid } from '../../http/contract/fields.ts';
+import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
+import { routes } from '../../http/contract/route.ts';
+
+const hostedKey = z.object({
+  id: uuid,
+  name: z.string().nullable(),
+  prefix: z.string(),
+  /** Null: the key is for every environment. */
+  env: env.nullable(),
+  agent_pattern: z.string().nullable(),
+  created_at: instant,
+  created_by: z.string(),
+  expires_at: instant.nullable(),
+});
+
+export const hostedKeyRoutes = routes({
+  hostedListKeys: {
+    method: 'GET',
+    path: '/v1/keys',
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-keys',
+    summary: 'Active API keys in the workspace, newest first',
+    query: z.object(hostedPaging(200, 100)),
+    status: 200,
+    reply: z.object({
+      keys: z.array(hostedKey.extend({ last_used_at: instant.nullable() })),
+      ...pageFields,
+    }),
+    errors: ['forbidden', 'validation_failed'],
+  },
+  hostedCreateKey: {
+    method: 'POST',
+    path: '/v1/keys',
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-keys',
+    summary: 'Create an API key; only this answer contains the full key',
+    body: z.object({
+      name: text(400)
+        .transform((value) => value.trim())
+        .pipe(line(100)),
+      /** Binds the key to one environment. */
+      env: env.nullish(),
+      /** Requests of other agents are refused with 403. */
+      agent_pattern: line(255).nullish(),
+      expires_at: instantInput.nullish(),
+    }),
+    idempotent: 'once',
+    status: 201,
+    reply: hostedKey.extend({ key: z.string() }),
+    errors: ['forbidden', 'validation_failed', 'unprocessable', 'conflict', 'quota_exceeded'],
+  },
+  hostedRevokeKey: {
+    method: 'DELETE',
+    path: '/v1/keys/{key_id}',
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-keys',
+    summary: 'Revoke an API key; its streams end within a second',
+    params: z.object({ key_id: identifier }),
+    status: 204,
+    errors: ['forbidden', 'not_found', 'validation_failed'],
+  },
+});

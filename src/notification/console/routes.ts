@@ -1,0 +1,172 @@
+// Routes of notification channels and of their deliveries.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import { anyObject, env, instant, line, paging, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { attemptFailures, deliveryEvents, deliveryStatuses } from '../rules/delivery.ts';
+
+export const channelTypes = [
+  'chat_bot',
+  'workspace_chat',
+  'workspace_chat_app',
+  'community_chat',
+  'webhook',
+  'email',
+] as const;
+
+const patterns = z.array(line(255)).max(100).nullish();
+
+/** Every list that is there and not empty must match, by one of its entries. */
+export const channelFilters = z.object({
+  environments: z.array(env).max(3).nullish(),
+  /** Globs over agent ids. */
+  agent_patterns: patterns,
+  /** Globs over contract names; an approval without one passes. */
+  contract_names: patterns,
+  /** Globs over the names of rulesets and their rules; an approval without one passes. */
+  ruleset_names: patterns,
+});
+
+export const attemptFailure = z.enum(attemptFailures);
+export const channelType = z.enum(channelTypes);
+export const deliveryStatus = z.enum(deliveryStatuses);
+
+export const channel = z.object({
+  id: uuid,
+  name: z.string(),
+  channel_type: channelType,
+  /** Secrets are masked. One that is written back as it is shown keeps what is stored. */
+  config: anyObject,
+  enabled: z.boolean(),
+  filters: channelFilters.nullable(),
+  created_at: instant,
+  updated_at: instant,
+  last_test_at: instant.nullable(),
+  last_test_ok: z.boolean().nullable(),
+});
+
+export const delivery = z.object({
+  id: uuid,
+  channel_id: uuid,
+  approval_id: uuid,
+  event: z.enum(deliveryEvents),
+  /** waiting: on its way; dead: given up; expired: the approval ended before its request was delivered. */
+  status: deliveryStatus,
+  attempts: z.number().int(),
+  next_attempt_at: instant.nullable(),
+  created_at: instant,
+  updated_at: instant,
+  /** The newest 20, oldest first. */
+  log: z.array(
+    z.object({
+      at: instant,
+      status: z.number().int().nullable(),
+      error: attemptFailure.nullable(),
+      duration_ms: z.number().int(),
+    }),
+  ),
+});
+
+export const channelConfig = z.record(z.string().max(64), z.unknown());
+const params = z.object({ channel_id: uuid });
+const path = '/api/v1/notifications/channels';
+
+export const channelRoutes = routes({
+  listChannels: {
+    method: 'GET',
+    path,
+    auth: ['cookie'],
+    tag: 'notifications',
+    summary: 'Notification channels, newest first',
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(channel),
+    errors: ['validation_failed'],
+  },
+  createChannel: {
+    method: 'POST',
+    path,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary: 'Add a channel that receives approvals; at most 100',
+    body: z.object({
+      name: line(100),
+      channel_type: channelType,
+      config: channelConfig,
+      filters: channelFilters.nullish(),
+      enabled: z.boolean().default(true),
+    }),
+    status: 201,
+    reply: channel,
+    errors: ['unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable'],
+  },
+  updateChannel: {
+    method: 'PUT',
+    path: `${path}/{channel_id}`,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary:
+      'Change a channel; absent fields keep their value, filters null clears them, config replaces everything except ' +
+      'absent or masked secrets',
+    params,
+    body: z.object({
+      name: line(100).optional(),
+      config: channelConfig.optional(),
+      enabled: z.boolean().optional(),
+      filters: channelFilters.nullish(),
+    }),
+    status: 200,
+    reply: channel,
+    errors: ['not_found', 'conflict', 'unprocessable', 'validation_failed', 'unavailable'],
+  },
+  deleteChannel: {
+    method: 'DELETE',
+    path: `${path}/{channel_id}`,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary: 'Remove a channel and its unfinished deliveries',
+    params,
+    status: 204,
+    errors: ['not_found', 'validation_failed'],
+  },
+  testChannel: {
+    method: 'POST',
+    path: `${path}/{channel_id}/test`,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary: 'Send a test message within 10 seconds; success is false if it fails',
+    params,
+    limits: [limits.consoleChannelTests],
+    status: 200,
+    reply: z.object({ success: z.boolean(), message: z.string() }),
+    errors: ['not_found', 'rate_limited', 'validation_failed'],
+  },
+  listDeliveries: {
+    method: 'GET',
+    path: `${path}/{channel_id}/deliveries`,
+    auth: ['cookie'],
+    tag: 'notifications',
+    summary: 'Deliveries to a channel, newest first; kept for 30 days after their end',
+    params,
+    query: z.object({ status: deliveryStatus.optional(), ...paging(1000, 100) }),
+    status: 200,
+    reply: z.array(delivery),
+    errors: ['not_found', 'validation_failed'],
+  },
+  replayDelivery: {
+    method: 'POST',
+    path: `${path}/{channel_id}/deliveries/{delivery_id}/replay`,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary: 'Repeat a delivery; receivers recognise the repeat by its webhook-id',
+    params: params.extend({ delivery_id: uuid }),
+    status: 202,
+    reply: delivery,
+    errors: ['not_found', 'conflict', 'validation_failed', 'unavailable'],
+  },
+});

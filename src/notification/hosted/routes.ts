@@ -1,0 +1,144 @@
+// Routes of notification channels in the hosted API's words, and the callback of chat bots that were made through it.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import { anyObject, env, instant, line, uuid } from '../../http/contract/fields.ts';
+import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { attemptFailure, channelConfig } from '../console/routes.ts';
+
+export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
+
+export const hostedChannelType = z.enum(hostedChannelTypes);
+const patterns = z.array(line(255)).max(100).nullish();
+
+/** Every list that is there and not empty must match, by one of its entries. */
+export const hostedFilters = z.object({
+  environments: z.array(env).max(3).nullish(),
+  /** Globs over agent ids. */
+  agent_patterns: patterns,
+  /** Globs over the names of rulesets and their rules. */
+  ruleset_names: patterns,
+});
+
+/** How the newest attempt to tell a channel went. */
+export const hostedLastDelivery = z.object({
+  at: instant,
+  ok: z.boolean(),
+  status_code: z.number().int().nullable(),
+});
+
+export const hostedChannel = z.object({
+  id: uuid,
+  name: z.string(),
+  channel_type: hostedChannelType,
+  enabled: z.boolean(),
+  /** True where a press of a button decides. */
+  interactive: z.boolean(),
+  /** Secrets are masked: `****` and their last four characters. */
+  config: anyObject,
+  filters: hostedFilters,
+  created_at: instant,
+  updated_at: instant,
+  last_delivery: hostedLastDelivery.nullable(),
+});
+
+/** A channel that was saved, and what will not work yet, as sentences. */
+export const savedHostedChannel = hostedChannel.extend({ warnings: z.array(z.string()) });
+
+export const hostedChannelBody = z.object({
+  name: line(100),
+  channel_type: hostedChannelType,
+  enabled: z.boolean().default(true),
+  config: channelConfig,
+  filters: hostedFilters.nullish(),
+});
+const params = z.object({ channel_id: identifier });
+const path = '/v1/notifications/channels';
+
+export const hostedChannelRoutes = routes({
+  hostedListChannels: {
+    method: 'GET',
+    path,
+    auth: ['operatorJwt'],
+    role: 'operator',
+    tag: 'hosted-channels',
+    summary: 'Notification channels, newest first; types that this API does not have are left out',
+    query: z.object(hostedPaging(200, 100)),
+    status: 200,
+    reply: z.object({ channels: z.array(hostedChannel), ...pageFields }),
+    errors: ['forbidden', 'validation_failed'],
+  },
+  hostedCreateChannel: {
+    method: 'POST',
+    path,
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-channels',
+    summary:
+      'Add a channel that receives approvals; its webhook is not signed, so choose an address that nobody can guess',
+    body: hostedChannelBody,
+    idempotent: 'answer',
+    status: 201,
+    reply: savedHostedChannel,
+    errors: ['forbidden', 'unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable', 'conflict'],
+  },
+  hostedUpdateChannel: {
+    method: 'PUT',
+    path: `${path}/{channel_id}`,
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-channels',
+    summary: 'Replace a channel, except its type and absent or masked secrets',
+    params,
+    body: hostedChannelBody,
+    status: 200,
+    reply: savedHostedChannel,
+    errors: ['forbidden', 'not_found', 'conflict', 'unprocessable', 'validation_failed', 'unavailable'],
+  },
+  hostedDeleteChannel: {
+    method: 'DELETE',
+    path: `${path}/{channel_id}`,
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-channels',
+    summary: 'Remove a channel and its unfinished deliveries',
+    params,
+    status: 204,
+    errors: ['forbidden', 'not_found', 'validation_failed'],
+  },
+  hostedTestChannel: {
+    method: 'POST',
+    path: `${path}/{channel_id}/test`,
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-channels',
+    summary: 'Send a test message within 10 seconds; success is false if it fails',
+    params,
+    limits: [limits.channelTests],
+    status: 200,
+    reply: z.object({
+      success: z.boolean(),
+      status_code: z.number().int().nullable(),
+      latency_ms: z.number(),
+      error: attemptFailure.nullable(),
+    }),
+    errors: ['forbidden', 'not_found', 'rate_limited', 'validation_failed'],
+  },
+  hostedChatBotCallback: {
+    method: 'POST',
+    path: '/v1/chat_bot/webhook/{channel_id}',
+    auth: [],
+    csrf: 'none',
+    tag: 'hosted-channels',
+    summary:
+      "Button press in a bot chat, with the channel's secret in a header; 403 for a wrong secret or an unknown channel, else 200",
+    params: z.object({ channel_id: z.string().max(200) }),
+    parse: 'bytes',
+    bodyLimit: 64 * 1024,
+    limits: [limits.callbacks],
+    status: 200,
+    reply: anyObject.nullable(),
+    errors: ['payload_too_large', 'rate_limited'],
+    limit: 'standard',
+  },
+});

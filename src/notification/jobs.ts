@@ -1,0 +1,39 @@
+// The queues of notifications, worked on this node. What each job does is the use cases'
+// (notification/use-cases/notifications.ts, notification/use-cases/channels.ts).
+
+import type { Jobs } from '../shared/ports/jobs.ts';
+import {
+  type DeliveryAttempt,
+  type FanOut,
+  notificationQueues,
+  type WebhookRegistration,
+} from './rules/jobs.ts';
+import type { Channels } from './use-cases/channels.ts';
+import type { Notifications } from './use-cases/notifications.ts';
+
+/**
+ * Attempts at once on this node: they wait for receivers, not for this process. A channel has at most a few of them.
+ */
+const attemptsAtOnce = 1024;
+const fanOutsAtOnce = 4;
+
+export function workNotifications(
+  jobs: Pick<Jobs, 'work'>,
+  {
+    notifications,
+    channels,
+  }: { readonly notifications: Notifications; readonly channels: Pick<Channels, 'register'> },
+): void {
+  jobs.work(notificationQueues.fanOut, ({ payload }) => notifications.fanOut(payload as FanOut), {
+    concurrency: fanOutsAtOnce,
+  });
+  jobs.work(
+    notificationQueues.deliver,
+    ({ payload, signal }) => notifications.attempt(payload as DeliveryAttempt, signal),
+    { concurrency: attemptsAtOnce },
+  );
+  jobs.work(notificationQueues.register, ({ payload, signal }) => {
+    const { tenantId, channelId } = payload as WebhookRegistration;
+    return channels.register(tenantId, channelId, signal);
+  });
+}

@@ -1,0 +1,130 @@
+// Notification channels: where people are told of approvals. The record, what each kind needs, and which approvals it
+// wants. Sends nothing.
+import { globMatch } from 'reeve-agent/rules';
+import type { Approval } from '../approval/record.ts';
+import type { Env } from '../shared/ids.ts';
+
+/** The configuration of each kind. Texts are not empty. */
+export interface ChannelConfigs {
+  /** A bot that writes to one chat; its buttons come back to the hub. */
+  readonly chatBot: {
+    readonly botToken: string;
+    readonly chatId: string;
+    /** The secret that the platform sends with every callback. */
+    readonly webhookSecret: string;
+    readonly allowedUserIds: readonly string[] | null;
+  };
+  /** An address of a workspace that takes messages; without buttons. */
+  readonly workspaceChat: { readonly webhookUrl: string };
+  readonly workspaceChatApp: {
+    readonly botToken: string;
+    readonly signingSecret: string;
+    readonly channel: string;
+    readonly allowedUserIds: readonly string[] | null;
+  };
+  readonly communityChat: {
+    readonly botToken: string;
+    /** Ed25519, 64 hex characters; null where its buttons are not to come back. */
+    readonly publicKey: string | null;
+    readonly channel: string;
+    readonly allowedUserIds: readonly string[] | null;
+  };
+  readonly webhook: { readonly url: string; readonly secret: string | null };
+  readonly email: {
+    readonly smtpHost: string;
+    readonly smtpPort: number;
+    readonly smtpUser: string;
+    readonly smtpPassword: string;
+    readonly fromAddress: string;
+    readonly toAddresses: readonly string[];
+  };
+}
+
+export type ChannelKind = keyof ChannelConfigs;
+
+/** A configuration that says of which kind it is. */
+export type ChannelConfig = {
+  readonly [K in ChannelKind]: { readonly kind: K } & ChannelConfigs[K];
+}[ChannelKind];
+export type ConfigOf<K extends ChannelKind> = Extract<ChannelConfig, { readonly kind: K }>;
+
+/** Kinds whose messages have buttons that decide, and are edited afterwards. */
+const interactive: ReadonlySet<ChannelKind> = new Set(['chatBot', 'workspaceChatApp', 'communityChat']);
+export const isInteractive = (kind: ChannelKind): boolean => interactive.has(kind);
+
+/** Filters for a channel's approvals. Each list that is not empty must match with one of its entries. */
+export interface ChannelFilters {
+  readonly environments: readonly Env[] | null;
+  /** Globs over agent ids. */
+  readonly agentPatterns: readonly string[] | null;
+  /** Globs over contract names. */
+  readonly contractNames: readonly string[] | null;
+  /** Globs over the names of rulesets and their rules. */
+  readonly rulesetNames: readonly string[] | null;
+}
+
+export interface Channel {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly name: string;
+  readonly kind: ChannelKind;
+  /** Which API's payloads its webhook gets: those of the one that it was made through. */
+  readonly payloadStyle: 'console' | 'hosted';
+  readonly enabled: boolean;
+  readonly filters: ChannelFilters | null;
+  /** Its `ChannelConfig` as JSON, sealed (shared/ports/secrets, purpose `channel-config`). */
+  readonly sealedConfig: string;
+  /** Rises with every change of what people set. */
+  readonly revision: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly lastTestAt: number | null;
+  readonly lastTestOk: boolean | null;
+}
+
+/** Of a tenant. */
+export const maxChannels = 100;
+
+/** The fields that filters compare. */
+export interface NotifiedCall {
+  readonly env: Env;
+  readonly agentId: string;
+  /** Of the contracts, or rules, that ask. Where there is none, filters by name let it pass. */
+  readonly contractNames: readonly string[];
+  /** The bundle, or ruleset, that asks; null: not known. */
+  readonly rulesetName: string | null;
+}
+
+/** True when the filters let a call through. */
+export function wants(filters: ChannelFilters | null, call: NotifiedCall): boolean {
+  if (filters === null) return true;
+  return (
+    (isEmpty(filters.environments) || filters.environments.includes(call.env)) &&
+    anyMatches(filters.agentPatterns, [call.agentId]) &&
+    anyMatches(filters.contractNames, call.contractNames) &&
+    anyMatches(filters.rulesetNames, [
+      ...call.contractNames,
+      ...(call.rulesetName === null ? [] : [call.rulesetName]),
+    ])
+  );
+}
+
+/** The fields of an approval that filters compare. */
+export function notifiedCallOf({
+  env,
+  agentId,
+  contractName,
+  contracts,
+  rulesetName,
+}: Approval): NotifiedCall {
+  const names = [contractName, ...(contracts ?? []).map(({ name }) => name)];
+  return { env, agentId, contractNames: names.filter((name) => name !== null), rulesetName };
+}
+
+const isEmpty = <T>(list: readonly T[] | null): list is null | readonly [] =>
+  list === null || list.length === 0;
+
+function anyMatches(patterns: readonly string[] | null, names: readonly string[]): boolean {
+  if (isEmpty(patterns) || names.length === 0) return true;
+  return patterns.some((pattern) => names.some((name) => globMatch(pattern, name)));
+}

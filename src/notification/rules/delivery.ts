@@ -1,0 +1,157 @@
+// Deliveries: one notification on its way to one channel, attempt by attempt. The record and its state machine. Pure:
+// time is an argument.
+import { dayMs, hourMs } from '../../shared/duration.ts';
+
+/** `expired` takes the buttons off a message whose approval timed out. */
+export const deliveryEvents = ['requested', 'decided', 'expired'] as const;
+export type DeliveryEvent = (typeof deliveryEvents)[number];
+
+/** `waiting` has a next attempt. `expired`: the approval ended before its request was delivered. `dead`: given up. */
+export const deliveryStatuses = ['waiting', 'delivered', 'dead', 'expired'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** Why an attempt failed, in a closed list: nothing that the other side sent. */
+export const attemptFailures = [
+  'refused_address',
+  'unresolved',
+  'connection',
+  'timeout',
+  'too_large',
+  'rate_limited',
+  'status',
+  'rejected',
+  'channel_gone',
+  'channel_disabled',
+] as const;
+export type AttemptFailure = (typeof attemptFailures)[number];
+
+/** How one attempt ended. */
+export type AttemptOutcome =
+  | {
+      readonly kind: 'delivered';
+      /** The HTTP or SMTP status. */
+      readonly status: number | null;
+      /** By which the platform knows the message; null where it tells none. */
+      readonly messageId: string | null;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly status: number | null;
+      readonly failure: AttemptFailure;
+      /** False: another attempt would end alike. */
+      readonly mayRetry: boolean;
+      /** Milliseconds that the receiver asked to be left alone. */
+      readonly retryAfterMs?: number;
+    };
+
+export interface Attempt {
+  readonly at: number;
+  readonly status: number | null;
+  /** Null when it was delivered. */
+  readonly failure: AttemptFailure | null;
+  readonly durationMs: number;
+}
+
+export interface Delivery {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly channelId: string;
+  readonly approvalId: string;
+  readonly event: DeliveryEvent;
+  readonly status: DeliveryStatus;
+  /** Failed and successful ones of this run. */
+  readonly attempts: number;
+  /** 1, and one more with every replay: what belongs to an earlier run changes nothing. */
+  readonly run: number;
+  /** Of the next attempt; null unless it waits. */
+  readonly nextAt: number | null;
+  /** After this time no attempt is made. */
+  readonly giveUpAt: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Of a chat, so that the message can be edited. */
+  readonly messageId: string | null;
+  /** The newest attempts, oldest first, over all runs. */
+  readonly log: readonly Attempt[];
+}
+
+/** A decision is tried for so long; a request only until its approval ends. */
+export const giveUpMs = 72 * hourMs;
+/** Attempts whose record is kept. */
+export const keptAttempts = 20;
+/** Retention of ended deliveries, in milliseconds. */
+export const keptDeliveriesMs = 30 * dayMs;
+
+const firstWaitMs = 5_000;
+const longestWaitMs = 6 * hourMs;
+/** A receiver may ask for a longer wait than ours, up to this. */
+const longestAskedMs = dayMs;
+
+/**
+ * 5 s, then three times as long each time up to six hours, and up to a quarter more so that many do not come at once.
+ */
+export function waitAfter(attempts: number, random: number): number {
+  const wait = Math.min(longestWaitMs, firstWaitMs * 3 ** Math.min(attempts - 1, 20));
+  return Math.round(wait * (1 + random / 4));
+}
+
+/** A request is of no use after its approval; one that somebody replays is delivered all the same. */
+export const endsWithApproval = ({ event, run }: Pick<Delivery, 'event' | 'run'>): boolean =>
+  event === 'requested' && run === 1;
+
+export interface AttemptTimes {
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly random: number;
+}
+
+/** The delivery after an attempt. */
+export function afterAttempt(
+  delivery: Delivery,
+  outcome: AttemptOutcome,
+  { startedAt, endedAt, random }: AttemptTimes,
+): Delivery {
+  const failure = outcome.kind === 'failed' ? outcome.failure : null;
+  const attempt = {
+    at: startedAt,
+    status: outcome.status,
+    failure,
+    durationMs: Math.max(0, endedAt - startedAt),
+  };
+  const attempts = delivery.attempts + 1;
+  const next = {
+    ...delivery,
+    attempts,
+    updatedAt: endedAt,
+    log: [...delivery.log, attempt].slice(-keptAttempts),
+  };
+  if (outcome.kind === 'delivered') {
+    return { ...next, status: 'delivered', nextAt: null, messageId: outcome.messageId ?? delivery.messageId };
+  }
+  const asked = Math.min(outcome.retryAfterMs ?? 0, longestAskedMs);
+  const at = endedAt + Math.max(waitAfter(attempts, random), asked);
+  if (!outcome.mayRetry) return { ...next, status: 'dead', nextAt: null };
+  if (at <= delivery.giveUpAt) return { ...next, nextAt: at };
+  // A request waits for the end of its approval, which is then what ended it.
+  if (endsWithApproval(delivery)) return { ...next, nextAt: Math.max(delivery.giveUpAt, endedAt) };
+  return { ...next, status: 'dead', nextAt: null };
+}
+
+/** The delivery as it ends without a further attempt. */
+export const ended = (delivery: Delivery, status: 'dead' | 'expired', now: number): Delivery => ({
+  ...delivery,
+  status,
+  nextAt: null,
+  updatedAt: now,
+});
+
+/** The delivery on its way once more, from its first attempt on. */
+export const again = (delivery: Delivery, now: number): Delivery => ({
+  ...delivery,
+  status: 'waiting',
+  attempts: 0,
+  run: delivery.run + 1,
+  nextAt: now,
+  giveUpAt: now + giveUpMs,
+  updatedAt: now,
+});

@@ -1,0 +1,25 @@
+// Messages to a channel, in the words of the domain. Messengers (notification/port/messengers) write them in a
+// platform's format.
+import type { Approval } from '../../approval/record.ts';
+
+export type Notice =
+  /** An approval is asked for. */
+  | { readonly kind: 'requested'; readonly approval: Approval; readonly link: string }
+  /** It was decided. With a `messageId`, the message that asked for it is edited. */
+  | {
+      readonly kind: 'decided';
+      readonly approval: Approval;
+      readonly link: string;
+      readonly messageId: string | null;
+    }
+  /** It timed out: the message that asked for it is edited. */
+  | {
+      readonly kind: 'expired';
+      readonly approval: Approval;
+      readonly link: string;
+      readonly messageId: string;
+    }
+  /** A button was pressed whose approval is not there. */
+  | { readonly kind: 'unknown' }
+  /** Somebody tries the channel. `approvalId` is made up. */
+  | { readonly kind: 'test'; readonly approvalId: string };

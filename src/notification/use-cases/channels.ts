@@ -1,0 +1,285 @@
+// Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here
+// alone.
+
+import { noted } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { minuteMs } from '../../shared/duration.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import { OutboundError } from '../../shared/outbound.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
+import type { AttemptFailure, AttemptOutcome } from '../rules/delivery.ts';
+import { registrationJob } from '../rules/jobs.ts';
+
+/** A channel with its configuration in the clear: mask it before it is shown. */
+export interface OpenChannel {
+  readonly channel: Channel;
+  readonly config: ChannelConfig;
+}
+
+export interface NewChannel extends Pick<Channel, 'name' | 'payloadStyle' | 'enabled' | 'filters'> {
+  /** Null or absent: a new one. */
+  readonly id?: string | null;
+  readonly config: ChannelConfig;
+}
+
+export interface SaveOptions {
+  /** True: the caller asks for `callbackProblem` next, which tells the platform; else the platform is told by a job. */
+  readonly isToldByCaller?: boolean;
+}
+
+export interface ChannelPatch {
+  readonly name?: string;
+  readonly enabled?: boolean;
+  /** Null clears them. */
+  readonly filters?: ChannelFilters | null;
+  /** Makes the new configuration of the stored one, whose secrets it may keep. */
+  readonly config?: (stored: ChannelConfig) => ChannelConfig;
+}
+
+/** How a test went, for who pressed the button: nothing that the other side wrote. */
+export interface TestResult {
+  readonly ok: boolean;
+  readonly status: number | null;
+  readonly failure: AttemptFailure | null;
+  readonly durationMs: number;
+}
+
+export interface Channels {
+  list(principal: Principal, page: PageRequest): Promise<Page<OpenChannel>>;
+  /** @throws HubError not_found */
+  get(principal: Principal, id: string): Promise<OpenChannel>;
+  /** @throws HubError forbidden, unprocessable (an address that may not be called), quota_exceeded */
+  create(principal: Principal, channel: NewChannel, options?: SaveOptions): Promise<OpenChannel>;
+  /** @throws HubError forbidden, not_found, unprocessable, conflict (others change it at the same time) */
+  update(principal: Principal, id: string, patch: ChannelPatch, options?: SaveOptions): Promise<OpenChannel>;
+  /** Removes it with its deliveries. @throws HubError forbidden, not_found */
+  remove(principal: Principal, id: string): Promise<void>;
+  /** Sends a test message, at most 10 s. @throws HubError forbidden, not_found */
+  test(principal: Principal, id: string): Promise<TestResult>;
+  /** The configuration of a stored channel. @throws HubError internal when it was sealed with another master secret */
+  open(channel: Channel): OpenChannel;
+  /** Tells the platform of a chat bot where its callbacks go. @throws Error when it could not be told */
+  register(tenantId: string, id: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Tells it at once, at most 10 s, in place of the job that was added when the channel was saved. That job stays where
+   * trying again may help, and where the process dies before the platform has answered.
+   * @returns why presses of its buttons do not come back yet, as a sentence; null: they do, or it has none
+   */
+  callbackProblem(open: OpenChannel): Promise<string | null>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers' | 'log' | 'settings'>;
+
+/** Configurations kept in the clear in memory, and for how long, in milliseconds: strangers may have them opened. */
+const maxOpenConfigs = 1000;
+const openConfigMs = 10 * minuteMs;
+const updateTries = 5;
+/** Milliseconds that the job leaves to whoever tells the platform at once, who takes at most 10 s. */
+const firstTryMs = 15_000;
+const removedAtOnce = 1000;
+
+const absent = (): HubError => notFound('Notification channel not found.');
+
+export function createChannels(ports: Ports): Channels {
+  const { secrets, clock, jobs, messengers, settings } = ports;
+  const { channels, deliveries } = ports.store;
+
+  const seal = (config: ChannelConfig): string =>
+    secrets.seal('channel-config', Buffer.from(JSON.stringify(config)));
+
+  // By the sealed text: what changes is sealed anew, on every node.
+  const openConfigs = new BoundedMap<ChannelConfig>(maxOpenConfigs);
+
+  function open(channel: Channel): OpenChannel {
+    const { sealedConfig } = channel;
+    const now = clock.now();
+    const cachedConfig = openConfigs.get(sealedConfig, now);
+    if (cachedConfig) return { channel, config: cachedConfig };
+    const plain = secrets.unseal('channel-config', sealedConfig);
+    const config = JSON.parse(Buffer.from(plain).toString()) as ChannelConfig;
+    openConfigs.set(sealedConfig, config, now + openConfigMs);
+    return { channel, config };
+  }
+
+  /** @throws HubError unprocessable */
+  async function checkAddresses(config: ChannelConfig): Promise<void> {
+    try {
+      await messengers.check(config);
+    } catch (error) {
+      if (error instanceof OutboundError) throw new HubError('unprocessable', error.message);
+      throw error;
+    }
+  }
+
+  /** Platforms call https addresses alone; on this machine a test may play one. */
+  const isReachable = settings.baseUrl.startsWith('https:') || settings.chatBotUrl.startsWith('http:');
+
+  async function registerSoon(
+    { channel, config }: OpenChannel,
+    { isToldByCaller = false }: SaveOptions,
+  ): Promise<void> {
+    if (config.kind === 'chatBot' && channel.enabled && isReachable) {
+      await jobs.add(registrationJob(channel, clock.now() + (isToldByCaller ? firstTryMs : 0)));
+    }
+  }
+
+  async function find(tenantId: string, id: string): Promise<OpenChannel> {
+    const channel = await channels.get(tenantId, id);
+    if (!channel) throw absent();
+    return open(channel);
+  }
+
+  return {
+    open,
+
+    async list({ tenantId }, page) {
+      const { items, more } = await channels.list(tenantId, page);
+      return { items: items.map(open), more };
+    },
+
+    get: ({ tenantId }, id) => find(tenantId, id),
+
+    async create(principal, { config, id, ...wanted }, options = {}) {
+      requireRole(principal, 'admin');
+      await checkAddresses(config);
+      const now = clock.now();
+      const channel: Channel = {
+        ...wanted,
+        id: id ?? secrets.uuid(),
+        tenantId: principal.tenantId,
+        kind: config.kind,
+        sealedConfig: seal(config),
+        revision: 1,
+        createdAt: now,
+        updatedAt: now,
+        lastTestAt: null,
+        lastTestOk: null,
+      };
+      const recorded = noted(ports, principal, {
+        action: 'channel.created',
+        subject: { id: channel.id, name: channel.name },
+        summary: `Notification channel '${channel.name}' was created.`,
+        details: detailsOf(channel),
+      });
+      if ((await recorded.channels.insert(channel, maxChannels)) === 'full') {
+        throw new HubError(
+          'quota_exceeded',
+          `A tenant can have at most ${maxChannels} notification channels. Delete one first.`,
+        );
+      }
+      await registerSoon({ channel, config }, options);
+      return { channel, config };
+    },
+
+    async update(principal, id, patch, options = {}) {
+      requireRole(principal, 'admin');
+      for (let attempt = 0; attempt < updateTries; attempt++) {
+        const stored = await find(principal.tenantId, id);
+        const config = patch.config ? patch.config(stored.config) : stored.config;
+        // A channel that is switched on again may have an address that is no longer allowed.
+        if (patch.config || patch.enabled === true) await checkAddresses(config);
+        const channel: Channel = {
+          ...stored.channel,
+          name: patch.name ?? stored.channel.name,
+          enabled: patch.enabled ?? stored.channel.enabled,
+          filters: patch.filters === undefined ? stored.channel.filters : patch.filters,
+          sealedConfig: patch.config ? seal(config) : stored.channel.sealedConfig,
+          revision: stored.channel.revision + 1,
+          updatedAt: clock.now(),
+        };
+        const outcome = await noted(ports, principal, {
+          action: 'channel.updated',
+          subject: { id, name: channel.name },
+          summary: `Notification channel '${channel.name}' was changed.`,
+          details: { ...detailsOf(channel), changed: Object.keys(patch) },
+        }).channels.update(channel);
+        if (outcome === 'absent') throw absent();
+        if (outcome !== 'stale') {
+          await registerSoon({ channel, config }, options);
+          return { channel, config };
+        }
+      }
+      throw new HubError(
+        'conflict',
+        'Another request changed this notification channel. Read it again, then repeat the change.',
+      );
+    },
+
+    async remove(principal, id) {
+      requireRole(principal, 'admin');
+      const removed = await noted(ports, principal, {
+        action: 'channel.deleted',
+        subject: { id },
+        summary: 'A notification channel was deleted.',
+        fromAnswer: { name: 'name', kind: 'kind' },
+      }).channels.remove(principal.tenantId, id);
+      if (!removed) throw absent();
+      while ((await deliveries.removeOfChannel(principal.tenantId, id, removedAtOnce)) === removedAtOnce);
+    },
+
+    async test(principal, id) {
+      requireRole(principal, 'admin');
+      const { channel, config } = await find(principal.tenantId, id);
+      const begun = clock.monotonic();
+      const outcome: AttemptOutcome = await messengers.send({
+        config,
+        notice: { kind: 'test', approvalId: secrets.uuid() },
+        payloadStyle: channel.payloadStyle,
+        deliveryId: secrets.uuid(),
+      });
+      const ok = outcome.kind === 'delivered';
+      await channels.tested(principal.tenantId, id, clock.now(), ok);
+      return {
+        ok,
+        status: outcome.status,
+        failure: outcome.kind === 'failed' ? outcome.failure : null,
+        durationMs: clock.monotonic() - begun,
+      };
+    },
+
+    async register(tenantId, id, signal) {
+      const channel = await channels.get(tenantId, id);
+      if (!channel?.enabled) return;
+      const { config } = open(channel);
+      if (config.kind !== 'chatBot') return;
+      const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel), signal);
+      if (outcome.kind === 'delivered') return;
+      ports.log.warn(
+        { channel: id, status: outcome.status },
+        'cannot register the callback address of a chat bot',
+      );
+      if (outcome.mayRetry) throw new Error(`the platform answered with ${outcome.failure}`);
+    },
+
+    async callbackProblem({ channel, config }) {
+      if (config.kind !== 'chatBot' || !channel.enabled) return null;
+      if (!isReachable) {
+        return 'Its buttons do not work, because BASE_URL is not an https address that the platform can call.';
+      }
+      const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel));
+      const isOver = outcome.kind === 'delivered' || !outcome.mayRetry;
+      // A job that stays tells the platform once more, which changes nothing.
+      const { queue, id } = registrationJob(channel, 0);
+      if (isOver) await jobs.remove(queue, id).catch(() => false);
+      if (outcome.kind === 'delivered') return null;
+      const answer = outcome.status === null ? 'did not answer' : `answered with ${outcome.status}`;
+      const next = outcome.mayRetry ? 'The hub retries.' : 'Check the bot token.';
+      return `Its buttons do not work yet, because the hub could not register its callback address: the platform ${answer}. ${next}`;
+    },
+  };
+}
+
+/** Details of a channel for records, without its configuration. */
+const detailsOf = ({ kind, enabled, payloadStyle }: Channel) => ({
+  kind,
+  enabled,
+  payload_style: payloadStyle,
+});
+
+/** Where the platform sends presses of buttons. */
+const callbackOf = (baseUrl: string, { id, payloadStyle }: Channel): string =>
+  `${baseUrl}${payloadStyle === 'hosted' ? '/v1' : '/api/v1'}/chat_bot/webhook/${id}`;

@@ -1,0 +1,266 @@
+// Notifications about approvals: matching channels, attempts and their log. The store contains the state of deliveries,
+// and jobs only trigger checks. Every step can be repeated, because a process may die between any two. Keeps promise
+// P57.
+
+import { type Approval, isDue } from '../../approval/record.ts';
+import { approvalLink } from '../../approval/rules/link.ts';
+import { noted } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { Lanes } from '../../shared/concurrency/lanes.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import { uuidOfDigest } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { type Principal, systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { type Channel, isInteractive, notifiedCallOf, wants } from '../record.ts';
+import {
+  afterAttempt,
+  again,
+  type Delivery,
+  type DeliveryEvent,
+  type DeliveryStatus,
+  ended,
+  endsWithApproval,
+  giveUpMs,
+} from '../rules/delivery.ts';
+import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../rules/jobs.ts';
+import type { Notice } from '../rules/notice.ts';
+import type { Channels } from './channels.ts';
+
+export interface Notifications {
+  /** Puts on its way what an approval in this status is told by. Safe to repeat. */
+  fanOut(job: FanOut): Promise<void>;
+  /**
+   * Makes an attempt, unless it was made. Safe to repeat; a receiver may then hear twice.
+   * @throws when the signal ended it
+   */
+  attempt(job: DeliveryAttempt, signal: AbortSignal): Promise<void>;
+  /** Newest first. @throws HubError not_found (no such channel) */
+  deliveries(
+    principal: Principal,
+    channelId: string,
+    filter: { readonly status?: DeliveryStatus },
+    page: PageRequest,
+  ): Promise<Page<Delivery>>;
+  /** Sends a delivery once more, whatever became of it. @throws HubError forbidden, not_found, conflict */
+  replay(principal: Principal, channelId: string, id: string): Promise<Delivery>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers' | 'log' | 'settings'> & {
+  readonly channels: Pick<Channels, 'open'>;
+};
+
+/** Deliveries of one approval: as many as a tenant may have channels, three times. */
+const maxOfApproval = 1000;
+/** An attempt that took longer makes its channel a slow one. */
+const slowMs = 2000;
+
+/**
+ * Attempts of a channel on this node. A slow channel may keep only a few waiting, so that many slow ones leave room for
+ * others.
+ */
+const laneLimits = { running: 4, waiting: 250, waitingWhenSlow: 4 };
+
+/** The message about an ended approval; null for none. */
+function eventOfEnd(
+  { status }: Approval,
+  { kind, payloadStyle }: Channel,
+  { messageId }: Delivery,
+): DeliveryEvent | null {
+  if (status === 'timeout') return isInteractive(kind) && messageId !== null ? 'expired' : null;
+  // The hosted API's webhooks hear of requests alone.
+  return kind === 'webhook' && payloadStyle === 'hosted' ? null : 'decided';
+}
+
+export function createNotifications(ports: Ports): Notifications {
+  const { store, secrets, clock, jobs, messengers, log, settings } = ports;
+  const { approvals, channels, deliveries } = store;
+  const lanes = new Lanes(laneLimits);
+
+  /** The same for a repeat, so that nothing is put on its way twice. */
+  function idOf(channelId: string, approvalId: string, event: DeliveryEvent): string {
+    return uuidOfDigest(secrets.sha256(`${channelId}/${approvalId}/${event}`));
+  }
+
+  async function send(
+    channel: Channel,
+    approval: Approval,
+    event: DeliveryEvent,
+    messageId: string | null,
+  ): Promise<void> {
+    const now = clock.now();
+    const delivery = await deliveries.add({
+      id: idOf(channel.id, approval.id, event),
+      tenantId: channel.tenantId,
+      channelId: channel.id,
+      approvalId: approval.id,
+      event,
+      status: 'waiting',
+      attempts: 0,
+      run: 1,
+      nextAt: now,
+      giveUpAt: event === 'requested' ? approval.deadline : now + giveUpMs,
+      createdAt: now,
+      updatedAt: now,
+      messageId,
+      log: [],
+    });
+    if (delivery.status === 'waiting') await jobs.add(deliveryJob(delivery));
+  }
+
+  /** Tells a channel that got the request how it ended. */
+  async function tellEnd(approval: Approval, request: Delivery): Promise<void> {
+    const channel = await channels.get(request.tenantId, request.channelId);
+    if (!channel?.enabled) return;
+    const event = eventOfEnd(approval, channel, request);
+    if (event !== null) await send(channel, approval, event, request.messageId);
+  }
+
+  function noticeOf(delivery: Delivery, approval: Approval): Notice {
+    const link = approvalLink(settings.baseUrl, approval);
+    const { event, messageId } = delivery;
+    if (event === 'requested') return { kind: 'requested', approval, link };
+    if (event === 'expired' && messageId !== null) return { kind: 'expired', approval, link, messageId };
+    return { kind: 'decided', approval, link, messageId };
+  }
+
+  const finish = (delivery: Delivery, status: 'dead' | 'expired'): Promise<boolean> =>
+    deliveries.replace(ended(delivery, status, clock.now()), delivery);
+
+  /** Makes one attempt and writes down how it ended. True when the channel was slow. */
+  async function attemptNow(channel: Channel, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
+    const { tenantId, approvalId } = delivery;
+    const approval = await approvals.getWhole(tenantId, approvalId);
+    if (!approval) {
+      await finish(delivery, 'dead');
+      return false;
+    }
+    const startedAt = clock.now();
+    const isOver = approval.status !== 'pending' || isDue(approval, startedAt);
+    if (isOver && endsWithApproval(delivery)) {
+      await finish(delivery, 'expired');
+      return false;
+    }
+    const begun = clock.monotonic();
+    const outcome = await messengers.send({
+      config: ports.channels.open(channel).config,
+      notice: noticeOf(delivery, approval),
+      payloadStyle: channel.payloadStyle,
+      deliveryId: delivery.id,
+      signal,
+    });
+    const durationMs = Math.round(clock.monotonic() - begun);
+    const times = { startedAt, endedAt: startedAt + durationMs, random: clock.random() };
+    const next = afterAttempt(delivery, outcome, times);
+    const about = { channel: channel.id, delivery: delivery.id, attempts: next.attempts };
+    if (await deliveries.replace(next, delivery)) {
+      if (next.status === 'dead') log.warn({ ...about, outcome }, 'gave up on a notification');
+      if (next.status === 'waiting') await jobs.add(deliveryJob(next));
+    }
+    if (outcome.kind === 'failed' && outcome.failure === 'channel_gone') {
+      const recorded = noted(ports, systemPrincipal(tenantId, 'notifications'), {
+        action: 'channel.disabled',
+        subject: { id: channel.id, name: channel.name },
+        summary: `Notification channel '${channel.name}' was disabled, because its receiver no longer exists.`,
+      });
+      const { revision } = channel;
+      const done = await recorded.channels.disable(tenantId, channel.id, revision, clock.now());
+      if (done) log.warn(about, 'disabled a notification channel: its receiver no longer exists');
+    }
+    if (next.status === 'delivered' && delivery.event === 'requested') await followUp(next);
+    return outcome.kind === 'failed' || durationMs > slowMs;
+  }
+
+  /** The approval may have ended while its request was on its way. */
+  async function followUp(request: Delivery): Promise<void> {
+    const approval = await approvals.get(request.tenantId, request.approvalId);
+    if (approval && approval.status !== 'pending') await tellEnd(approval, request);
+  }
+
+  async function find({ tenantId }: Principal, channelId: string): Promise<Channel> {
+    const channel = await channels.get(tenantId, channelId);
+    if (!channel) throw notFound('Notification channel not found.');
+    return channel;
+  }
+
+  return {
+    async fanOut({ tenantId, approvalId, status }) {
+      const approval = await approvals.get(tenantId, approvalId);
+      if (!approval) return;
+      if (status === 'pending') {
+        if (approval.status !== 'pending' || isDue(approval, clock.now())) return;
+        const call = notifiedCallOf(approval);
+        const wanting = (await channels.enabled(tenantId)).filter(({ filters }) => wants(filters, call));
+        await Promise.all(wanting.map((channel) => send(channel, approval, 'requested', null)));
+        return;
+      }
+      if (approval.status === 'pending') return;
+      for (const request of await deliveries.ofApproval(approvalId, maxOfApproval)) {
+        if (request.tenantId !== tenantId || request.event !== 'requested') continue;
+        if (request.status === 'delivered') await tellEnd(approval, request);
+        else if (request.status === 'waiting' && endsWithApproval(request)) await finish(request, 'expired');
+      }
+    },
+
+    async attempt(job, signal) {
+      const delivery = await deliveries.get(job.tenantId, job.id);
+      if (!delivery || delivery.run !== job.run) return;
+      if (delivery.attempts > job.attempts) {
+        // The attempt was made, and then the process died: what comes after it may not have been put on its way.
+        if (delivery.status === 'waiting') await jobs.add(deliveryJob(delivery));
+        else if (delivery.status === 'delivered' && delivery.event === 'requested') await followUp(delivery);
+        return;
+      }
+      if (delivery.status !== 'waiting') return;
+      const channel = await channels.get(job.tenantId, delivery.channelId);
+      if (!channel?.enabled) {
+        await finish(delivery, 'dead');
+        return;
+      }
+      const turn = lanes.enter(channel.id);
+      if (turn === null) return jobs.add(putOffJob(job, clock.now(), clock.random()));
+      await turn;
+      let slow = false;
+      try {
+        if (signal.aborted) throw new Error('interrupted');
+        slow = await attemptNow(channel, delivery, signal);
+      } finally {
+        lanes.leave(channel.id, slow);
+      }
+    },
+
+    async deliveries(principal, channelId, filter, page) {
+      const channel = await find(principal, channelId);
+      return deliveries.list(principal.tenantId, channel.id, filter, page);
+    },
+
+    async replay(principal, channelId, id) {
+      requireRole(principal, 'admin');
+      const channel = await find(principal, channelId);
+      const delivery = await deliveries.get(principal.tenantId, id);
+      if (!delivery || delivery.channelId !== channel.id) throw notFound('Delivery not found.');
+      if (delivery.status === 'waiting') {
+        throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
+      }
+      if (!channel.enabled) {
+        throw new HubError('conflict', 'The notification channel is disabled. Enable it first.');
+      }
+      const now = clock.now();
+      if (delivery.event === 'requested' && isInteractive(channel.kind)) {
+        const approval = await approvals.get(principal.tenantId, delivery.approvalId);
+        if (approval?.status !== 'pending' || isDue(approval, now)) {
+          throw new HubError(
+            'conflict',
+            'The approval is decided or has expired, so nobody can decide it in a chat.',
+          );
+        }
+      }
+      const next = again(delivery, now);
+      if (!(await deliveries.replace(next, delivery))) {
+        throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
+      }
+      await jobs.add(deliveryJob(next));
+      return next;
+    },
+  };
+}

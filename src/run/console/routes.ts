@@ -1,0 +1,40 @@
+// Routes of the sample run, for the console; the hosted API has the same of its own.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import { routes } from '../../http/contract/route.ts';
+
+export const sampleRunReply = z.object({
+  agent_id: z.string(),
+  session_id: z.string(),
+  run_id: z.string(),
+  ruleset_name: z.string(),
+  approval_id: z.string(),
+});
+
+export const sampleRunRemoved = z.object({ deleted: z.literal(true) });
+
+export const sampleRunRoutes = routes({
+  makeSampleRun: {
+    method: 'POST',
+    path: '/api/v1/sample-run',
+    auth: ['cookie'],
+    tag: 'events',
+    summary:
+      "Create the tenant's sample run: 201, or 200 if it exists. Statistics do not count it; 10 calls a minute",
+    limits: [limits.sampleRuns],
+    status: 201,
+    reply: sampleRunReply,
+    errors: ['rate_limited', 'unavailable'],
+  },
+  deleteSampleRun: {
+    method: 'DELETE',
+    path: '/api/v1/sample-run',
+    auth: ['cookie'],
+    tag: 'events',
+    summary: 'Remove the sample run, its events and its approval; safe to repeat; its ruleset stays',
+    limits: [limits.sampleRuns],
+    status: 200,
+    reply: sampleRunRemoved,
+    errors: ['rate_limited'],
+  },
+});

@@ -1,0 +1,135 @@
+// The signed decision bundle of a run, in the hosted API's words.
+
+import { render as renderApproval } from '../../approval/hosted/handlers.ts';
+import { renderEvent } from '../../event/hosted/handlers.ts';
+import type { StoredEvent } from '../../event/record.ts';
+import type { DecisionClass } from '../../event/rules/decision.ts';
+import { Reply, Streamed } from '../../http/contract/call.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/hosted-principal.ts';
+import { micros } from '../../http/contract/hosted-time.ts';
+import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../rules/decision-bundle.ts';
+import { runStatus } from '../rules/run.ts';
+import type { UsedRuleset } from '../use-cases/evidence.ts';
+import type { hostedEvidenceRoutes } from './evidence-routes.ts';
+
+export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
+  async hostedRunBundle(hub, { params, query }, caller, request) {
+    const principal = principalOf(caller);
+    const key = { agentId: params.agent_id, sessionId: params.session_id };
+    const range = { from: query.from_seq ?? null, to: query.to_seq ?? null };
+    // The head of the part before, as whoever asks has it: its file shows whether that is true.
+    const prevHead = query.prev_head ?? '';
+    const totals: { [C in DecisionClass]?: number } = {};
+    const found = await hub.app.evidence.collect(
+      principal,
+      key,
+      range,
+      ({ approvals, approvalsLeftOut }) => {
+        const front = {
+          approvals: approvals.map(renderApproval),
+          // Older ones that there was no room for.
+          approvals_left_out: approvalsLeftOut,
+        };
+        const bundle = new BundleWriter(front, prevHead, (text) => hub.secrets.sha256(text));
+        return {
+          bundle,
+          add(event) {
+            const shown = shownOf(event);
+            totals[shown.decision] = (totals[shown.decision] ?? 0) + 1;
+            return bundle.add(shown);
+          },
+        };
+      },
+      (event) => eventBytes(shownOf(event)),
+    );
+    const { run } = found.head.view;
+    const { payload, signed } = found.writer.bundle.finish({
+      workspace_id: principal.tenantId,
+      agent_id: run.agentId,
+      session_id: run.sessionId,
+      parent_session_id: run.facts?.parentSessionId ?? null,
+      run_ids: found.runIds,
+      // The places that were asked for, or null: files of parts that follow each other hold everything between.
+      from_seq: range.from,
+      to_seq: range.to,
+      prev_head: prevHead,
+      as_of_seq: found.lastSeq,
+      event_count: found.events,
+      first_event_at: found.firstAt === null ? null : micros(found.firstAt),
+      last_event_at: found.lastAt === null ? null : micros(found.lastAt),
+      // Without what the time alone changes: nothing is stale here.
+      status: runStatus(run, run.pendingApprovals, { now: 0, staleAfterMs: 0 }),
+      rulesets: found.rulesets.map((used) => renderRuleset(hub, used)),
+      workflow: run.facts?.snapshot?.value ?? null,
+      totals,
+      redaction: { client_side: true },
+    });
+    const digest = hub.secrets.sha256(payload);
+    const headers = {
+      ETag: `"${digest}"`,
+      'Content-Disposition': `attachment; filename="decision-bundle-${fileName(run.agentId)}-${fileName(run.sessionId)}.json"`,
+    };
+    if (knows(request.header('if-none-match'), digest)) {
+      return new Reply(null as never, { status: 304, headers });
+    }
+    const { signature, publicKey, keyId } = await hub.app.evidence.sign(principal, signed);
+    const sig = Buffer.from(signature, 'hex').toString('base64');
+    const around = {
+      schema: bundleSchema,
+      payload_type: bundleType,
+      payload: '',
+      signatures: [{ alg: 'Ed25519' as const, key_id: keyId, sig }],
+      public_key: publicKey,
+      payload_sha256: digest,
+      issued_at: micros(hub.clock.now()),
+    };
+    hub.log.info(
+      { agent: run.agentId, session: run.sessionId, events: found.events },
+      'built a decision bundle',
+    );
+    return new Streamed(withPayload(JSON.stringify(around), payload), {
+      headers,
+      held: signed.buffer.byteLength,
+    });
+  },
+};
+
+/** Which ruleset a hash is may become known later: `rulesets` says it once. */
+function shownOf(event: StoredEvent) {
+  const { ruleset_name: _name, ruleset_version: _version, ...shown } = renderEvent(event, null);
+  return shown;
+}
+
+/** Bytes that are encoded at once; a multiple of three, so that the pieces of base64 fit together. */
+const encodedAtOnce = 48 * 1024;
+
+/** The answer with the payload in its place, in base64: encoded as the client takes it, because it is large. */
+async function* withPayload(json: string, payload: Uint8Array): AsyncGenerator<string, void, undefined> {
+  const place = json.indexOf('"payload":""') + '"payload":"'.length;
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  yield json.slice(0, place);
+  for (let from = 0; from < bytes.length; from += encodedAtOnce) {
+    yield bytes.toString('base64', from, from + encodedAtOnce);
+  }
+  yield json.slice(place);
+}
+
+const fileName = (text: string): string => text.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 64);
+
+const knows = (header: string | null, digest: string): boolean =>
+  (header ?? '').split(',').some((tag) => [`"${digest}"`, '*'].includes(tag.trim()));
+
+const renderRuleset = (
+  { secrets }: Pick<Hub, 'secrets'>,
+  { policyVersion, ruleset, signature }: UsedRuleset,
+) =>
+  ruleset === null
+    ? { policy_version: policyVersion, name: null }
+    : {
+        name: ruleset.name,
+        version: ruleset.version,
+        revision_hash: policyVersion,
+        signature: signature && Buffer.from(signature.hex, 'hex').toString('base64'),
+        key_id: signature && secrets.sha256(Buffer.from(signature.publicKey, 'hex')).slice(0, 16),
+      };

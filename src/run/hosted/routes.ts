@@ -1,0 +1,187 @@
+// Routes of runs, agents and workflow state.
+import { z } from 'zod';
+import { agentApi, driftStatus } from '../../agent/console/routes.ts';
+import { healthStatuses } from '../../agent/rules/health.ts';
+import { decisionClass } from '../../event/hosted/routes.ts';
+import { instant, line, text } from '../../http/contract/fields.ts';
+import { cursorQuery, hostedPaging, nextFields, pageFields } from '../../http/contract/hosted-fields.ts';
+import { listed } from '../../http/contract/listed.ts';
+import { routes } from '../../http/contract/route.ts';
+import { runStatuses } from '../rules/run.ts';
+
+const name = z.string();
+const count = z.number().int();
+export const runStatus = z.enum(runStatuses);
+export const healthStatus = z.enum(healthStatuses);
+const rulesetFields = { ruleset_name: name.nullable(), ruleset_version: count.nullable() };
+
+export const runRow = z.object({
+  agent_id: name,
+  session_id: name,
+  /** Of the newest event: a session may hold several. */
+  run_id: name.nullable(),
+  parent_session_id: name.nullable(),
+  environment: name,
+  status: runStatus,
+  workflow: listed(
+    z.object({
+      name,
+      version: name.nullable(),
+      active_stage: name,
+      completed_stages: z.array(name),
+      blocked_reason: name.nullable(),
+      pending_approval: z.record(z.string(), z.unknown()),
+    }),
+  ).nullable(),
+  ...rulesetFields,
+  /** Also where no ruleset of the workspace has this hash. */
+  policy_version: name.nullable(),
+  started_at: instant,
+  last_activity_at: instant,
+  last_event: z
+    .object({
+      id: name.nullable(),
+      action: name,
+      decision: decisionClass,
+      tool_name: name,
+      decision_name: name.nullable(),
+      timestamp: instant,
+    })
+    .nullable(),
+  /** The one that has waited longest. */
+  pending_approval: z
+    .object({
+      id: name,
+      tool_name: name,
+      rule_name: name,
+      message: listed(name),
+      created_at: instant,
+      expires_at: instant,
+    })
+    .nullable(),
+  pending_approval_count: count,
+  counts: z.object({
+    events: count,
+    /** Calls that began: allowed, blocked or asked for. */
+    calls: count,
+    allowed: count,
+    blocked: count,
+    asked: count,
+    would_block: count,
+    timed_out: count,
+    failed: count,
+    warned: count,
+  }),
+  /** Calls by their last decision. Null if an earlier version of the hub stored a part of the run. */
+  call_outcomes: z
+    .object({ allowed: count, denied: count, asked: count, would_deny: count, expired: count })
+    .nullable(),
+  sample: z.boolean(),
+});
+
+const health = z.object({
+  status: healthStatus,
+  reason: name,
+  since: instant.nullable(),
+  last_seen_at: instant.nullable(),
+  stale_after_seconds: count,
+  pending_approvals: count,
+  blocked_runs: count,
+  active_runs: count,
+});
+
+export const hostedAgent = z.object({
+  id: name,
+  first_seen_at: instant,
+  last_seen_at: instant.nullable(),
+  /** By the agent's clock. */
+  last_event_at: instant.nullable(),
+  connected: z.boolean(),
+  environment: name.nullable(),
+  policy_version: name.nullable(),
+  ...rulesetFields,
+  drift: driftStatus,
+  /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
+  last_api: agentApi.nullable(),
+  /** It is given a document of the vocabulary that it does not load, and keeps the one in use. */
+  cannot_load: z.boolean(),
+  tags: z.record(z.string(), z.string()),
+  open_runs: count,
+  pending_approvals: count,
+  health: z.object({ status: healthStatus, reason: name }),
+});
+
+const agentParams = z.object({ agent_id: line(255) });
+
+export const hostedRunRoutes = routes({
+  hostedListRuns: {
+    method: 'GET',
+    path: '/v1/runs',
+    auth: ['operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-runs',
+    summary: 'Runs in the workspace, latest activity first',
+    query: z.object({
+      /** May be repeated. */
+      status: z.array(runStatus).max(20).optional(),
+      agent_id: line(255).optional(),
+      session_id: text(255, 1).optional(),
+      ...hostedPaging(200, 50),
+      cursor: cursorQuery,
+    }),
+    repeated: ['status'],
+    status: 200,
+    reply: z.object({ runs: z.array(runRow), total: count, ...pageFields, ...nextFields }),
+    search: true,
+    errors: ['bad_request', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  hostedListAgents: {
+    method: 'GET',
+    path: '/v1/agents',
+    auth: ['operatorJwt', 'hostedKey'],
+    role: 'viewer',
+    tag: 'hosted-agents',
+    summary: 'Registered agents, most recently seen first',
+    query: z.object(hostedPaging(500, 100)),
+    status: 200,
+    reply: z.object({ agents: z.array(hostedAgent), ...pageFields }),
+    search: true,
+    errors: ['forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  hostedGetAgent: {
+    method: 'GET',
+    path: '/v1/agents/{agent_id}',
+    auth: ['operatorJwt', 'hostedKey'],
+    role: 'viewer',
+    tag: 'hosted-agents',
+    summary: 'An agent with its health and its ten newest runs',
+    params: agentParams,
+    status: 200,
+    reply: z.object({ agent: hostedAgent, health, recent_runs: z.array(runRow) }),
+    errors: ['forbidden', 'not_found', 'validation_failed'],
+  },
+  hostedWorkflowState: {
+    method: 'GET',
+    path: '/v1/agents/{agent_id}/workflow-state',
+    auth: ['operatorJwt', 'hostedKey'],
+    role: 'viewer',
+    tag: 'hosted-agents',
+    summary: 'The newest workflow snapshot from a session, as the agent sent it',
+    params: agentParams,
+    query: z.object({ session_id: text(255, 1) }),
+    status: 200,
+    reply: z.looseObject({
+      name,
+      active_stage: name,
+      completed_stages: z.array(z.unknown()),
+      pending_approval: z.record(z.string(), z.unknown()),
+      agent_id: name,
+      session_id: name,
+      run_id: name.nullable(),
+      event_id: name.nullable(),
+      updated_at: instant,
+      snapshot_error: z.boolean(),
+    }),
+    errors: ['forbidden', 'not_found', 'validation_failed'],
+  },
+});

@@ -1,0 +1,87 @@
+// Store port of runs: what the events of a session of an agent say together. Nobody writes one: EventStore.ingest does,
+// and the changes of an approval that names a session, which make a run where there is none and move its activity,
+// never back.
+import type { Approval } from '../approval/record.ts';
+import type { Env } from '../shared/ids.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
+import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from './rules/run.ts';
+
+/** The activity and the state of an agent's session. */
+export interface Run extends RunKey {
+  readonly env: Env;
+  readonly startedAt: number;
+  /** The latest of its events (none later than 5 minutes after receipt) and of what became of its approvals. */
+  readonly lastActivityAt: number;
+  readonly standing: RunStanding;
+  /** Null while there are approvals alone. */
+  readonly facts: RunFacts | null;
+  /** Of the newest event, and of the one that carried the snapshot; null without one. */
+  readonly lastEventId: string | null;
+  readonly snapshotEventId: string | null;
+  /** Approvals that wait for a decision. */
+  readonly pendingApprovals: number;
+  /** The one that has waited longest, without its arguments. */
+  readonly oldestPending: Approval | null;
+  /** It is the sample run. */
+  readonly sample: boolean;
+}
+
+/** Filters for runs. A missing member does not filter. */
+export interface RunFilter {
+  /** Null: every environment. */
+  readonly env: Env | null;
+  readonly agentId?: string;
+  readonly sessionId?: string;
+  /** One of these; absent: any. */
+  readonly statuses?: readonly RunStatus[];
+}
+
+/** Where a run stands in the list. */
+export interface RunPlace extends RunKey {
+  readonly lastActivityAt: number;
+}
+
+/** Which part of a list of runs. */
+export interface RunPageRequest extends PageRequest {
+  /** Last run of the previous page. The page starts after it; a run with new activity has moved before it. */
+  readonly after?: RunPlace;
+}
+
+/** A run as the health of its agent needs it. */
+export interface RunGlance extends RunKey {
+  readonly standing: RunStanding;
+  readonly lastActivityAt: number;
+  readonly pendingApprovals: number;
+}
+
+/** The runs of all tenants. */
+export interface RunStore {
+  /**
+   * By last activity, newest first, then by agent and session.
+   * @throws HubError search_timeout when it takes longer than `maxSearchMs`
+   */
+  list(
+    tenantId: string,
+    filter: RunFilter,
+    page: RunPageRequest,
+    time: StatusTime,
+  ): Promise<Page<Run> & { readonly total: number }>;
+  get(tenantId: string, key: RunKey, now: number): Promise<Run | null>;
+  /**
+   * Runs of these agents with activity since `since`, newest first, at most `limit` an agent. The sample run is none of
+   * them.
+   */
+  recent(
+    tenantId: string,
+    agentIds: readonly string[],
+    since: number,
+    limit: number,
+    now: number,
+  ): Promise<readonly RunGlance[]>;
+  /** How many approvals of each of these agents wait, of runs and of none; agents without any are left out. */
+  pendingOf(
+    tenantId: string,
+    agentIds: readonly string[],
+    now: number,
+  ): Promise<readonly (readonly [agentId: string, count: number])[]>;
+}

@@ -1,0 +1,126 @@
+// A report about a call: an event, or a repeat that adds an outcome to one. Both count alike in their run, and the
+// audit chain can record both. Pure.
+import type { AuditNote } from '../../audit/record.ts';
+import { type EventInput, type EventOutcome, keyAsOutcome, outcomeKey } from '../../event/record.ts';
+import {
+  actionOf,
+  callIdOf,
+  contentId,
+  type DecisionAction,
+  decisionNameOf,
+  runIdOf,
+  sessionOf,
+} from '../../event/rules/decision.ts';
+import type { Env } from '../../shared/ids.ts';
+import { renderInstant } from '../../shared/instant.ts';
+import { factsBySession, type RunFacts } from './run.ts';
+
+/** Name of each decision in the chain, and its words in a sentence. */
+const decisions: { readonly [A in DecisionAction]?: readonly [name: AuditNote['action'], says: string] } = {
+  call_blocked: ['run.blocked', 'was blocked'],
+  call_would_block: ['run.would_block', 'would have been blocked'],
+  call_asked: ['run.asked', 'waits for a person'],
+  call_approval_granted: ['run.approval_granted', 'was approved'],
+  call_approval_blocked: ['run.approval_blocked', 'was not approved'],
+  call_approval_timeout: ['run.approval_timeout', 'was not decided on in time'],
+  workflow_completed: ['run.completed', 'completed the workflow'],
+};
+
+/** The API key that brought events. */
+export interface Reporter {
+  readonly keyId: string;
+  /** Visible part of the key. */
+  readonly prefix: string;
+}
+
+interface Batch {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly receivedAt: number;
+  /** Absent where no key brought them, and for events that earlier versions stored. */
+  readonly reporter?: Reporter;
+}
+
+function decisionOf({ verdict }: { readonly verdict: string }): (typeof decisions)[DecisionAction] {
+  const action = actionOf(verdict);
+  return Object.hasOwn(decisions, action) ? decisions[action as DecisionAction] : undefined;
+}
+
+/** True if the audit chain records the decision. */
+export const isRunDecision = (event: EventInput): boolean =>
+  decisionOf(event) !== undefined && sessionOf(event) !== null;
+
+/** Hex SHA-256. */
+type Sha256 = (text: string) => string;
+
+const noteId = (tenantId: string, callId: string, key: string, sha256: Sha256): string =>
+  contentId(sha256(JSON.stringify([tenantId, 'run', callId, key])));
+
+/** The ids of all entries that a stored event and its outcomes can have in the audit chain. */
+export const runNoteIds = (
+  tenantId: string,
+  event: EventInput,
+  outcomes: readonly EventOutcome[],
+  sha256: Sha256,
+): readonly string[] => [
+  ...(decisionOf(event) ? [noteId(tenantId, event.call_id, keyAsOutcome(event), sha256)] : []),
+  ...outcomes
+    .filter(decisionOf)
+    .map(({ verdict, decision_name }) =>
+      noteId(tenantId, event.call_id, outcomeKey(verdict, decision_name), sha256),
+    ),
+];
+
+/**
+ * The entry of a decision in a run; null for what is none, and for an event of no run. It records what a key reports,
+ * which no person did and no approval has to be behind. Its id follows from the report: a repeat is recorded once. Of
+ * the arguments nothing is kept.
+ */
+export function runNote(
+  event: EventInput,
+  { tenantId, env, receivedAt, reporter }: Batch,
+  sha256: Sha256,
+): AuditNote | null {
+  const known = decisionOf(event);
+  const session = known === undefined ? null : sessionOf(event);
+  if (!known || session === null) return null;
+  // A contract that only observes refuses nothing.
+  const isObserved = actionOf(event.verdict) === 'call_blocked' && event.mode === 'observe';
+  const [name, says] = isObserved ? (decisions.call_would_block ?? known) : known;
+  const { agent_id: agentId, tool_name: tool } = event;
+  return {
+    id: noteId(tenantId, event.call_id, keyAsOutcome(event), sha256),
+    tenantId,
+    at: receivedAt,
+    actor: reporter
+      ? { type: 'key', id: reporter.keyId, display: reporter.prefix }
+      : { type: 'agent', id: agentId, display: agentId },
+    action: name,
+    subject: { id: `${agentId}/${session}`, name: runIdOf(event) },
+    summary:
+      `Reported by ${reporter ? `key ${reporter.prefix}` : 'the agent'}: ` +
+      `a call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
+    details: {
+      env,
+      rule: decisionNameOf(event)?.slice(0, 128) ?? null,
+      tool_name: tool.slice(0, 128),
+      call_id: callIdOf(event),
+      reported_at: renderInstant(event.timestamp),
+      key_id: reporter?.keyId ?? null,
+    },
+    agentId,
+    sessionId: session,
+  };
+}
+
+/**
+ * The facts that a report adds to its run; null without a run. Places in the order of arrival are relative to the
+ * event's.
+ */
+export function reportFacts(
+  event: EventInput,
+  batch: Pick<Batch, 'env' | 'receivedAt'>,
+): readonly [session: string, facts: RunFacts] | null {
+  const [found] = factsBySession([event], batch, () => ({ seq: 0 }));
+  return found ?? null;
+}

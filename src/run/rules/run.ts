@@ -1,0 +1,307 @@
+// Runs: what the events of one session of an agent say together. Nobody writes a run: it follows from its events
+// (promise P29). Pure.
+
+import type { JsonObject } from '../../contract/record.ts';
+import type { EventInput } from '../../event/record.ts';
+import {
+  actionOf,
+  callIndexOf,
+  classOf,
+  type DecisionClass,
+  decisionNameOf,
+  parentSessionOf,
+  policyVersionOf,
+  runIdOf,
+  sessionOf,
+} from '../../event/rules/decision.ts';
+import type { Env } from '../../shared/ids.ts';
+import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
+import { asksForApproval, isOver, readSnapshot } from './workflow.ts';
+
+export interface RunKey {
+  readonly agentId: string;
+  readonly sessionId: string;
+}
+
+/** The place of an event among those of its run: by the agent's clock, then the index of the call, then arrival. */
+export interface Moment {
+  /** Epoch milliseconds of the agent's clock. */
+  readonly at: number;
+  readonly index: number;
+  /** Order of arrival. */
+  readonly seq: number;
+  /** Of the event, where the store cannot tell it from `seq`. */
+  readonly id?: string;
+}
+
+export interface RunEvent extends Moment {
+  readonly action: string;
+  readonly toolName: string;
+  readonly decisionName: string | null;
+  readonly mode: string;
+}
+
+type Counts = { readonly [C in DecisionClass]?: number };
+
+/** Facts from the events of a run, without those that depend on the time or on approvals. */
+export interface RunFacts {
+  readonly env: Env;
+  /** The earliest time of its events. */
+  readonly startedAt: number;
+  /** The latest, none later than 5 minutes after it was received. */
+  readonly lastAt: number;
+  /** The highest place in the order of arrival that is counted. */
+  readonly appliedSeq: number;
+  /** Of the newest event. */
+  readonly runId: string | null;
+  readonly parentSessionId: string | null;
+  readonly last: RunEvent;
+  /** The newest event that is not the workflow's. */
+  readonly lastDecision: RunEvent | null;
+  /** The newest event that is. */
+  readonly lastWorkflow: RunEvent | null;
+  /** The snapshot of the newest event that carries one. */
+  readonly snapshot: (Moment & { readonly value: JsonObject }) | null;
+  /** The newest document that an event says it was judged by. */
+  readonly version: (Moment & { readonly policyVersion: string }) | null;
+  /** Events by class. */
+  readonly counts: Counts;
+  /** Events that began a call: allowed, blocked, asked for, or let through by a guard that only observes. */
+  readonly calls: number;
+  /** Absent if an earlier version of the hub stored a part of these facts. */
+  readonly steps?: CallSteps;
+}
+
+const maxAheadMs = 5 * 60_000;
+
+/** Below 0 when `a` comes before `b`. */
+export const compareMoments = (a: Moment, b: Moment): number =>
+  a.at - b.at || a.index - b.index || a.seq - b.seq;
+
+/** The order of a call's events that arrive within one millisecond, as they often do. */
+const actionOrder = [
+  'call_asked',
+  'call_would_block',
+  'call_allowed',
+  'call_approval_granted',
+  'call_approval_timeout',
+  'call_approval_blocked',
+  'call_blocked',
+  'call_executed',
+  'call_failed',
+];
+
+const compareTexts = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+
+/**
+ * Below 0 when `a` comes before `b`. At one place: by `actionOrder`, then by texts, so that the order of joins does not
+ * decide.
+ */
+const compareEvents = (a: RunEvent, b: RunEvent): number =>
+  compareMoments(a, b) ||
+  actionOrder.indexOf(a.action) - actionOrder.indexOf(b.action) ||
+  compareTexts(a.action, b.action) ||
+  compareTexts(a.decisionName ?? '', b.decisionName ?? '');
+
+const newest = <M>(a: M | null, b: M | null, compare: (a: M, b: M) => number): M | null => {
+  if (a === null || b === null) return a ?? b;
+  return compare(a, b) >= 0 ? a : b;
+};
+
+type FactsPlace = Pick<Moment, 'seq' | 'id'>;
+
+interface Received {
+  readonly env: Env;
+  readonly receivedAt: number;
+}
+
+interface Placed {
+  readonly moment: Moment;
+  readonly event: EventInput;
+}
+
+/** Collects the facts of a run's events. Faster than joining the facts of each, with the same result. */
+class FactsOfRun {
+  readonly #env: Env;
+  readonly #maxAt: number;
+  readonly #counts: { [C in DecisionClass]?: number } = {};
+  readonly #steps: { -readonly [S in keyof CallSteps]: number } = {};
+  #calls = 0;
+  #startedAt: number;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #appliedSeq = Number.NEGATIVE_INFINITY;
+  #last: Placed;
+  #lastDecision: Placed | null = null;
+  #lastWorkflow: Placed | null = null;
+  #snapshot: Placed | null = null;
+  #version: Placed | null = null;
+
+  constructor({ env, receivedAt }: Received, event: EventInput, place: FactsPlace) {
+    this.#env = env;
+    this.#maxAt = receivedAt + maxAheadMs;
+    this.#startedAt = event.timestamp;
+    this.#last = { moment: momentOf(event, place), event };
+    this.add(event, place);
+  }
+
+  add(event: EventInput, place: FactsPlace): void {
+    const moment = momentOf(event, place);
+    const placed = { moment, event };
+    const action = actionOf(event.verdict);
+    const found = classOf(action);
+    this.#startedAt = Math.min(this.#startedAt, moment.at);
+    this.#lastAt = Math.max(this.#lastAt, Math.min(moment.at, this.#maxAt));
+    this.#appliedSeq = Math.max(this.#appliedSeq, moment.seq);
+    this.#counts[found] = (this.#counts[found] ?? 0) + 1;
+    const step = callStepOf(action, event);
+    if (step !== null) addStep(this.#steps, step);
+    if (step !== null && isFirstStep(step)) this.#calls++;
+    this.#last = newerPlaced(this.#last, placed);
+    if (found === 'workflow') this.#lastWorkflow = newerPlaced(this.#lastWorkflow, placed);
+    else this.#lastDecision = newerPlaced(this.#lastDecision, placed);
+    if (readSnapshot(event.payload?.workflow)) this.#snapshot = newerPlaced(this.#snapshot, placed);
+    if (policyVersionOf(event) !== null) this.#version = newerPlaced(this.#version, placed);
+  }
+
+  facts(): RunFacts {
+    const { event } = this.#last;
+    const [snapshot, version] = [this.#snapshot, this.#version];
+    return {
+      env: this.#env,
+      startedAt: this.#startedAt,
+      lastAt: this.#lastAt,
+      appliedSeq: this.#appliedSeq,
+      runId: runIdOf(event),
+      parentSessionId: parentSessionOf(event),
+      last: runEventOf(this.#last),
+      lastDecision: this.#lastDecision && runEventOf(this.#lastDecision),
+      lastWorkflow: this.#lastWorkflow && runEventOf(this.#lastWorkflow),
+      snapshot: snapshot && { ...snapshot.moment, value: snapshot.event.payload?.workflow as JsonObject },
+      version: version && { ...version.moment, policyVersion: policyVersionOf(version.event) ?? '' },
+      counts: this.#counts,
+      calls: this.#calls,
+      steps: this.#steps,
+    };
+  }
+}
+
+const momentOf = (event: EventInput, { seq, id }: FactsPlace): Moment => {
+  const moment = { at: event.timestamp, index: callIndexOf(event), seq };
+  return id === undefined ? moment : { ...moment, id };
+};
+
+const newerPlaced = (a: Placed | null, b: Placed): Placed =>
+  a !== null && compareMoments(a.moment, b.moment) >= 0 ? a : b;
+
+const runEventOf = ({ moment, event }: Placed): RunEvent => ({
+  ...moment,
+  action: actionOf(event.verdict),
+  toolName: event.tool_name,
+  decisionName: decisionNameOf(event),
+  mode: event.mode,
+});
+
+/** The facts of one event. `seq` is its place in the order of arrival. */
+export const factsOf = (event: EventInput, { seq, id, ...batch }: FactsPlace & Received): RunFacts =>
+  new FactsOfRun(batch, event, id === undefined ? { seq } : { seq, id }).facts();
+
+/** Joins facts. The order of joins does not change the result. No event may be in both. */
+export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
+  const last = compareEvents(a.last, b.last) >= 0 ? a : b;
+  const counts: { [C in DecisionClass]?: number } = { ...a.counts };
+  for (const [name, count] of Object.entries(b.counts)) {
+    const one = name as DecisionClass;
+    counts[one] = (counts[one] ?? 0) + count;
+  }
+  return {
+    env: last.env,
+    startedAt: Math.min(a.startedAt, b.startedAt),
+    lastAt: Math.max(a.lastAt, b.lastAt),
+    appliedSeq: Math.max(a.appliedSeq, b.appliedSeq),
+    runId: last.runId,
+    parentSessionId: last.parentSessionId,
+    last: last.last,
+    lastDecision: newest(a.lastDecision, b.lastDecision, compareEvents),
+    lastWorkflow: newest(a.lastWorkflow, b.lastWorkflow, compareEvents),
+    snapshot: newest(a.snapshot, b.snapshot, compareMoments),
+    version: newest(a.version, b.version, compareMoments),
+    counts,
+    calls: a.calls + b.calls,
+    ...(a.steps && b.steps ? { steps: joinSteps(a.steps, b.steps) } : {}),
+  };
+}
+
+/** Facts of an agent's events by session. Events without a session are left out. */
+export function factsBySession(
+  events: readonly (EventInput | null)[],
+  batch: Received,
+  placeOf: (index: number) => FactsPlace,
+): Map<string, RunFacts> {
+  const found = new Map<string, FactsOfRun>();
+  for (const [index, event] of events.entries()) {
+    const session = event && sessionOf(event);
+    if (!event || session === null) continue;
+    const before = found.get(session);
+    if (before) before.add(event, placeOf(index));
+    else found.set(session, new FactsOfRun(batch, event, placeOf(index)));
+  }
+  return new Map([...found].map(([session, of]) => [session, of.facts()]));
+}
+
+/** The same facts, each place in the order of arrival moved by `base`, and of the event with this id. */
+export function placedAt(facts: RunFacts, base: number, id?: string): RunFacts {
+  const named = id === undefined ? {} : { id };
+  const move = <M extends Moment>(moment: M): M => ({ ...moment, seq: moment.seq + base, ...named });
+  const moveOrNull = <M extends Moment>(moment: M | null): M | null => moment && move(moment);
+  return {
+    ...facts,
+    appliedSeq: facts.appliedSeq + base,
+    last: move(facts.last),
+    lastDecision: moveOrNull(facts.lastDecision),
+    lastWorkflow: moveOrNull(facts.lastWorkflow),
+    snapshot: moveOrNull(facts.snapshot),
+    version: moveOrNull(facts.version),
+  };
+}
+
+/** How a run stands by its events alone, whatever the time. `asking`: its workflow waits for a person. */
+export type RunStanding = 'asking' | 'completed' | 'blocked' | 'open';
+
+export const runStatuses = ['active', 'approval_pending', 'blocked', 'completed', 'stale'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+const refusals = new Set(['call_blocked', 'call_approval_blocked', 'call_approval_timeout']);
+
+/**
+ * The first that holds: the workflow asks, it is over, the newest decision refuses or the workflow is blocked, open.
+ */
+export function standingOf({ lastDecision, lastWorkflow, snapshot }: RunFacts): RunStanding {
+  const workflow = snapshot && readSnapshot(snapshot.value);
+  if (snapshot && workflow) {
+    const wentOn = lastDecision !== null && compareMoments(lastDecision, snapshot) > 0;
+    if (asksForApproval(workflow) && !wentOn) return 'asking';
+  }
+  if (lastWorkflow?.action === 'workflow_completed' || (workflow && isOver(workflow))) return 'completed';
+  const refused = lastDecision?.mode !== 'observe' && refusals.has(lastDecision?.action ?? '');
+  return refused || (workflow && workflow.blockedReason !== null) ? 'blocked' : 'open';
+}
+
+export interface StatusTime {
+  readonly now: number;
+  /** Milliseconds without activity after which an open run is stale. */
+  readonly staleAfterMs: number;
+}
+
+/**
+ * The status as a reader sees it. The first that holds: somebody must decide, completed, blocked, stale, active.
+ * @param pendingApprovals approvals of the run that wait for a decision
+ */
+export function runStatus(
+  run: { readonly standing: RunStanding; readonly lastActivityAt: number },
+  pendingApprovals: number,
+  { now, staleAfterMs }: StatusTime,
+): RunStatus {
+  if (pendingApprovals > 0 || run.standing === 'asking') return 'approval_pending';
+  if (run.standing === 'completed' || run.standing === 'blocked') return run.standing;
+  return run.lastActivityAt < now - staleAfterMs ? 'stale' : 'active';
+}

@@ -1,0 +1,292 @@
+// Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
+// key.
+
+import { type Approval, asSeen } from '../../approval/record.ts';
+import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
+import type { EventFilter } from '../../event/port.ts';
+import type { StoredEvent } from '../../event/record.ts';
+import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';
+import { requireRole } from '../../shared/access.ts';
+import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
+import { HubError, notFound, refused } from '../../shared/error.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { maxBundleBytes, maxBundleEvents } from '../rules/decision-bundle.ts';
+import type { RunKey } from '../rules/run.ts';
+import type { Runs, RunView } from './runs.ts';
+
+/** Places in the order of arrival, both inclusive; null: no bound. */
+export interface EvidenceRange {
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+export interface UsedRuleset {
+  readonly policyVersion: string;
+  /** Null when no stored version has these bytes. */
+  readonly ruleset: RulesetVersionKey | null;
+  /** Of a deployment of it: hex, and the public key that checks it. */
+  readonly signature: { readonly hex: string; readonly publicKey: string } | null;
+}
+
+/** Facts about a run that are known before its events are read. */
+export interface EvidenceHead {
+  readonly view: RunView;
+  /** Oldest first, with all their arguments that are kept. */
+  readonly approvals: readonly Approval[];
+  /** Older ones, for which there was no room. */
+  readonly approvalsLeftOut: number;
+}
+
+/** Writes the evidence of one run. */
+export interface EvidenceWriter {
+  /** Events come by the agent's time, then arrival. @returns bytes that it takes */
+  add(event: StoredEvent): number;
+}
+
+export interface Evidence<W> {
+  readonly head: EvidenceHead;
+  readonly writer: W;
+  readonly events: number;
+  readonly firstAt: number | null;
+  readonly lastAt: number | null;
+  readonly lastSeq: number;
+  readonly runIds: readonly string[];
+  readonly rulesets: readonly UsedRuleset[];
+}
+
+export interface SignedBytes {
+  /** Hex. */
+  readonly signature: string;
+  readonly publicKey: string;
+  readonly keyId: string;
+}
+
+export interface EvidenceOfRuns {
+  /**
+   * Reads a run, a page at a time. One at a time for a tenant, two for the process; then 429.
+   * @param open is called once, before the first event is read
+   * @param sizeOf bytes that an event takes
+   * @throws HubError forbidden, not_found, response_too_large (run_too_large, with the parts to ask for), rate_limited
+   */
+  collect<W extends EvidenceWriter>(
+    principal: Principal,
+    key: RunKey,
+    range: EvidenceRange,
+    open: (head: EvidenceHead) => W,
+    sizeOf: (event: StoredEvent) => number,
+  ): Promise<Evidence<W>>;
+  /**
+   * @param signed a typed payload in its envelope (signing/rules/envelope)
+   * @throws HubError unavailable (signing_unavailable)
+   */
+  sign(principal: Principal, signed: Uint8Array): Promise<SignedBytes>;
+}
+
+/** Events in memory at a time: V8 reserves memory by how much it finds in use when it looks. */
+const pageSize = 100;
+const approvalsAtOnce = 100;
+/** Bytes of a bundle that approvals take at most. */
+const maxApprovalBytes = 1.5 * 1024 * 1024;
+const maxDeployments = 200;
+/** Events looked at for the parts of a run that is too large for one bundle. */
+const maxCounted = 400_000;
+/** Maximum of events in a part: less than in a bundle, because the part's other fields need room. */
+const partEvents = 15_000;
+const partBytes = 5 * 1024 * 1024;
+const shownParts = 20;
+
+/**
+ * The same events in pages whose events of one time are by `seq`: how a store orders those of one time is its own.
+ */
+async function* inOrder(
+  pages: AsyncIterable<readonly StoredEvent[]>,
+): AsyncGenerator<readonly StoredEvent[]> {
+  let open: StoredEvent[] = [];
+  for await (const page of pages) {
+    const last = page.at(-1)?.timestamp;
+    const ready = [...open, ...page];
+    // Of the newest time there may be more on the next page.
+    open = ready.filter(({ timestamp }) => timestamp === last);
+    yield ready.slice(0, ready.length - open.length).sort(bySeq);
+  }
+  yield open.sort(bySeq);
+}
+
+const bySeq = (a: StoredEvent, b: StoredEvent): number => a.timestamp - b.timestamp || a.seq - b.seq;
+
+export function createEvidence({
+  store,
+  secrets,
+  clock,
+  runs,
+}: Pick<AppPorts, 'store' | 'secrets' | 'clock'> & { readonly runs: Runs }): EvidenceOfRuns {
+  const busy = (): HubError =>
+    new HubError('rate_limited', 'Other decision bundles are being built. Try again in a moment.', {
+      retryAfter: 2,
+    });
+  const maxWait = { ms: 2_000, clock };
+  const ofTenant = createSemaphores({ max: 1, maxWaiting: 4, maxWait, refusal: busy });
+  const ofProcess = createSemaphore({ max: 2, maxWaiting: 16, maxWait, refusal: busy });
+
+  async function* pages(tenantId: string, filter: EventFilter): AsyncGenerator<readonly StoredEvent[]> {
+    for (let cursor: string | null = null; ; ) {
+      const page = await store.events.search(tenantId, filter, pageSize, cursor, 'oldest');
+      yield page.events;
+      cursor = page.next;
+      if (cursor === null) return;
+    }
+  }
+
+  /** @throws HubError always: which parts of the run fit a bundle each */
+  async function refuseWhole(
+    tenantId: string,
+    filter: EventFilter,
+    sizeOf: (event: StoredEvent) => number,
+  ): Promise<never> {
+    const seqs: number[] = [];
+    const sizes: number[] = [];
+    for await (const events of pages(tenantId, filter)) {
+      for (const event of events) {
+        seqs.push(event.seq);
+        sizes.push(sizeOf(event));
+      }
+      if (seqs.length >= maxCounted) break;
+    }
+    const arrived = Uint32Array.from(seqs.keys()).sort((a, b) => (seqs[a] ?? 0) - (seqs[b] ?? 0));
+    const parts: string[] = [];
+    let [from, count, bytes] = [seqs[arrived[0] ?? 0] ?? 0, 0, 0];
+    for (const [i, at] of arrived.entries()) {
+      count++;
+      bytes += sizes[at] ?? 0;
+      const seq = seqs[at] ?? 0;
+      const next = arrived[i + 1];
+      if (next !== undefined && count < partEvents && bytes + (sizes[next] ?? 0) <= partBytes) continue;
+      parts.push(`from_seq=${from}&to_seq=${seq}`);
+      [from, count, bytes] = [seq + 1, 0, 0];
+    }
+    const shown = parts.slice(0, shownParts).join(', ');
+    throw refused(
+      'run_too_large',
+      `The run is too large: a decision bundle contains at most ${maxBundleEvents} events and ${maxBundleBytes} bytes. Request its parts, each with the previous part's chain_head as prev_head: ${shown}${
+        parts.length > shownParts ? `, and ${parts.length - shownParts} more` : ''
+      }.`,
+    );
+  }
+
+  async function used(
+    tenantId: string,
+    view: RunView,
+    versions: ReadonlySet<string>,
+  ): Promise<UsedRuleset[]> {
+    return Promise.all(
+      [...versions].sort().map(async (policyVersion) => {
+        const ruleset = await runs.names.resolve(tenantId, view.run.env, policyVersion);
+        if (ruleset === null) return { policyVersion, ruleset, signature: null };
+        const page = { limit: maxDeployments, offset: 0 };
+        const { items } = await store.deployments.list(tenantId, { bundleName: ruleset.name }, page);
+        const deployment = items.find(({ revisionHash }) => revisionHash === policyVersion);
+        return {
+          policyVersion,
+          ruleset,
+          signature: deployment ? { hex: deployment.signature, publicKey: deployment.publicKey } : null,
+        };
+      }),
+    );
+  }
+
+  /** The newest that there is room for, oldest first. */
+  async function approvalsOf(
+    tenantId: string,
+    { agentId, sessionId }: RunKey,
+  ): Promise<{ readonly approvals: readonly Approval[]; readonly bytes: number; readonly leftOut: number }> {
+    const filter = { env: null, agentId, sessionId };
+    const now = clock.now();
+    const approvals: Approval[] = [];
+    let bytes = 0;
+    for (let after: Approval | undefined; ; after = approvals[0]) {
+      const page = { limit: approvalsAtOnce, offset: 0, ...omitUndefined({ after }) };
+      const { items, more } = await store.approvals.list(tenantId, filter, page, now);
+      for (const brief of items) {
+        // Lists leave large arguments out.
+        const isBrief = brief.toolArgs === null && brief.argsBytes > 0;
+        const whole = (isBrief ? await store.approvals.getWhole(tenantId, brief.id) : null) ?? brief;
+        // Past its deadline it has timed out, whether or not that was stored yet.
+        const approval = asSeen(whole, now);
+        bytes += Buffer.byteLength(JSON.stringify(approval));
+        if (bytes > maxApprovalBytes) {
+          const total = await store.approvals.count(tenantId, filter, now);
+          return { approvals, bytes: maxApprovalBytes, leftOut: total - approvals.length };
+        }
+        approvals.unshift(approval);
+      }
+      if (!more || items.length === 0) return { approvals, bytes, leftOut: 0 };
+    }
+  }
+
+  return {
+    collect: (principal, key, range, open, sizeOf) =>
+      ofTenant(principal.tenantId, () =>
+        ofProcess(async () => {
+          requireRole(principal, 'viewer');
+          const { tenantId, env } = principal;
+          const view = await runs.get(principal, key);
+          if (!view) throw notFound('Run not found.');
+          const filter: EventFilter = {
+            env,
+            ...key,
+            ...(range.from === null ? {} : { fromSeq: range.from }),
+            ...(range.to === null ? {} : { toSeq: range.to }),
+          };
+          const versions = new Set<string>();
+          const runIds = new Set<string>();
+          const asked = await approvalsOf(tenantId, key);
+          const head = { view, approvals: asked.approvals, approvalsLeftOut: asked.leftOut };
+          const writer = open(head);
+          let { bytes } = asked;
+          let [events, lastSeq] = [0, 0];
+          let firstAt: number | null = null;
+          let lastAt: number | null = null;
+          for await (const page of inOrder(pages(tenantId, filter))) {
+            for (const event of page) {
+              bytes += writer.add(event);
+              events++;
+              firstAt ??= event.timestamp;
+              lastAt = event.timestamp;
+              lastSeq = Math.max(lastSeq, event.seq);
+              const [version, runId] = [policyVersionOf(event), runIdOf(event)];
+              if (version !== null) versions.add(version);
+              if (runId !== null) runIds.add(runId);
+              if (events > maxBundleEvents || bytes > maxBundleBytes) {
+                await refuseWhole(tenantId, filter, sizeOf);
+              }
+            }
+          }
+          return {
+            head,
+            writer,
+            events,
+            firstAt,
+            lastAt,
+            lastSeq,
+            runIds: [...runIds].sort(),
+            rulesets: await used(tenantId, view, versions),
+          };
+        }),
+      ),
+
+    async sign({ tenantId }, signed) {
+      const key = await store.signing.active(tenantId);
+      if (!key) {
+        throw refused(
+          'signing_unavailable',
+          'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
+        );
+      }
+      const { publicKey } = key;
+      const signature = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), signed);
+      return { signature, publicKey, keyId: secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16) };
+    },
+  };
+}

@@ -1,0 +1,240 @@
+// Runs and agents as operators look at them: which run needs a person, which agent is well, and which document each
+// runs.
+
+import type { AgentPlace } from '../../agent/port.ts';
+import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../../agent/rules/health.ts';
+import type { Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
+import {
+  createRulesetNames,
+  type RulesetNames,
+  type RulesetVersionKey,
+} from '../../bundle/use-cases/ruleset-names.ts';
+import { scopeTest } from '../../shared/agent-scope.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Run, RunFilter, RunPageRequest } from '../port.ts';
+import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../rules/run.ts';
+import { sample } from '../rules/sample.ts';
+
+export interface RunView {
+  readonly run: Run;
+  readonly status: RunStatus;
+  /** The newest document that its events name; null when the tenant has none of that hash. */
+  readonly ruleset: RulesetVersionKey | null;
+}
+
+export interface AgentView extends Omit<FleetAgent, 'version'> {
+  readonly lastEventAt: number | null;
+  readonly ruleset: RulesetVersionKey | null;
+  readonly health: AgentHealth;
+}
+
+export interface AgentPage extends Page<AgentView> {
+  /** How many registrations the offset passed to reach each item, itself included: a key does not see all. */
+  readonly passed: readonly number[];
+  /** The same for the whole page. */
+  readonly read: number;
+}
+
+export interface Runs {
+  readonly names: RulesetNames;
+  list(
+    principal: Principal,
+    filter: Omit<RunFilter, 'env'>,
+    page: RunPageRequest,
+  ): Promise<Page<RunView> & { readonly total: number }>;
+  /** Null when there is none in the environments that the principal sees. */
+  get(principal: Principal, key: RunKey): Promise<RunView | null>;
+  /** Registered agents that were seen and that the principal sees, last seen first. */
+  agents(principal: Principal, page: PageRequest): Promise<AgentPage>;
+  /**
+   * With its newest runs. Null when it is not registered, or was last seen in another environment than the principal's.
+   * The agent of the sample run is registered nowhere and shown all the same while its run is there.
+   */
+  agent(
+    principal: Principal,
+    agentId: string,
+  ): Promise<{ readonly agent: AgentView; readonly runs: readonly RunView[] } | null>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & { readonly fleet: Fleet };
+
+/** Runs that the health of an agent looks at. */
+const runsOfHealth = 200;
+/** Runs shown beside an agent. */
+const shownRuns = 10;
+const registrationsAtOnce = 1_000;
+/** Agents whose runs are in memory at once: each may have `runsOfHealth`, and the event loop reads them in one turn. */
+const viewedAtOnce = 20;
+
+export function createRuns(ports: Ports): Runs {
+  const { store, clock, settings, fleet } = ports;
+  const names = createRulesetNames(ports);
+  const time = (): StatusTime => ({ now: clock.now(), staleAfterMs: settings.runStaleMs });
+
+  async function view(tenantId: string, run: Run, at: StatusTime): Promise<RunView> {
+    const policyVersion = run.facts?.version?.policyVersion ?? null;
+    return {
+      run,
+      status: runStatus(run, run.pendingApprovals, at),
+      ruleset: await names.resolve(tenantId, run.env, policyVersion),
+    };
+  }
+
+  async function agentViews(
+    tenantId: string,
+    agents: readonly Omit<FleetAgent, 'version'>[],
+  ): Promise<readonly AgentView[]> {
+    if (agents.length === 0) return [];
+    const at = time();
+    const ids = agents.map(({ registration }) => registration.agentId);
+    const [glances, newest, pending] = await Promise.all([
+      store.runs.recent(tenantId, ids, at.now - healthWindowMs, runsOfHealth, at.now),
+      store.events.newestOf(tenantId, ids),
+      store.runs.pendingOf(tenantId, ids, at.now),
+    ]);
+    const runsOf = new Map<string, RecentRun[]>();
+    for (const glance of glances) {
+      const list = runsOf.get(glance.agentId) ?? [];
+      list.push(glance);
+      runsOf.set(glance.agentId, list);
+    }
+    const lastEvents = new Map(newest);
+    const waiting = new Map(pending);
+    return Promise.all(
+      agents.map(async (agent) => {
+        const { agentId, lastSeenAt } = agent.registration;
+        const lastEventAt = lastEvents.get(agentId) ?? null;
+        const policyVersion = agent.state?.policyVersion ?? null;
+        const health = agentHealth(
+          {
+            runs: runsOf.get(agentId) ?? [],
+            pendingApprovals: waiting.get(agentId) ?? 0,
+            lastSeenAt,
+            lastEventAt,
+            connected: (agent.state?.streams ?? 0) > 0,
+          },
+          { ...at, agentStaleAfterMs: settings.agentStaleMs },
+        );
+        const ruleset = agent.env === null ? null : await names.resolve(tenantId, agent.env, policyVersion);
+        return { ...agent, lastEventAt, ruleset, health };
+      }),
+    );
+  }
+
+  /** The agent of the sample run as that tells of it: nobody registered it. Null where there is none. */
+  async function sampleAgent({ tenantId, env }: Principal): Promise<AgentView | null> {
+    const at = time();
+    const { agentId, sessionId } = sample;
+    const run = await store.runs.get(tenantId, { agentId, sessionId }, at.now);
+    if (!run?.sample || (env !== null && run.env !== env)) return null;
+    const { startedAt: createdAt, lastActivityAt: lastSeenAt, pendingApprovals } = run;
+    const lastEventAt = run.facts?.last.at ?? null;
+    const policyVersion = run.facts?.version?.policyVersion ?? null;
+    const ruleset = await names.resolve(tenantId, run.env, policyVersion);
+    const health = agentHealth(
+      { runs: [run], pendingApprovals, lastSeenAt, lastEventAt, connected: false },
+      { ...at, agentStaleAfterMs: settings.agentStaleMs },
+    );
+    const bundleName = ruleset?.name ?? null;
+    return {
+      registration: {
+        id: agentId,
+        tenantId,
+        agentId,
+        displayName: null,
+        tags: {},
+        bundleName: null,
+        lastEnv: run.env,
+        lastSeenAt,
+        createdAt,
+        retiredAt: null,
+        lastApi: null,
+        loadsAny: false,
+      },
+      env: run.env,
+      resolution: { bundleName, source: 'none', ruleId: null, rulePattern: null },
+      state: {
+        streams: 0,
+        connectedAt: null,
+        bundleName,
+        policyVersion,
+        version: ruleset?.version ?? null,
+        status: 'unknown',
+      },
+      cannotLoad: false,
+      lastEventAt,
+      ruleset,
+      health,
+    };
+  }
+
+  const isSeen = ({ env }: Principal, agent: Pick<FleetAgent, 'env'>): boolean =>
+    env === null || agent.env === env;
+
+  return {
+    names,
+
+    async list({ tenantId, env }, filter, page) {
+      const at = time();
+      const { items, more, total } = await store.runs.list(tenantId, { ...filter, env }, page, at);
+      return { items: await Promise.all(items.map((run) => view(tenantId, run, at))), more, total };
+    },
+
+    async get({ tenantId, env }, key) {
+      const at = time();
+      const run = await store.runs.get(tenantId, key, at.now);
+      return run && (env === null || run.env === env) ? view(tenantId, run, at) : null;
+    },
+
+    async agents(principal, { limit, offset }) {
+      const { tenantId } = principal;
+      let after: AgentPlace | null = null;
+      let left = offset;
+      let more = true;
+      // Those before the page are not looked at any closer.
+      while (left > 0 && more) {
+        const query = { limit: Math.min(left, registrationsAtOnce), after };
+        const page = await store.agents.find(tenantId, { ...newestSeen, ...query });
+        left -= page.items.length;
+        more = page.more && page.items.length > 0;
+        const last = page.items.at(-1);
+        if (last) after = { agentId: last.agentId, at: last.lastSeenAt ?? 0 };
+      }
+      if (!more) return { items: [], more: false, passed: [], read: 0 };
+      const page = await store.agents.find(tenantId, { ...newestSeen, limit, after });
+      const found = await fleet.ofRegistrations(tenantId, page.items);
+      const isInScope = scopeTest(principal);
+      const shown = found.filter(
+        (agent) => isSeen(principal, agent) && isInScope(agent.registration.agentId),
+      );
+      const places = new Map(page.items.map(({ agentId }, place) => [agentId, place + 1]));
+      const items: AgentView[] = [];
+      for (let i = 0; i < shown.length; i += viewedAtOnce) {
+        items.push(...(await agentViews(tenantId, shown.slice(i, i + viewedAtOnce))));
+      }
+      return {
+        items,
+        more: page.more,
+        passed: shown.map(({ registration }) => places.get(registration.agentId) ?? 0),
+        read: page.items.length,
+      };
+    },
+
+    async agent(principal, agentId) {
+      const { tenantId, env } = principal;
+      const found = await fleet.get(tenantId, agentId);
+      if (found ? !isSeen(principal, found) : agentId !== sample.agentId) return null;
+      const at = time();
+      const [agent, runs] = await Promise.all([
+        found ? agentViews(tenantId, [found]).then(([view]) => view) : sampleAgent(principal),
+        store.runs.list(tenantId, { env, agentId }, { limit: shownRuns, offset: 0 }, at),
+      ]);
+      if (!agent) return null;
+      return { agent, runs: await Promise.all(runs.items.map((run) => view(tenantId, run, at))) };
+    },
+  };
+}
+
+const newestSeen = { order: 'lastSeenAt', descending: true, search: null } as const;

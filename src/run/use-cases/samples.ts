@@ -1,0 +1,258 @@
+// The sample run of a workspace: made once, whoever asks and however often. Everything of it has an id that follows
+// from the workspace, and its approval, whose first insert wins, says when it was made: so that two that make it at
+// once write the same.
+
+import { type CountLimit, limits } from '../../admission/limit.ts';
+import type { Approval } from '../../approval/record.ts';
+import type { Rulesets } from '../../bundle/use-cases/rulesets.ts';
+import type { Evaluation } from '../../evaluation/port/evaluator.ts';
+import type { EventInput } from '../../event/record.ts';
+import { contentId } from '../../event/rules/decision.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import type { Env } from '../../shared/ids.ts';
+import { type Principal, systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../rules/sample.ts';
+
+export interface SampleRun {
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly rulesetName: string;
+  readonly approvalId: string;
+}
+
+export interface SampleRuns {
+  /**
+   * `created`: it was not there. Safe to repeat, also at once: a call that comes while another of the workspace is
+   * under way is answered with it, and is not counted.
+   * @throws HubError unavailable (signing_unavailable), rate_limited and others
+   */
+  ensure(principal: Principal, count: CountLimit): Promise<SampleRun & { readonly created: boolean }>;
+  /** Removes its run, events and approval; its ruleset stays. Safe to repeat. @throws HubError rate_limited */
+  remove(principal: Principal, count: CountLimit): Promise<void>;
+  /** Its approvals that wait: what a count of the workspace's pending approvals leaves out. 0 or 1. */
+  pending(tenantId: string, env: Env | null): Promise<number>;
+}
+
+const maxUnderWay = 1_000;
+
+interface Ensured {
+  readonly created: boolean;
+  readonly runId: string;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings'> & {
+  readonly rulesets: Rulesets;
+};
+
+export function createSampleRuns({
+  store,
+  evaluator,
+  clock,
+  secrets,
+  settings,
+  rulesets,
+}: Ports): SampleRuns {
+  const idOf = (tenantId: string, what: string): string =>
+    contentId(secrets.sha256(JSON.stringify([tenantId, 'sample-run', what])));
+  const underWay = new BoundedMap<Promise<Ensured>>(maxUnderWay);
+  const { agentId, sessionId, env } = sample;
+
+  const runOf = (tenantId: string): SampleRun => ({
+    agentId,
+    sessionId,
+    runId: secrets.namedUuid(tenantId, 'sample-run'),
+    rulesetName: sample.ruleset,
+    approvalId: idOf(tenantId, 'approval'),
+  });
+
+  const yaml = (): string =>
+    sampleRuleset({
+      apiVersion: settings.wire.apiVersions[0] ?? 'service/v1',
+      kind: settings.wire.rulesetKinds[0] ?? 'Ruleset',
+    });
+
+  const judge = (tenantId: string, { tool, args }: SampleCall): Promise<Evaluation> =>
+    evaluator.evaluate(tenantId, {
+      yaml: yaml(),
+      call: { tool, args, environment: env, principal: null, cwd: null, metadata: null },
+      toolArguments: {},
+      words: { tools: [], selectors: [], operators: [] },
+    });
+
+  async function make(tenantId: string): Promise<void> {
+    const run = runOf(tenantId);
+    const text = yaml();
+    const judged = await Promise.all(sampleCalls.map((call) => judge(tenantId, call)));
+    const asking = judged
+      .at(-1)
+      ?.contracts_evaluated.find(({ fired, effect }) => fired && effect === 'approve');
+    const call = sampleCalls.at(-1);
+    if (!call || !asking) throw new Error('The sample ruleset does not ask.');
+    const now = clock.now();
+    const approval: Approval = {
+      id: run.approvalId,
+      tenantId,
+      status: 'pending',
+      agentId,
+      toolName: call.tool,
+      toolArgs: call.args,
+      argsBytes: Buffer.byteLength(JSON.stringify(call.args)),
+      message: asking.message ?? '',
+      env,
+      timeoutSeconds: sample.timeoutSeconds,
+      timeoutEffect: 'deny',
+      decisionSource: 'yaml_precondition',
+      contractName: asking.id,
+      rulesetName: sample.ruleset,
+      contracts: null,
+      principal: null,
+      sessionId,
+      callId: call.id,
+      decidedBy: null,
+      decidedBySubject: null,
+      decidedAt: null,
+      decisionReason: null,
+      decidedVia: null,
+      createdAt: now,
+      deadline: now + sample.timeoutSeconds * 1000,
+    };
+    // A workspace that shows its own ruleset under this name keeps it.
+    if (
+      (await store.bundles.versions(tenantId, sample.ruleset, { limit: 1, offset: 0 })).items.length === 0
+    ) {
+      await rulesets.put(systemPrincipal(tenantId, 'sample-run'), {
+        name: sample.ruleset,
+        yaml: new TextEncoder().encode(text),
+        env,
+        force: false,
+        reason: null,
+        match: null,
+        noneMatch: null,
+      });
+    }
+    const { createdAt } = await store.approvals.insert(approval);
+    // Nobody is told: a sample wakes no one.
+    await store.approvals.announced(tenantId, 'pending', [run.approvalId]);
+    const events = sampleEvents(judged, {
+      runId: run.runId,
+      policyVersion: secrets.sha256(text),
+      endsAt: createdAt,
+      idOf: (place) => idOf(tenantId, `event ${createdAt} ${place}`),
+    });
+    await store.events.ingest({ tenantId, env, receivedAt: now, events, sample: true });
+  }
+
+  /** Completes an interrupted removal first. */
+  async function makeUnlessThere(tenantId: string, count: CountLimit): Promise<Ensured> {
+    await count(limits.sampleRuns);
+    const { approvalId, runId } = runOf(tenantId);
+    const [found, approval] = await Promise.all([
+      store.runs.get(tenantId, { agentId, sessionId }, clock.now()),
+      store.approvals.get(tenantId, approvalId),
+    ]);
+    // One that an earlier version of the hub made has another id, and keeps it for as long as it is there.
+    if (found?.facts && approval) return { created: false, runId: found.facts.runId ?? runId };
+    if (found?.facts) await store.events.removeSample(tenantId);
+    await make(tenantId);
+    return { created: true, runId };
+  }
+
+  return {
+    async ensure({ tenantId }, count) {
+      const run = runOf(tenantId);
+      const same = underWay.get(tenantId, clock.monotonic());
+      if (same) return { ...run, runId: (await same).runId, created: false };
+      // Registered before anything is awaited, so that of any number of calls one makes it.
+      const making = makeUnlessThere(tenantId, count);
+      underWay.set(tenantId, making, Number.POSITIVE_INFINITY);
+      try {
+        return { ...run, ...(await making) };
+      } finally {
+        underWay.delete(tenantId);
+      }
+    },
+
+    async remove({ tenantId }, count) {
+      await count(limits.sampleRuns);
+      await underWay.get(tenantId, clock.monotonic())?.catch(() => undefined);
+      // The approval goes last: as long as it is there, the run can be made again as it was.
+      await store.events.removeSample(tenantId);
+      await store.approvals.remove(tenantId, runOf(tenantId).approvalId);
+    },
+
+    async pending(tenantId, seen) {
+      if (seen !== null && seen !== env) return 0;
+      const approval = await store.approvals.get(tenantId, runOf(tenantId).approvalId);
+      return approval?.status === 'pending' && approval.deadline > clock.now() ? 1 : 0;
+    },
+  };
+}
+
+interface Making {
+  readonly runId: string;
+  readonly policyVersion: string;
+  /** When the last one happened; the others a minute apart before it. */
+  readonly endsAt: number;
+  idOf(place: number): string;
+}
+
+/** The agent's reports about its calls, and about its workflow before the last call. */
+function sampleEvents(
+  judged: readonly Evaluation[],
+  { runId, policyVersion, endsAt, idOf }: Making,
+): EventInput[] {
+  const reports: { readonly call: SampleCall; readonly verdict: string; readonly more: object }[] = [];
+  for (const [i, call] of sampleCalls.entries()) {
+    const { verdict, contracts_evaluated: contracts } = judged[i] ?? {
+      verdict: 'allow',
+      contracts_evaluated: [],
+    };
+    const isLast = i === sampleCalls.length - 1;
+    const fired = contracts.find((one) => one.fired);
+    const why = fired
+      ? { decision_source: 'yaml_precondition', decision_name: fired.id, reason: fired.message }
+      : {};
+    if (isLast) {
+      const workflow = sampleWorkflow(false);
+      reports.push({
+        call: { ...call, tool: 'workflow' },
+        verdict: 'workflow_stage_advanced',
+        more: { workflow },
+      });
+    }
+    const said =
+      verdict === 'deny'
+        ? 'call_blocked'
+        : verdict === 'approve'
+          ? 'call_asked'
+          : fired
+            ? 'call_would_block'
+            : 'call_allowed';
+    const snapshot = said === 'call_asked' ? { workflow: sampleWorkflow(true) } : {};
+    reports.push({ call, verdict: said, more: { ...why, ...snapshot, session_attempt_count: i + 1 } });
+    if (call.executed && said !== 'call_blocked') {
+      reports.push({ call, verdict: 'call_executed', more: { tool_success: true } });
+    }
+  }
+  return reports.map(({ call, verdict, more }, place) => ({
+    call_id: idOf(place),
+    flat: true,
+    given_call_id: call.id,
+    agent_id: sample.agentId,
+    tool_name: call.tool,
+    verdict,
+    mode: verdict === 'call_would_block' ? 'observe' : 'enforce',
+    timestamp: endsAt - (reports.length - 1 - place) * 60_000,
+    payload: {
+      tool_args: call.args,
+      environment: sample.env,
+      session_id: sample.sessionId,
+      run_id: runId,
+      call_index: place,
+      policy_version: policyVersion,
+      ...more,
+    },
+  }));
+}

@@ -1,0 +1,84 @@
+// Routes of session values: a tenant's key-value store for agents.
+import { z } from 'zod';
+import { text } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { sessionKeyPattern } from '../../shared/ids.ts';
+import { maxSessionValue } from '../../tenant/rules/quota.ts';
+
+const key = z.string().min(1).max(256).regex(sessionKeyPattern);
+const params = z.object({ key });
+
+export const sessionBatch = z.object({ keys: z.array(key).max(100) });
+export const sessionBatchReply = z.object({ values: z.record(z.string(), z.string().nullable()) });
+export const sessionReply = z.object({ value: z.string().nullable() });
+/** Bounded in bytes by the use case. */
+export const sessionWrite = z.object({ value: text(6 * maxSessionValue) });
+export const sessionWritten = z.object({ value: z.string() });
+export const sessionIncrement = z.object({ amount: z.number().default(1) });
+export const sessionCount = z.object({ value: z.number() });
+export const sessionRemoved = z.object({ value: z.null() });
+
+export const sessionRoutes = routes({
+  readSessions: {
+    method: 'POST',
+    path: '/api/v1/sessions/batch',
+    auth: ['key', 'cookie'],
+    tag: 'sessions',
+    summary:
+      'Read up to 100 values of at most 4 MiB together; null for absent keys. Signed-in people can read, too',
+    body: sessionBatch,
+    reads: true,
+    status: 200,
+    reply: sessionBatchReply,
+    errors: ['response_too_large', 'validation_failed'],
+  },
+  getSession: {
+    method: 'GET',
+    path: '/api/v1/sessions/{key+}',
+    auth: ['key'],
+    tag: 'sessions',
+    summary: 'Read a value; the key may contain slashes',
+    params,
+    status: 200,
+    reply: sessionReply,
+    errors: ['not_found', 'validation_failed'],
+  },
+  setSession: {
+    method: 'PUT',
+    path: '/api/v1/sessions/{key+}',
+    auth: ['key'],
+    tag: 'sessions',
+    summary: 'Write a value of at most 1 MiB; it expires 7 days after its last write',
+    params,
+    body: sessionWrite,
+    // JSON writes a byte with up to six: every value that may be stored can be sent.
+    bodyLimit: 6 * maxSessionValue + 1024,
+    status: 200,
+    reply: sessionWritten,
+    errors: ['payload_too_large', 'quota_exceeded', 'validation_failed', 'disk_full'],
+  },
+  incrementSession: {
+    method: 'POST',
+    path: '/api/v1/sessions/{key+}/increment',
+    auth: ['key'],
+    tag: 'sessions',
+    summary: 'Add to a number atomically; an absent value counts as 0',
+    params,
+    body: sessionIncrement,
+    optionalBody: true,
+    status: 200,
+    reply: sessionCount,
+    errors: ['conflict', 'quota_exceeded', 'validation_failed'],
+  },
+  deleteSession: {
+    method: 'DELETE',
+    path: '/api/v1/sessions/{key+}',
+    auth: ['key'],
+    tag: 'sessions',
+    summary: 'Remove a value; safe to repeat',
+    params,
+    status: 200,
+    reply: sessionRemoved,
+    errors: ['validation_failed'],
+  },
+});

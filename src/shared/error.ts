@@ -1,0 +1,112 @@
+// The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into
+// a status.
+import type { Finding } from '../bundle/rules.ts';
+
+/** Error codes, in the order of their status. Documented with cause and fix in docs/errors.md. */
+export const errorCodes = [
+  'bad_request', // 400
+  'invalid_json', // 400
+  'unauthenticated', // 401
+  'forbidden', // 403: signed in, but not allowed (not an admin)
+  'csrf_header_missing', // 403
+  'env_mismatch', // 403: the key belongs to another environment
+  'origin_refused', // 403: a browser origin that CORS_ORIGINS does not name
+  'not_found', // 404
+  'method_not_allowed', // 405
+  'conflict', // 409
+  'quota_exceeded', // 409: what is kept fills its room already
+  'precondition_failed', // 412: what is stored is not what the request says it changes
+  'payload_too_large', // 413
+  'response_too_large', // 413: what was asked for does not fit one answer
+  'unsupported_media_type', // 415
+  'validation_failed', // 422: the request does not fit its declaration; detail is a list of {loc, msg}
+  'unprocessable', // 422: it fits, but cannot be carried out; detail is a sentence
+  'search_timeout', // 422: it took too long and was ended
+  'upgrade_required', // 426: a WebSocket handshake of another version
+  'rate_limited', // 429
+  'too_busy', // 429 without Retry-After (concurrent evaluations)
+  'headers_too_large', // 431
+  'internal', // 500
+  'disk_full', // 503 with Retry-After: the store's disk is full, or too full for what can wait
+  'overloaded', // 503 with Retry-After: a mailbox or the ingest queue is full
+  'unavailable', // 503 with Retry-After: the store, the bus or an actor's owner cannot be reached
+  'shutting_down', // 503 with Retry-After
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+/**
+ * Reasons that refine a code, for callers of an API with words for them: reason → code.
+ */
+export const reasonCodes = {
+  invalid_cursor: 'bad_request',
+  token_expired: 'unauthenticated',
+  key_revoked: 'unauthenticated',
+  operator_required: 'forbidden',
+  role_required: 'forbidden',
+  workspace_required: 'forbidden',
+  approval_already_decided: 'conflict',
+  approval_timed_out: 'conflict',
+  idempotency_in_progress: 'conflict',
+  idempotency_replay_refused: 'conflict',
+  version_precondition_failed: 'precondition_failed',
+  run_too_large: 'response_too_large',
+  env_required: 'validation_failed',
+  invalid_ruleset: 'validation_failed',
+  name_mismatch: 'unprocessable',
+  idempotency_key_reused: 'unprocessable',
+  replay_busy: 'rate_limited',
+  signing_unavailable: 'unavailable',
+} as const satisfies { readonly [reason: string]: ErrorCode };
+
+export type ErrorReason = keyof typeof reasonCodes;
+
+/** One problem in a request: where it is (`body`, `query` or `path`, then the field path) and what is wrong. */
+export interface Problem {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+}
+
+export interface ErrorDetail {
+  /** For `validation_failed`: every problem found (at most 50). */
+  readonly problems?: readonly Problem[];
+  /** For a document that is not deployed: everything found in it. */
+  readonly findings?: readonly Finding[];
+  /** Seconds, for a `Retry-After` header. */
+  readonly retryAfter?: number;
+  /** For `rate_limited`: how many fit into the window. */
+  readonly max?: number;
+  /** For `method_not_allowed`: the methods the path has. */
+  readonly allow?: readonly string[];
+  /** Further members of a problem document. */
+  readonly members?: { readonly [name: string]: unknown };
+  /** The finer word for the code. */
+  readonly reason?: ErrorReason;
+}
+
+/** The one error type. `message` is shown to the caller: it says what to do and never holds a secret. */
+export class HubError extends Error {
+  readonly code: ErrorCode;
+  readonly detail: ErrorDetail;
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message);
+    this.name = 'HubError';
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+/** An error by its finer word. */
+export const refused = (
+  reason: ErrorReason,
+  message: string,
+  detail: Omit<ErrorDetail, 'reason'> = {},
+): HubError => new HubError(reasonCodes[reason], message, { ...detail, reason });
+
+/** Shorthand for a 404 in the caller's words. */
+export const notFound = (message: string): HubError => new HubError('not_found', message);
+
+/** The error of an id that something else has. */
+export const taken = (): HubError =>
+  new HubError('conflict', 'An object with this id already exists. Choose another id.');

@@ -1,0 +1,76 @@
+// A node's state and its view of the cluster, for health checks.
+import type { Storage } from '../storage.ts';
+
+/** The cluster as a node knows it. */
+export interface ClusterState {
+  readonly mode: 'embedded' | 'cluster';
+  /** The node that answers. */
+  readonly node: string;
+  readonly nodes: readonly {
+    readonly node: string;
+    readonly version: string;
+    readonly startedAt: number;
+    /** Agents with an open stream there. */
+    readonly agents: number;
+    readonly shards: readonly number[];
+  }[];
+  readonly shardCount: number;
+  /** Of the shards that the answering node owns, and of those that no node owns. */
+  readonly lag: readonly { readonly shard: number; readonly waiting: number; readonly oldestMs: number }[];
+  readonly broadcastLagMs: number;
+}
+
+/** Counts of a node since its start, and its current queues. */
+export interface NodeMetrics {
+  readonly node: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  readonly routes: readonly {
+    /** Method and path, as declared. */
+    readonly route: string;
+    readonly requests: number;
+    readonly statuses: { readonly [status: string]: number };
+    /** Requests per bucket of time; the last one is open. */
+    readonly buckets: readonly number[];
+    readonly sumMs: number;
+    readonly bytes: number;
+  }[];
+  /** Upper bounds of the buckets but the last, milliseconds. */
+  readonly bucketsMs: readonly number[];
+  readonly streams: {
+    readonly agents: number;
+    readonly dashboards: number;
+    /** Those whose clients take nothing for now. */
+    readonly blocked: number;
+    /** Since the start, by reason. */
+    readonly ended: { readonly [reason: string]: number };
+  };
+  readonly queues: {
+    /** Messages to actors that wait, and how long the oldest does. */
+    readonly messages: number;
+    readonly oldestMessageMs: number;
+    /** How far deliveries to streams are behind. */
+    readonly broadcastLagMs: number;
+    /** Jobs that run. */
+    readonly jobs: number;
+  };
+  /** How late the event loop was in the last minute or so, milliseconds. */
+  readonly eventLoop: { readonly meanMs: number; readonly p99Ms: number; readonly maxMs: number };
+}
+
+/** Asks the parts of the node how they are. */
+export interface NodeHealth {
+  /** @throws HubError unavailable when the bus does not answer */
+  metrics(): Promise<NodeMetrics>;
+  /** Round trips in milliseconds; null when it does not answer. */
+  store(): Promise<number | null>;
+  keyValue(): Promise<number | null>;
+  /** The room for writes. */
+  storage(): Storage;
+  workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
+  /** Over all nodes. */
+  connectedAgents(): number;
+  /** @throws HubError unavailable when the bus does not answer */
+  cluster(): Promise<ClusterState>;
+  draining(): boolean;
+}

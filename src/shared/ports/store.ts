@@ -1,0 +1,78 @@
+// The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
+// Adapters keep promise P19.
+
+import type { AgentStore, RuleStore } from '../../agent/port.ts';
+import type { ApprovalStore } from '../../approval/port.ts';
+import type { AiUsageStore } from '../../assistant/port/usage.ts';
+import type { AuditStore, Noting } from '../../audit/port.ts';
+import type { BundleStore, DeploymentStore } from '../../bundle/port.ts';
+import type { CompositionStore, ContractStore } from '../../contract/port.ts';
+import type { EventStore } from '../../event/port.ts';
+import type { ChannelStore, DeliveryStore } from '../../notification/port/channels.ts';
+import type { RunStore } from '../../run/port.ts';
+import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
+import type { SettingsStore } from '../../tenant/port/settings.ts';
+import type { WorkspaceStore } from '../../tenant/port/workspaces.ts';
+import type { UsageStore } from '../../usage/port.ts';
+import type { OperatorTokenStore } from '../../user/port/operator-tokens.ts';
+import type { Storage } from '../storage.ts';
+import type { IdempotencyStore } from './idempotency.ts';
+import type { KeyCheckStore } from './key-check.ts';
+import type { ValueStore } from './values.ts';
+
+/** All but session values, which a cluster keeps in Redis. */
+export type DocumentStore = Omit<Store, 'values'>;
+
+/** The stores whose writes can take a note along. */
+export type NotingStores = Omit<
+  Store,
+  | 'events'
+  | 'values'
+  | 'aiUsage'
+  | 'idempotency'
+  | 'keyCheck'
+  | 'audit'
+  | 'noting'
+  | 'ping'
+  | 'storage'
+  | 'close'
+>;
+
+/** All store ports of one database. */
+export interface Store {
+  readonly tenants: TenantStore;
+  readonly logins: LoginStore;
+  readonly keys: KeyStore;
+  readonly operatorTokens: OperatorTokenStore;
+  readonly signing: SigningStore;
+  readonly contracts: ContractStore;
+  readonly compositions: CompositionStore;
+  readonly bundles: BundleStore;
+  readonly deployments: DeploymentStore;
+  readonly events: EventStore;
+  readonly runs: RunStore;
+  readonly usage: UsageStore;
+  readonly approvals: ApprovalStore;
+  readonly agents: AgentStore;
+  readonly rules: RuleStore;
+  readonly settings: SettingsStore;
+  readonly aiUsage: AiUsageStore;
+  readonly channels: ChannelStore;
+  readonly deliveries: DeliveryStore;
+  readonly values: ValueStore;
+  readonly keyCheck: KeyCheckStore;
+  readonly audit: AuditStore;
+  readonly workspaces: WorkspaceStore;
+  readonly idempotency: IdempotencyStore;
+  /**
+   * The stores with a note for the next write: it is recorded exactly when the write's answer says that something
+   * changed (`didChange`), never without it and never twice. For one write; reads take no note along.
+   */
+  noting(noting: Noting): NotingStores;
+  /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */
+  ping(): Promise<number>;
+  /** State of the space for writes, without a request. It is about a second old at most. */
+  storage(): Storage;
+  /** Finishes what is acknowledged and closes. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,74 @@
+// The caller for use cases: tenant, environment, rights, and the name in records. It does not contain the credentials.
+
+import type { KeyHolder } from '../admission/caller-name.ts';
+import type { AgentScope } from './agent-scope.ts';
+import type { Env } from './ids.ts';
+import type { AgentApi } from './vocabulary.ts';
+
+/** Rights of a principal. `agent` has those of an API key. An admin is also an operator and a viewer. */
+export type Role = 'agent' | 'viewer' | 'operator' | 'admin';
+
+/** Roles in operator tokens. Each includes the weaker ones. */
+export const operatorRoles = ['viewer', 'operator', 'admin'] as const;
+export type OperatorRole = (typeof operatorRoles)[number];
+
+export const isOperatorRole = (value: unknown): value is OperatorRole =>
+  typeof value === 'string' && (operatorRoles as readonly string[]).includes(value);
+
+/** The role and those that it includes. */
+export const rolesUpTo = (role: OperatorRole): readonly OperatorRole[] =>
+  operatorRoles.slice(0, operatorRoles.indexOf(role) + 1);
+
+/** Whose name stands in records. */
+export type Actor =
+  | { readonly kind: 'user'; readonly id: string; readonly email: string }
+  /** A person with an operator's token; `id` is issuer and subject. */
+  | { readonly kind: 'operator'; readonly id: string; readonly display: string }
+  | { readonly kind: 'key'; readonly id: string; readonly prefix: string }
+  /** A person whom a chat platform names; `id` is the platform's label, a colon and the platform's id. */
+  | { readonly kind: 'chat'; readonly id: string; readonly display: string }
+  /** The hub itself, for example `auto_deploy`. */
+  | { readonly kind: 'system'; readonly name: string };
+
+export interface Principal extends AgentScope {
+  readonly tenantId: string;
+  /** The one environment that it sees and changes; null: all of the tenant's. */
+  readonly env: Env | null;
+  readonly roles: ReadonlySet<Role>;
+  readonly actor: Actor;
+  /** The agent it speaks for; null when it speaks for none or does not say. */
+  readonly agentId: string | null;
+}
+
+/** An API key that acts for agents in one environment. */
+export interface KeyPrincipal extends Principal, KeyHolder {
+  readonly env: Env;
+  readonly agentId: string | null;
+  /** The API that it uses. */
+  readonly api: AgentApi;
+}
+
+/** The name that records and frames show: an e-mail address, a key's prefix, or `system:<name>`. */
+export function actorName(actor: Actor): string {
+  switch (actor.kind) {
+    case 'user':
+      return actor.email;
+    case 'operator':
+    case 'chat':
+      return actor.display;
+    case 'key':
+      return actor.prefix;
+    case 'system':
+      return `system:${actor.name}`;
+  }
+}
+
+/** The hub acting by itself in a tenant, with all rights. */
+export const systemPrincipal = (tenantId: string, name: string): Principal => ({
+  tenantId,
+  env: null,
+  roles: new Set<Role>(['viewer', 'operator', 'admin']),
+  actor: { kind: 'system', name },
+  agentId: null,
+  agentPattern: null,
+});

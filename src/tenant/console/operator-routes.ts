@@ -1,0 +1,77 @@
+// Routes of the operator of an installation: further tenants and users. Served only when OPERATOR_TOKEN is set.
+import { z } from 'zod';
+import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { notificationQueues } from '../../notification/rules/jobs.ts';
+import { email, newPassword } from './setup-routes.ts';
+
+/** The queues that the hub works. */
+export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notificationQueues)]);
+
+export const operatorRoutes = routes({
+  createTenant: {
+    method: 'POST',
+    path: '/api/v1/operator/tenants',
+    auth: ['operatorToken'],
+    tag: 'operator',
+    summary: 'Create a tenant with its first admin and its signing key',
+    body: z.object({ name: line(255), email, password: newPassword }),
+    status: 201,
+    reply: z.object({ tenant_id: uuid, user_id: uuid }),
+    errors: ['conflict', 'validation_failed', 'rate_limited'],
+    limit: 'operator',
+  },
+  createUser: {
+    method: 'POST',
+    path: '/api/v1/operator/users',
+    auth: ['operatorToken'],
+    tag: 'operator',
+    summary: 'Add a user to a tenant',
+    body: z.object({ tenant_id: uuid, email, password: newPassword, is_admin: z.boolean().default(false) }),
+    status: 201,
+    reply: z.object({ user_id: uuid }),
+    errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
+    limit: 'operator',
+  },
+  linkWorkspace: {
+    method: 'PUT',
+    path: '/api/v1/operator/tenants/{tenant_id}/workspaces',
+    auth: ['operatorToken'],
+    tag: 'operator',
+    summary: "Link an identity provider's workspace to a tenant; the link is permanent",
+    params: z.object({ tenant_id: uuid }),
+    body: z.object({ issuer: line(2048), workspace_id: line(255) }),
+    status: 200,
+    reply: z.object({ tenant_id: uuid, issuer: z.string(), workspace_id: z.string() }),
+    errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
+    limit: 'operator',
+  },
+  listDeadJobs: {
+    method: 'GET',
+    path: '/api/v1/operator/jobs/dead',
+    auth: ['operatorToken'],
+    tag: 'operator',
+    summary: 'Dead background jobs in a queue, latest first',
+    query: z.object({ queue: jobQueue, limit: intQuery(1, 1000).default(100) }),
+    status: 200,
+    reply: z.object({
+      jobs: z.array(
+        z.object({ id: z.string(), failures: z.number().int(), error: z.string(), died_at: instant }),
+      ),
+    }),
+    errors: ['validation_failed', 'rate_limited', 'unavailable'],
+    limit: 'operator',
+  },
+  retryDeadJob: {
+    method: 'POST',
+    path: '/api/v1/operator/jobs/retry',
+    auth: ['operatorToken'],
+    tag: 'operator',
+    summary: 'Run a dead job again now, with all its attempts',
+    body: z.object({ queue: jobQueue, id: line(200) }),
+    status: 202,
+    reply: z.object({ queue: jobQueue, id: z.string() }),
+    errors: ['not_found', 'validation_failed', 'rate_limited', 'unavailable'],
+    limit: 'operator',
+  },
+});

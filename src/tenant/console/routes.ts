@@ -1,0 +1,146 @@
+// Routes of a tenant's settings: signing key, what tools' arguments hold, retention.
+import { argumentKinds, builtInPrefixes, operatorNames, profilesProblem } from 'reeve-agent/rules';
+import { z } from 'zod';
+import { instant, intQuery, line } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+
+/** Arguments of all tools together. */
+const maxDeclarations = 2_000;
+
+const declarations = z.record(line(255), z.record(line(255), z.enum(argumentKinds)));
+const { $schema: _, ...declarationsShape } = z.toJSONSchema(declarations, { io: 'input' });
+
+/** Whether a value of any shape holds no more than may be declared; stops counting there. */
+function isWithinCount(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  let count = 0;
+  for (const kinds of Object.values(value)) {
+    count += 1 + (typeof kinds === 'object' && kinds !== null ? Object.keys(kinds).length : 0);
+    if (count > maxDeclarations) return false;
+  }
+  return true;
+}
+
+/**
+ * What the arguments of tools hold, by tool (a name or a glob) and argument (`a.b`: the argument `b` in the mapping
+ * `a`). Too many are refused before each is checked.
+ */
+export const toolArguments = z
+  .unknown()
+  .refine(isWithinCount, `must not contain more than ${maxDeclarations} tools and arguments`)
+  .meta(declarationsShape)
+  .pipe(declarations);
+
+/** Profiles of programs for commands in sandboxes, by program: subcommands, options and operands. */
+const commandProfiles = z
+  .record(z.string().max(200), z.record(z.string(), z.unknown()))
+  .superRefine((value, context) => {
+    const problem = profilesProblem(value);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
+
+/** Names of one kind that agents add to the rule language. */
+const names = (builtIn: Iterable<string>) => {
+  const taken = new Set(builtIn);
+  return z
+    .array(
+      z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must contain only letters, digits, _ and -')
+        .refine((name) => !taken.has(name), 'is built in'),
+    )
+    .max(100);
+};
+
+export const toolSettings = z.object({
+  tool_arguments: toolArguments,
+  custom_selectors: z.array(z.string()),
+  custom_operators: z.array(z.string()),
+  command_profiles: commandProfiles,
+  updated_at: instant.nullable(),
+  updated_by: z.string().nullable(),
+});
+
+export const settingRoutes = routes({
+  rotateSigningKey: {
+    method: 'POST',
+    path: '/api/v1/settings/rotate-signing-key',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'settings',
+    summary:
+      'Create a signing key and sign every current deployment with it; agents receive the new signatures. With ' +
+      'compromised, the old key does not attest the new one, and agents that pinned the old key must pin the new one',
+    body: z.object({ compromised: z.boolean().optional() }),
+    optionalBody: true,
+    status: 201,
+    reply: z.object({
+      public_key: z.string(),
+      rotated_at: instant,
+      deployments_re_signed: z.number().int(),
+      agents_follow: z.boolean(),
+      warning: z.string().nullable(),
+    }),
+    errors: ['validation_failed', 'overloaded', 'unavailable'],
+  },
+  toolSettings: {
+    method: 'GET',
+    path: '/api/v1/settings/tools',
+    auth: ['cookie'],
+    tag: 'settings',
+    summary:
+      'Declarations about your agents: the kinds of tool arguments, and the selectors and operators that agents register',
+    status: 200,
+    reply: toolSettings,
+    errors: [],
+  },
+  putToolSettings: {
+    method: 'PUT',
+    path: '/api/v1/settings/tools',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'settings',
+    summary:
+      'Declare the kinds of tool arguments (path, url, command, content or cwd), profiles of programs, and the selector prefixes ' +
+      'and operators that agents register, for the linter, deployments and the playground. Give agents the same toolArguments, ' +
+      'commandProfiles, selectors and operators as guard options. Absent fields keep their value, null clears it',
+    body: z
+      .object({
+        tool_arguments: toolArguments.nullish(),
+        custom_selectors: names(builtInPrefixes).nullish(),
+        custom_operators: names(operatorNames).nullish(),
+        command_profiles: commandProfiles.nullish(),
+      })
+      .refine(
+        (body) => Object.keys(body).length > 0,
+        'must contain tool_arguments, custom_selectors, custom_operators or command_profiles',
+      ),
+    status: 200,
+    reply: toolSettings,
+    errors: ['validation_failed'],
+  },
+  purgeEvents: {
+    method: 'DELETE',
+    path: '/api/v1/settings/purge-events',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'settings',
+    summary:
+      'Remove events received more than N days or hours ago (send one); complete is false while the rest is removed in the background',
+    query: z.object({
+      older_than_days: intQuery(1, 36_500).optional(),
+      /** Instead of `older_than_days`. */
+      older_than_hours: intQuery(1, 876_000).optional(),
+      /** true: nothing is removed, and deleted_count is what would be. */
+      dry_run: z.enum(['true', 'false']).default('false'),
+    }),
+    status: 200,
+    reply: z.object({
+      deleted_count: z.number().int(),
+      cutoff: instant,
+      complete: z.boolean(),
+      dry_run: z.boolean(),
+    }),
+    errors: ['validation_failed', 'search_timeout'],
+  },
+});

@@ -1,0 +1,35 @@
+// Route of the first start: the first tenant and its admin.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import { line, text, uuid } from '../../http/contract/fields.ts';
+import { routes, smallBody } from '../../http/contract/route.ts';
+
+/** An address to sign in with: lower-cased, because it names a user over all tenants. */
+export const email = z.email().max(255).toLowerCase();
+
+/** A password that someone chooses: 12 to 1,024 characters without NUL. */
+export const newPassword = text(1024, 12);
+
+export const setupRoutes = routes({
+  setup: {
+    method: 'POST',
+    path: '/api/v1/setup',
+    auth: [],
+    tag: 'setup',
+    summary: 'Create the first tenant and its admin; refused once they exist',
+    body: z.object({
+      email,
+      password: newPassword,
+      tenant_name: line(255).optional(),
+      /** Needed when SETUP_TOKEN is set; the header X-Setup-Token may carry it instead. */
+      setup_token: text(1024).optional(),
+    }),
+    status: 201,
+    reply: z.object({ message: z.string(), user_id: uuid, tenant_id: uuid }),
+    errors: ['forbidden', 'conflict', 'validation_failed', 'rate_limited'],
+    limit: 'standard',
+    limits: [limits.setupTokens],
+    csrfMessage: 'Missing X-Requested-With header.',
+    bodyLimit: smallBody,
+  },
+});

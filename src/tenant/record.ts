@@ -1,0 +1,83 @@
+// Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are
+// epoch milliseconds.
+import { dayMs } from '../shared/duration.ts';
+import type { Env } from '../shared/ids.ts';
+
+export interface Tenant {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+}
+
+export interface User {
+  readonly id: string;
+  readonly tenantId: string;
+  /** Lower-cased; unique over all tenants, because a login names no tenant. */
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly isAdmin: boolean;
+  readonly createdAt: number;
+}
+
+/** A login session. Its token is known to the browser alone; the store holds SHA-256 of it. */
+export interface Login {
+  readonly tokenHash: string;
+  readonly userId: string;
+  readonly tenantId: string;
+  readonly createdAt: number;
+  /** Slides at use, never past createdAt + the absolute maximum (7 days). */
+  readonly expiresAt: number;
+}
+
+/** A network that a user signed in from within this time is familiar to the account. */
+export const familiarMs = 30 * dayMs;
+
+export interface ApiKey {
+  readonly id: string;
+  readonly tenantId: string;
+  /** Null: a key of the whole workspace, made through the hosted API, that is not bound to an environment. */
+  readonly env: Env | null;
+  readonly label: string | null;
+  /** `svk_<env>_<first 8 characters of the random part>`; without an environment the first 12 characters of the key. */
+  readonly prefix: string;
+  /** Hex SHA-256 of the whole key. */
+  readonly hash: string;
+  /** The agents it is bound to: an agent id, or a glob over agent ids; null: every agent. */
+  readonly agentPattern: string | null;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  /** From then on it is refused; null: never. */
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+export const isExpired = ({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean =>
+  expiresAt !== null && expiresAt <= now;
+
+/** An Ed25519 key pair of a tenant. Exactly one per tenant is active. */
+export interface SigningKey {
+  readonly id: string;
+  readonly tenantId: string;
+  /** 64 hex characters. */
+  readonly publicKey: string;
+  /** The 32-byte seed, sealed (shared/ports/secrets), base64. */
+  readonly sealedSeed: string;
+  readonly active: boolean;
+  readonly createdAt: number;
+}
+
+/**
+ * A retiring signing key's statement that another one follows it: agents that pinned the old key take the new one by
+ * it.
+ */
+export interface KeySuccession {
+  readonly previousKey: string;
+  readonly publicKey: string;
+  readonly rotatedAt: number;
+  /** Ed25519 by the previous key over `successionText` (signing/rules/attestation), 128 hex characters. */
+  readonly signature: string;
+}
+
+/** Successions kept per tenant, the newest ones: an agent that was away for more rotations has to be pinned again. */
+export const maxSuccessions = 16;

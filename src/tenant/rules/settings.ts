@@ -1,0 +1,35 @@
+// A tenant's settings: small records, each under a name of its own, that the last write replaces.
+import type { CommandProfiles, ToolArguments } from 'reeve-agent/rules';
+import type { AiConfig } from '../../assistant/record.ts';
+
+export interface ToolWords {
+  /** Kinds of tools' arguments, for sandboxes. */
+  readonly toolArguments: ToolArguments;
+  /** Prefixes of selectors that agents register. Absent in what an older version of the hub wrote. */
+  readonly customSelectors?: readonly string[];
+  /** Operators that agents register. Absent in what an older version of the hub wrote. */
+  readonly customOperators?: readonly string[];
+  /** Profiles of programs for commands in sandboxes. Absent: none. */
+  readonly commandProfiles?: CommandProfiles;
+}
+
+/** Every setting and its value. */
+export interface SettingValues {
+  /**
+   * Facts about agents that documents cannot contain: for the linter, deployments and the playground.
+   */
+  readonly tools: ToolWords;
+  /** Provider and model of the assistant. */
+  readonly ai: AiConfig;
+}
+
+export type SettingName = keyof SettingValues;
+
+export interface Setting<N extends SettingName = SettingName> {
+  readonly tenantId: string;
+  readonly name: N;
+  readonly value: SettingValues[N];
+  readonly updatedAt: number;
+  /** The e-mail of who wrote it. */
+  readonly updatedBy: string;
+}

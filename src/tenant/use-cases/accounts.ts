@@ -1,0 +1,219 @@
+// Tenants and their first users: the set-up of a hub, tenants and users that the operator of the installation adds, and
+// missing signing keys. people.ts manages a tenant's users.
+
+import { limits, type OwnLimits } from '../../admission/limit.ts';
+import { noted } from '../../audit/note.ts';
+import { contentId } from '../../event/rules/decision.ts';
+import { createSemaphore } from '../../shared/concurrency/semaphore.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import { systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Workspace } from '../port/workspaces.ts';
+import type { SigningKey, Tenant, User } from '../record.ts';
+
+export interface Credentials {
+  /** Lower-cased. */
+  readonly email: string;
+  readonly password: string;
+}
+
+export interface SetUp extends Credentials {
+  readonly tenantName: string;
+  /** The caller's set-up token; empty without one. */
+  readonly token: string;
+  /** The caller is on this machine, and no proxy stands between. */
+  readonly local: boolean;
+}
+
+export interface Accounts {
+  /** True if a user exists. The answer is cached once it is true. */
+  isSetUp(): Promise<boolean>;
+  /**
+   * Makes the first tenant and its admin. Of many calls at once one succeeds.
+   * @throws HubError conflict (set up already), forbidden (the set-up token is missing or wrong), rate_limited
+   */
+  setUp(request: SetUp, counters: OwnLimits): Promise<{ readonly userId: string; readonly tenantId: string }>;
+  /** The same from the hub's own settings. Safe on every start and on many nodes at once. */
+  setUpFromSettings(credentials: Credentials): Promise<'created' | 'taken'>;
+  /** @throws HubError conflict (the e-mail is taken) */
+  createTenant(
+    name: string,
+    admin: Credentials,
+  ): Promise<{ readonly userId: string; readonly tenantId: string }>;
+  /**
+   * The tenant of an identity provider's workspace, made if nobody linked the workspace before: it has no people of its
+   * own. Of calls at once one makes it. Safe to repeat.
+   */
+  provision(workspace: Workspace): Promise<string>;
+  /** @throws HubError conflict (the e-mail is taken), not_found (no such tenant) */
+  createUser(tenantId: string, credentials: Credentials, isAdmin: boolean): Promise<string>;
+  /**
+   * Says which tenant a workspace of an identity provider is. Safe to repeat.
+   * @throws HubError not_found (no such tenant), conflict (the workspace is another tenant)
+   */
+  linkWorkspace(workspace: Workspace, tenantId: string): Promise<void>;
+  /** Gives every tenant without an active signing key one; returns how many. Safe to repeat. */
+  ensureSigningKeys(): Promise<number>;
+}
+
+const alreadySetUp = () => new HubError('conflict', 'Server is already set up.');
+const emailTaken = () =>
+  new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
+
+/** Characters of a tenant's name that a workspace's id becomes. */
+const maxName = 200;
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'log'>;
+
+export function createAccounts(ports: Ports): Accounts {
+  const { store, secrets, clock, settings, log } = ports;
+  const { tenants, signing } = store;
+  /** Set-ups of this process, one after the other: of many at once one hashes its password. */
+  const oneAtATime = createSemaphore({
+    max: 1,
+    maxWaiting: 1_000,
+    refusal: () =>
+      new HubError('overloaded', 'Too many setup requests run at once. Try again shortly.', {
+        retryAfter: 1,
+      }),
+  });
+
+  let complete = false;
+
+  /** A fresh active key; its seed is sealed. */
+  function newSigningKey(tenantId: string): SigningKey {
+    const { publicKey, seed } = secrets.newSigningKey();
+    const sealedSeed = secrets.seal('signing-key', seed);
+    return { id: secrets.uuid(), tenantId, publicKey, sealedSeed, active: true, createdAt: clock.now() };
+  }
+
+  /** Hashing the password takes a while. */
+  async function newUser(
+    tenantId: string,
+    { email, password }: Credentials,
+    isAdmin: boolean,
+  ): Promise<User> {
+    const passwordHash = await secrets.hashPassword(password);
+    return { id: secrets.uuid(), tenantId, email, passwordHash, isAdmin, createdAt: clock.now() };
+  }
+
+  async function newTenant(
+    name: string,
+    credentials: Credentials,
+  ): Promise<{ readonly tenant: Tenant; readonly admin: User; readonly key: SigningKey }> {
+    const tenant = { id: secrets.uuid(), name, createdAt: clock.now() };
+    const admin = await newUser(tenant.id, credentials, true);
+    return { tenant, admin, key: newSigningKey(tenant.id) };
+  }
+
+  /** The stores for a write that makes a user. */
+  const noting = ({ id, tenantId, email, isAdmin }: User, by: string) =>
+    noted(ports, systemPrincipal(tenantId, by), {
+      action: 'user.created',
+      subject: { id, name: email },
+      summary: `The ${isAdmin ? 'admin' : 'user'} ${email} was added.`,
+      details: { is_admin: isAdmin },
+    });
+
+  /**
+   * Wrong tokens count, and after too many of them from one address a right one is refused, too.
+   * @throws HubError forbidden, rate_limited
+   */
+  async function checkToken({ token, local }: SetUp, counters: OwnLimits): Promise<void> {
+    const { setupToken } = settings;
+    if (setupToken === null || (setupToken.made && local)) return;
+    const right = secrets.equal(secrets.sha256(token), secrets.sha256(setupToken.value));
+    // A right one only asks whether there is room for a wrong one.
+    if (right) return counters.check(limits.setupTokens);
+    await counters.count(limits.setupTokens);
+    const which = setupToken.made ? 'the token that the hub printed at startup' : 'the value of SETUP_TOKEN';
+    throw new HubError(
+      'forbidden',
+      `Setup needs ${which}, in the body field setup_token or the header X-Setup-Token.`,
+    );
+  }
+
+  async function bootstrap(
+    name: string,
+    credentials: Credentials,
+    by: string,
+  ): Promise<{ readonly tenant: Tenant; readonly admin: User } | null> {
+    const { tenant, admin, key } = await newTenant(name, credentials);
+    const outcome = await noting(admin, by).tenants.bootstrap(tenant, admin, key);
+    return outcome === 'taken' ? null : { tenant, admin };
+  }
+
+  return {
+    async isSetUp() {
+      complete ||= await tenants.anyUser();
+      return complete;
+    },
+
+    async setUp(request, counters) {
+      if (await tenants.anyUser()) throw alreadySetUp();
+      await checkToken(request, counters);
+      return oneAtATime(async () => {
+        // Asked again in turn; between nodes the store's lock decides.
+        if (await tenants.anyUser()) throw alreadySetUp();
+        const made = await bootstrap(request.tenantName, request, 'setup');
+        if (!made) throw alreadySetUp();
+        return { userId: made.admin.id, tenantId: made.tenant.id };
+      });
+    },
+
+    async setUpFromSettings(credentials) {
+      if (await tenants.anyUser()) return 'taken';
+      return (await bootstrap('default', credentials, 'settings')) ? 'created' : 'taken';
+    },
+
+    async createTenant(name, credentials) {
+      const { tenant, admin, key } = await newTenant(name, credentials);
+      const outcome = await noting(admin, 'operator').tenants.create(tenant, admin, key);
+      if (outcome === 'email_taken') throw emailTaken();
+      return { tenantId: tenant.id, userId: admin.id };
+    },
+
+    async provision(workspace) {
+      const { issuer, workspaceId } = workspace;
+      // An id that follows from the workspace: two nodes that make it at once make the same one.
+      const id = contentId(secrets.sha256(JSON.stringify(['workspace', issuer, workspaceId])));
+      const tenant = { id, name: workspaceId.slice(0, maxName), createdAt: clock.now() };
+      if ((await tenants.provision(tenant, newSigningKey(id))) === 'created') {
+        log.info(
+          { tenant: id, issuer, workspace: workspaceId },
+          'created a tenant for an identity provider workspace',
+        );
+      }
+      await store.workspaces.link(workspace, id);
+      // Somebody may have linked the workspace to another tenant meanwhile.
+      return (await store.workspaces.tenantOf(workspace)) ?? id;
+    },
+
+    async createUser(tenantId, credentials, isAdmin) {
+      const user = await newUser(tenantId, credentials, isAdmin);
+      const outcome = await noting(user, 'operator').tenants.addUser(user);
+      if (outcome === 'no_tenant') throw notFound('Tenant not found.');
+      if (outcome === 'email_taken') throw emailTaken();
+      return user.id;
+    },
+
+    async linkWorkspace(workspace, tenantId) {
+      if (!(await tenants.tenantIds()).includes(tenantId)) throw notFound('Tenant not found.');
+      if ((await store.workspaces.link(workspace, tenantId)) === 'taken') {
+        throw new HubError(
+          'conflict',
+          'This workspace is already linked to another tenant. The link cannot be changed.',
+        );
+      }
+    },
+
+    async ensureSigningKeys() {
+      let made = 0;
+      for (const tenantId of await tenants.tenantIds()) {
+        if (await signing.active(tenantId)) continue;
+        if ((await signing.add(newSigningKey(tenantId))) === 'created') made++;
+      }
+      return made;
+    },
+  };
+}

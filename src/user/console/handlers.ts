@@ -1,0 +1,40 @@
+// People in the console API's words.
+
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
+import type { User } from '../../tenant/record.ts';
+import type { userRoutes } from './routes.ts';
+
+const render = ({ id, email, isAdmin, createdAt }: User) => ({
+  user_id: id,
+  email,
+  is_admin: isAdmin,
+  created_at: iso(createdAt),
+});
+
+export const users: Handlers<typeof userRoutes> = {
+  listUsers: async ({ app }, { query }, caller) =>
+    listOf(await app.people.list(principalOf(caller), query), query, render),
+
+  async addUser({ app }, { body }, caller) {
+    const { email, password, is_admin: isAdmin } = body;
+    return render(await app.people.add(principalOf(caller), { email, password, isAdmin }));
+  },
+
+  updateUser: async ({ app }, { params, body }, caller) =>
+    render(await app.people.setAdmin(principalOf(caller), params.user_id, body.is_admin)),
+
+  async removeUser({ app }, { params }, caller) {
+    await app.people.remove(principalOf(caller), params.user_id);
+    return null;
+  },
+
+  async changePassword({ app }, { body }, caller, { limits }) {
+    const { old_password: oldPassword, new_password: newPassword } = body;
+    const change = { oldPassword, newPassword, tokenHash: caller.tokenHash };
+    await app.people.changePassword(principalOf(caller), change, limits);
+    return { message: 'Password changed. All other logins have ended.' };
+  },
+};

@@ -1,0 +1,83 @@
+// Routes of people: the users of a tenant, for its admins, and everybody's own password.
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import { instant, paging, text, uuid } from '../../http/contract/fields.ts';
+import { routes, smallBody } from '../../http/contract/route.ts';
+import { email, newPassword } from '../../tenant/console/setup-routes.ts';
+import { message } from './login-routes.ts';
+
+export const user = z.object({
+  user_id: uuid,
+  email: z.string(),
+  is_admin: z.boolean(),
+  created_at: instant,
+});
+
+const params = z.object({ user_id: uuid });
+
+export const userRoutes = routes({
+  listUsers: {
+    method: 'GET',
+    path: '/api/v1/users',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'users',
+    summary: 'Users of the tenant, ordered by e-mail',
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(user),
+    errors: ['validation_failed'],
+  },
+  addUser: {
+    method: 'POST',
+    path: '/api/v1/users',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'users',
+    summary: 'Add a user, who signs in with this password and can change it',
+    body: z.object({ email, password: newPassword, is_admin: z.boolean().default(false) }),
+    status: 201,
+    reply: user,
+    errors: ['conflict', 'validation_failed'],
+    bodyLimit: smallBody,
+  },
+  updateUser: {
+    method: 'PATCH',
+    path: '/api/v1/users/{user_id}',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'users',
+    summary:
+      'Grant or revoke the admin role; a revocation signs the user out everywhere. The last admin stays (409)',
+    params,
+    body: z.object({ is_admin: z.boolean() }),
+    status: 200,
+    reply: user,
+    errors: ['not_found', 'conflict', 'validation_failed'],
+    bodyLimit: smallBody,
+  },
+  removeUser: {
+    method: 'DELETE',
+    path: '/api/v1/users/{user_id}',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'users',
+    summary: 'Remove a user and sign the user out everywhere within a second. The last admin stays (409)',
+    params,
+    status: 204,
+    errors: ['not_found', 'conflict', 'validation_failed'],
+  },
+  changePassword: {
+    method: 'POST',
+    path: '/api/v1/auth/password',
+    auth: ['cookie'],
+    tag: 'auth',
+    summary: 'Change your own password; all your other logins end',
+    body: z.object({ old_password: text(1024, 1), new_password: newPassword }),
+    status: 200,
+    reply: message,
+    errors: ['forbidden', 'conflict', 'validation_failed', 'rate_limited'],
+    limits: [limits.oldPasswords],
+    bodyLimit: smallBody,
+  },
+});

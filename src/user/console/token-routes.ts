@@ -1,0 +1,79 @@
+// Routes by which signed-in people get tokens for the hosted API, and the public keys of those tokens.
+import { z } from 'zod';
+import { anyObject, instant, paging, uuid } from '../../http/contract/fields.ts';
+import { routes, smallBody } from '../../http/contract/route.ts';
+import { operatorRoles } from '../../shared/principal.ts';
+
+export const operatorRole = z.enum(operatorRoles);
+export const givenToken = z.object({ token: z.string(), expires_at: instant });
+
+export const operatorTokenRoutes = routes({
+  createOperatorToken: {
+    method: 'POST',
+    path: '/api/v1/operator-tokens',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'operator-tokens',
+    summary:
+      'Create a token for the API under /v1; only this answer contains it, and the audit chain records it',
+    body: z.object({ role: operatorRole, ttl_seconds: z.number().int().min(1).max(86_400) }),
+    status: 201,
+    reply: givenToken.extend({ id: uuid }),
+    errors: ['not_found', 'validation_failed'],
+    bodyLimit: smallBody,
+  },
+  listOperatorTokens: {
+    method: 'GET',
+    path: '/api/v1/operator-tokens',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'operator-tokens',
+    summary: 'Active tokens that admins created, newest first; without the tokens themselves',
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(
+      z.object({
+        id: uuid,
+        role: operatorRole,
+        created_by: z.string(),
+        created_at: instant,
+        expires_at: instant,
+      }),
+    ),
+    errors: ['validation_failed'],
+  },
+  revokeOperatorToken: {
+    method: 'DELETE',
+    path: '/api/v1/operator-tokens/{token_id}',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'operator-tokens',
+    summary: 'Revoke a token; every node refuses it at once, and its streams end within a second',
+    params: z.object({ token_id: uuid }),
+    status: 204,
+    errors: ['not_found', 'validation_failed'],
+  },
+  exchangeLogin: {
+    method: 'POST',
+    path: '/api/v1/auth/operator-token',
+    auth: ['cookie'],
+    tag: 'operator-tokens',
+    summary:
+      'Create a token for the API under /v1 for the signed-in person; valid for 15 minutes, and no longer than the login',
+    status: 201,
+    reply: givenToken,
+    errors: [],
+    bodyLimit: smallBody,
+  },
+  jwks: {
+    method: 'GET',
+    path: '/.well-known/jwks.json',
+    auth: [],
+    tag: 'operator-tokens',
+    summary: "Public keys that verify the hub's own tokens, as a JSON Web Key Set",
+    status: 200,
+    reply: z.object({ keys: z.array(anyObject) }),
+    errors: ['rate_limited'],
+    limit: 'standard',
+  },
+});

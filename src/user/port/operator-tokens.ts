@@ -1,0 +1,63 @@
+// Identifies operators by their bearer tokens, from identity providers or from the hub itself.
+
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { OperatorRole } from '../../shared/principal.ts';
+
+/** An operator: tenant, issuer, subject, name and role. */
+export interface OperatorIdentity {
+  readonly tenantId: string;
+  readonly issuer: string;
+  /** Unique within the issuer. */
+  readonly subject: string;
+  /** The name for records: the verified e-mail, else the name, else the subject. */
+  readonly display: string;
+  readonly role: OperatorRole;
+  /** Hash of the token of the login that it was given to, with which it ends; null: it ends by itself. */
+  readonly loginHash: string | null;
+  /** The record of a token that an admin made; null or absent: it is no such token. */
+  readonly tokenId?: string | null;
+  /** Epoch milliseconds; in the future. */
+  readonly expiresAt: number;
+}
+
+/** Reads the bearer tokens of operators. */
+export interface OperatorTokens {
+  /**
+   * Reads a token only after its signature, issuer, audience and times hold.
+   * @throws HubError unauthenticated (reason token_expired when that is all that is wrong), forbidden (reason
+   *   workspace_required or role_required) for a good token that gives no rights here, unavailable when the issuer's
+   *   keys cannot be had
+   */
+  identify(token: string): Promise<OperatorIdentity>;
+  /** True if an admin revoked the token of this record. @throws HubError unavailable */
+  isRevoked(tokenId: string): Promise<boolean>;
+}
+
+/** A token that an admin made. The token itself is not kept. */
+export interface OperatorTokenRecord {
+  /** Its `jti`. */
+  readonly id: string;
+  readonly tenantId: string;
+  readonly role: OperatorRole;
+  /** The name of the admin. */
+  readonly createdBy: string;
+  readonly createdAt: number;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** Null until somebody revokes it. */
+  readonly revokedAt: number | null;
+}
+
+/** Records of the tokens that admins made, each until it expires. */
+export interface OperatorTokenStore {
+  /** @throws HubError conflict when its id is taken */
+  insert(record: OperatorTokenRecord): Promise<void>;
+  /** Neither revoked nor expired, newest first. */
+  list(tenantId: string, page: PageRequest, now: number): Promise<Page<OperatorTokenRecord>>;
+  /** False also for a token without a record: earlier versions kept none. */
+  isRevoked(id: string): Promise<boolean>;
+  /** The record when this call revoked it; null when unknown, expired or revoked before. */
+  revoke(tenantId: string, id: string, now: number): Promise<OperatorTokenRecord | null>;
+  /** Removes those that expired, at most `limit`; returns how many. */
+  sweep(now: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,173 @@
+// Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it
+// says; while it is away those of the last 24 hours go on being good.
+import { dayMs, minuteMs } from '../../shared/duration.ts';
+import { HubError, refused } from '../../shared/error.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { JwkSet, Jwts } from '../../shared/ports/jwt.ts';
+import type { Log } from '../../shared/ports/log.ts';
+import type { Outbound, OutboundAnswer } from '../../shared/ports/outbound.ts';
+import type { OperatorRole } from '../../shared/principal.ts';
+import type { Workspace, WorkspaceStore } from '../../tenant/port/workspaces.ts';
+import type { OperatorTokens } from '../port/operator-tokens.ts';
+import { displayIn, type OidcSettings, roleIn, textAt } from '../rules/oidc.ts';
+
+export interface IdentityProvider extends Pick<OperatorTokens, 'identify'> {
+  readonly issuer: string;
+}
+
+export interface IdentityProviderPorts {
+  readonly settings: OidcSettings;
+  /** Reaches private addresses too: whoever runs the hub set the provider's. */
+  readonly outbound: Pick<Outbound, 'send'>;
+  readonly workspaces: Pick<WorkspaceStore, 'tenantOf'>;
+  /** Makes the tenant of a workspace that nobody linked, where the settings let admins' tokens do that. */
+  readonly provision: (workspace: Workspace) => Promise<string>;
+  readonly jwts: Jwts;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const timeoutMs = 5_000;
+const maxBytes = 256 * 1024;
+/** However short or long the provider says. */
+const [minFreshMs, maxFreshMs] = [5 * minuteMs, dayMs];
+/** How long keys are good that cannot be fetched anew. */
+const staleMs = dayMs;
+/** Between two looks for a key that a token names and nobody knows. */
+const againMs = 30_000;
+
+interface Kept {
+  readonly keys: JwkSet;
+  readonly fetchedAt: number;
+  readonly freshUntil: number;
+}
+
+const away = (): HubError =>
+  new HubError('unavailable', "The hub cannot fetch the identity provider's keys. Try again in a moment.", {
+    retryAfter: 5,
+  });
+
+export function createIdentityProvider(ports: IdentityProviderPorts): IdentityProvider {
+  const { settings, outbound, workspaces, provision, jwts, clock, log } = ports;
+  const { issuer } = settings;
+  let kept: Kept | null = null;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<Kept> | null = null;
+
+  async function json(url: string): Promise<{ readonly value: unknown; readonly answer: OutboundAnswer }> {
+    const answer = await outbound.send({ url, timeoutMs, maxBytes, headers: { accept: 'application/json' } });
+    if (answer.status !== 200) throw new Error(`status ${answer.status}`);
+    return { value: JSON.parse(Buffer.from(answer.body).toString('utf8')), answer };
+  }
+
+  async function jwksUrl(): Promise<string> {
+    if (settings.jwksUrl !== null) return settings.jwksUrl;
+    const { value } = await json(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    const document = (value ?? {}) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
+    if (document.issuer !== issuer) throw new Error('its discovery document names another issuer');
+    if (typeof document.jwks_uri !== 'string') throw new Error('its discovery document has no jwks_uri');
+    return document.jwks_uri;
+  }
+
+  async function fetchKeys(): Promise<Kept> {
+    const { value, answer } = await json(await jwksUrl());
+    const { keys } = (value ?? {}) as { readonly keys?: unknown };
+    if (!Array.isArray(keys)) throw new Error('its key set contains no list of keys');
+    const now = clock.now();
+    return {
+      keys: { keys },
+      fetchedAt: now,
+      freshUntil: now + freshFor(answer.headers.get('cache-control')),
+    };
+  }
+
+  /** Fetches once, whoever waits. */
+  function fetchNow(): Promise<Kept> {
+    fetching ??= fetchKeys()
+      .then((fresh) => {
+        kept = fresh;
+        return fresh;
+      })
+      .finally(() => {
+        triedAt = clock.now();
+        fetching = null;
+      });
+    return fetching;
+  }
+
+  /** @throws HubError unavailable when none are good */
+  async function currentKeys(): Promise<Kept> {
+    const now = clock.now();
+    if (kept && now < kept.freshUntil) return kept;
+    // While the provider is away, requests do not each wait for it.
+    const isWaiting = kept !== null && now - triedAt < againMs && fetching === null;
+    if (!isWaiting) {
+      try {
+        return await fetchNow();
+      } catch (err) {
+        log.warn({ err, issuer }, "cannot fetch the identity provider's keys");
+      }
+    }
+    if (kept && clock.now() - kept.fetchedAt < staleMs) return kept;
+    throw away();
+  }
+
+  /**
+   * The keys that a token can be checked with: fetched anew for one that names a key nobody knows, every 30 s at most.
+   */
+  async function keysFor(token: string): Promise<JwkSet> {
+    const { keys } = await currentKeys();
+    if (jwts.hasKeyOf(token, keys) || (clock.now() - triedAt < againMs && fetching === null)) return keys;
+    return fetchNow().then(
+      (fresh) => fresh.keys,
+      () => keys,
+    );
+  }
+
+  async function tenantOf(workspace: Workspace, role: OperatorRole | null): Promise<string | null> {
+    const linked = await workspaces.tenantOf(workspace);
+    if (linked !== null || role !== 'admin' || !settings.autoProvision) return linked;
+    return provision(workspace);
+  }
+
+  return {
+    issuer,
+    async identify(token) {
+      const now = clock.now();
+      const { audiences } = settings;
+      const claims = await jwts.verify(token, await keysFor(token), { issuer, audiences, now });
+      const workspaceId = textAt(claims, settings.workspaceClaims);
+      const role = roleIn(claims, settings);
+      const tenantId = workspaceId === null ? null : await tenantOf({ issuer, workspaceId }, role);
+      if (tenantId === null) {
+        throw refused(
+          'workspace_required',
+          workspaceId === null
+            ? 'The token contains no workspace. Check the workspace claim at the identity provider.'
+            : "The token's workspace is not linked to this hub. Ask the operator of the hub to link it.",
+        );
+      }
+      if (role === null)
+        throw refused(
+          'role_required',
+          'The token grants no role on this hub. Ask an admin of the identity provider for one.',
+        );
+      return {
+        tenantId,
+        issuer,
+        subject: String(claims.sub),
+        display: displayIn(claims),
+        role,
+        // The provider ends it, by its time.
+        loginHash: null,
+        expiresAt: Number(claims.exp) * 1000,
+      };
+    },
+  };
+}
+
+/** Milliseconds, from a Cache-Control header. */
+function freshFor(header: string | undefined): number {
+  const seconds = Number(/(?:^|[\s,])max-age=(\d{1,9})/i.exec(header ?? '')?.[1] ?? 0);
+  return Math.min(maxFreshMs, Math.max(minFreshMs, seconds * 1000));
+}

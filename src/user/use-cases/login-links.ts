@@ -1,0 +1,38 @@
+// Signing in by a link that somebody made who can write to the hub's data folder. The token is in the link's fragment,
+// which browsers send to nobody; the page hands it over.
+
+import { HubError } from '../../shared/error.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { User } from '../../tenant/record.ts';
+
+/** How long a link works. */
+export const loginLinkMs = 5 * 60_000;
+
+export const loginLinkUrl = (baseUrl: string, token: string): string =>
+  `${baseUrl.replace(/\/$/, '')}/dashboard/#login=${token}`;
+
+const usersAtOnce = 1_000;
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'loginLinks'>;
+
+/** Whom a token signs in; it counts no second time. @throws HubError unauthenticated, the same for every reason */
+export async function userOfLink(ports: Ports, token: string): Promise<User> {
+  const { secrets, clock, loginLinks, store } = ports;
+  const link = await loginLinks.take(secrets.sha256(token));
+  const user =
+    link && link.expiresAt > clock.now()
+      ? await (link.email === null ? firstAdmin(store) : store.tenants.userByEmail(link.email))
+      : null;
+  if (user) return user;
+  throw new HubError(
+    'unauthenticated',
+    'This sign-in link is not valid. It was used, has expired after 5 minutes, or its user no longer exists. Create a new link.',
+  );
+}
+
+async function firstAdmin({ tenants }: AppPorts['store']): Promise<User | null> {
+  const [tenantId] = await tenants.tenantIds();
+  if (tenantId === undefined) return null;
+  const { items } = await tenants.users(tenantId, { limit: usersAtOnce, offset: 0 });
+  return items.find(({ isAdmin }) => isAdmin) ?? null;
+}

@@ -1,0 +1,154 @@
+// Sign-in and sign-out with a password. Only the browser knows the token; the store has its SHA-256. login-attempts.ts
+// limits attempts. Each login is recorded, and each minute of failed ones of an account.
+
+import type { OwnLimits } from '../../admission/limit.ts';
+import { noted, noteOf } from '../../audit/note.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { minuteMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
+import { type Principal, systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { User } from '../../tenant/record.ts';
+import { admitAttempt, type Device } from './login-attempts.ts';
+import { userOfLink } from './login-links.ts';
+
+export interface SignIn {
+  /** Lower-cased. */
+  readonly email: string;
+  readonly password: string;
+  /** Where the request came from, as limits count it. */
+  readonly network: string;
+  /** The browser, when somebody signed in with it before. */
+  readonly device: Device | null;
+}
+
+export interface Logins {
+  /**
+   * @returns the new login's token, and whose it is
+   * @throws HubError unauthenticated (unknown e-mail or wrong password: the caller cannot tell which), rate_limited
+   */
+  signIn(attempt: SignIn, counters: OwnLimits): Promise<{ readonly token: string; readonly userId: string }>;
+  /** Signs in whom a one-time link names. @throws HubError unauthenticated */
+  signInByLink(
+    linkToken: string,
+    network: string,
+  ): Promise<{ readonly token: string; readonly userId: string }>;
+  /** Ends the login of a token; nothing happens when there is none. */
+  signOut(token: string): Promise<void>;
+}
+
+/** Accounts whose failures are counted at once. */
+const maxAccounts = 10_000;
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'log' | 'loginLinks'>;
+
+const wrong = () => new HubError('unauthenticated', 'Invalid email or password.');
+
+const principalOf = ({ id, tenantId, email }: User): Principal => ({
+  tenantId,
+  env: null,
+  roles: new Set(),
+  actor: { kind: 'user', id, email },
+  agentId: null,
+  agentPattern: null,
+});
+
+export function createLogins(ports: Ports): Logins {
+  const { store, secrets, clock, settings, broadcast, log } = ports;
+  const failures = new BoundedMap<{ count: number }>(maxAccounts);
+
+  /** An entry for each account and minute, with their number: somebody who guesses must not fill the chain. */
+  function countFailure({ id, tenantId, email }: User): void {
+    const counting = failures.get(id, clock.now());
+    if (counting) {
+      counting.count++;
+      return;
+    }
+    const counted = { count: 1 };
+    failures.set(id, counted, clock.now() + minuteMs);
+    clock.after(minuteMs, () => {
+      const note = noteOf(
+        ports,
+        tenantId,
+        { type: 'system', id: 'login', display: 'system:login' },
+        {
+          action: 'login.failed',
+          subject: { id, name: email },
+          summary: `${email} failed to sign in ${counted.count} times within a minute: wrong password.`,
+          details: { count: counted.count },
+        },
+      );
+      store.audit.append([note]).catch((err: unknown) => {
+        log.warn({ err, tenant_id: tenantId }, 'cannot record failed logins');
+      });
+    });
+  }
+
+  async function logIn(
+    user: User,
+    network: string,
+  ): Promise<{ readonly token: string; readonly userId: string }> {
+    const token = secrets.token(32);
+    const now = clock.now();
+    const tokenHash = secrets.sha256(token);
+    await noted(ports, principalOf(user), {
+      action: 'login.created',
+      subject: { id: user.id, name: user.email },
+      summary: `${user.email} signed in.`,
+      details: { network },
+    }).logins.put({
+      tokenHash,
+      userId: user.id,
+      tenantId: user.tenantId,
+      createdAt: now,
+      expiresAt: now + settings.sessionTtlMs,
+    });
+    // A changed password or a removed user ends existing logins, and this login may have been stored just after that.
+    if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
+      await store.logins.remove(tokenHash);
+      throw wrong();
+    }
+    return { token, userId: user.id };
+  }
+
+  return {
+    async signIn({ email, password, network, device }, counters) {
+      const attempt = { email, network, device };
+      const { user, known, succeeded, untried } = await admitAttempt(ports, attempt, counters);
+      // With an unknown e-mail the same work is done, so that the time does not tell.
+      const right = await secrets
+        .checkPassword(password, user?.passwordHash ?? null, known)
+        .catch(async (error: unknown) => {
+          // Too busy: that is nobody's failure.
+          await untried();
+          throw error;
+        });
+      if (!user || !right) {
+        if (user) countFailure(user);
+        throw wrong();
+      }
+      await succeeded();
+      return logIn(user, network);
+    },
+
+    async signInByLink(linkToken, network) {
+      return logIn(await userOfLink(ports, linkToken), network);
+    },
+
+    async signOut(token) {
+      const tokenHash = secrets.sha256(token);
+      // Only a login that exists is announced: anyone may send any token here.
+      const login = await store.logins.get(tokenHash, clock.now());
+      if (!login) return;
+      const user = await store.tenants.userById(login.userId);
+      const by = user ? principalOf(user) : systemPrincipal(login.tenantId, 'login');
+      await noted(ports, by, {
+        action: 'login.ended',
+        subject: { id: login.userId, name: user?.email ?? null },
+        summary: `${user?.email ?? login.userId} signed out.`,
+        onceFor: tokenHash,
+      }).logins.remove(tokenHash);
+      await broadcast.control({ kind: 'login_ended', tokenHash });
+    },
+  };
+}

@@ -1,0 +1,187 @@
+// Tokens with which people use the hosted API: those that the hub gives, and, where one is configured, those of an
+// identity provider. One key signs the hub's own, sealed in the store and shared by all nodes.
+
+import { noted } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound, refused } from '../../shared/error.ts';
+import type { Claims, JwkSet } from '../../shared/ports/jwt.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, isOperatorRole, type OperatorRole, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { OperatorIdentity, OperatorTokenRecord, OperatorTokens } from '../port/operator-tokens.ts';
+
+export interface GivenToken {
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
+export interface OwnTokens extends OperatorTokens {
+  /**
+   * A token of an admin's choosing, for a program or a person without a login.
+   * @throws HubError forbidden, not_found when switched off
+   */
+  give(
+    principal: Principal,
+    wanted: { readonly role: OperatorRole; readonly ttlMs: number },
+  ): Promise<GivenToken & { readonly id: string }>;
+  /** Those that admins made and that are good now, newest first. @throws HubError forbidden */
+  list(principal: Principal, page: PageRequest): Promise<Page<OperatorTokenRecord>>;
+  /** Every node refuses it from now on; its streams end. @throws HubError forbidden, not_found */
+  revoke(principal: Principal, id: string): Promise<void>;
+  /** A token of a signed-in person for 15 minutes, refused from the moment the login ends. */
+  giveToLogin(principal: Principal, tokenHash: string): Promise<GivenToken>;
+  /** The public keys by which anybody can check the hub's own tokens. */
+  keys(): Promise<JwkSet>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jwts' | 'settings' | 'broadcast'> & {
+  /** Tokens of the configured identity provider; null when there is none. */
+  readonly provider: (Pick<OperatorTokens, 'identify'> & { readonly issuer: string }) | null;
+};
+
+const browserTokenMs = 15 * 60_000;
+
+interface Pair {
+  readonly publicKey: string;
+  readonly seed: Uint8Array;
+}
+
+export function createOperatorTokens(ports: Ports): OwnTokens {
+  const { store, secrets, clock, jwts, settings, broadcast, provider } = ports;
+  const issuer = settings.baseUrl;
+  let pair: Promise<Pair> | null = null;
+
+  /** The hub-wide key: the one that the first node to ask left in the store. */
+  function ownPair(): Promise<Pair> {
+    pair ??= readPair().catch((error: unknown) => {
+      pair = null;
+      throw error;
+    });
+    return pair;
+  }
+
+  async function readPair(): Promise<Pair> {
+    const fresh = secrets.newSigningKey();
+    const bytes = Buffer.concat([Buffer.from(fresh.publicKey, 'hex'), fresh.seed]);
+    const kept = await store.keyCheck.first('operator-token-key', secrets.seal('operator-token', bytes));
+    const opened = Buffer.from(secrets.unseal('operator-token', kept));
+    return { publicKey: opened.subarray(0, 32).toString('hex'), seed: opened.subarray(32) };
+  }
+
+  async function give(claims: Claims, ttlMs: number): Promise<GivenToken> {
+    const { publicKey, seed } = await ownPair();
+    // Whole seconds: a token says no finer times.
+    const issuedAt = Math.floor(clock.now() / 1000) * 1000;
+    const expiresAt = issuedAt + ttlMs;
+    const full = { iss: issuer, aud: issuer, jti: secrets.uuid(), ...claims };
+    return { token: await jwts.sign(seed, publicKey, full, { issuedAt, expiresAt }), expiresAt };
+  }
+
+  async function keys(): Promise<JwkSet> {
+    return { keys: [jwts.publicJwk((await ownPair()).publicKey)] };
+  }
+
+  async function identifyOwn(token: string): Promise<OperatorIdentity> {
+    const now = clock.now();
+    const claims = await jwts.verify(token, await keys(), { issuer, audiences: [issuer], now });
+    const { sub, exp, jti, tenant, role, name, login } = claims;
+    if (typeof tenant !== 'string' || !isOperatorRole(role)) {
+      throw new HubError('unauthenticated', 'The token is not valid for this API. Get a token for /v1.');
+    }
+    if (typeof login === 'string' && (await store.logins.get(login, now)) === null) {
+      throw new HubError('unauthenticated', 'The login that issued this token has ended. Sign in again.');
+    }
+    const tokenId = typeof jti === 'string' && typeof login !== 'string' ? jti : null;
+    // Asked each time: a revocation holds at once on every node.
+    if (tokenId !== null && (await store.operatorTokens.isRevoked(tokenId))) {
+      throw new HubError('unauthenticated', 'The token is revoked. Ask an admin for a new one.');
+    }
+    const subject = String(sub);
+    return {
+      tenantId: tenant,
+      issuer,
+      subject,
+      display: typeof name === 'string' ? name : subject,
+      role,
+      loginHash: typeof login === 'string' ? login : null,
+      tokenId,
+      expiresAt: Number(exp) * 1000,
+    };
+  }
+
+  return {
+    async identify(token) {
+      const named = jwts.issuerOf(token);
+      if (named === issuer) return identifyOwn(token);
+      if (provider && named === provider.issuer) return provider.identify(token);
+      throw new HubError(
+        'unauthenticated',
+        named === null
+          ? 'The bearer token is not valid. Send an API key or an operator token (a JSON Web Token).'
+          : "This hub does not trust the token's issuer. Use a token from the configured identity provider or from this hub.",
+      );
+    },
+
+    async give(principal, { role, ttlMs }) {
+      requireRole(principal, 'admin');
+      if (!settings.operatorTokens) {
+        throw new HubError(
+          'not_found',
+          'This hub issues no operator tokens, because OPERATOR_TOKENS is off. Use a token from the identity provider.',
+        );
+      }
+      const { tenantId } = principal;
+      const [id, name] = [secrets.uuid(), actorName(principal.actor)];
+      const claims = { jti: id, sub: `given:${secrets.uuid()}`, tenant: tenantId, role, name };
+      const given = await give(claims, ttlMs);
+      const { expiresAt } = given;
+      // Recorded before anybody has it.
+      await noted(ports, principal, {
+        action: 'operator_token.created',
+        subject: { id },
+        summary: `An operator token with the role ${role} was created.`,
+        details: { role, expires_at: expiresAt },
+      }).operatorTokens.insert({
+        id,
+        tenantId,
+        role,
+        createdBy: name,
+        createdAt: clock.now(),
+        expiresAt,
+        revokedAt: null,
+      });
+      return { ...given, id };
+    },
+
+    async list(principal, page) {
+      requireRole(principal, 'admin');
+      return store.operatorTokens.list(principal.tenantId, page, clock.now());
+    },
+
+    async revoke(principal, id) {
+      requireRole(principal, 'admin');
+      const revoked = await noted(ports, principal, {
+        action: 'operator_token.revoked',
+        subject: { id },
+        summary: 'An operator token was revoked.',
+        fromAnswer: { role: 'role', created_by: 'createdBy' },
+      }).operatorTokens.revoke(principal.tenantId, id, clock.now());
+      if (!revoked) throw notFound('Operator token not found, expired or already revoked.');
+      await broadcast.control({ kind: 'operator_token_revoked', tokenId: id });
+    },
+
+    isRevoked: (id) => store.operatorTokens.isRevoked(id),
+
+    async giveToLogin({ tenantId, roles, actor }, tokenHash) {
+      if (actor.kind !== 'user')
+        throw refused('operator_required', 'Only a signed-in person can get a token. Sign in first.');
+      const role: OperatorRole = roles.has('admin') ? 'admin' : 'operator';
+      return give(
+        { sub: actor.id, tenant: tenantId, role, name: actor.email, login: tokenHash },
+        browserTokenMs,
+      );
+    },
+
+    keys,
+  };
+}

@@ -1,0 +1,129 @@
+// The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
+
+import { limits, type OwnLimits } from '../../admission/limit.ts';
+import { recorder } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { User } from '../../tenant/record.ts';
+
+export interface NewPerson {
+  /** Lower-cased. */
+  readonly email: string;
+  readonly password: string;
+  readonly isAdmin: boolean;
+}
+
+export interface PasswordChange {
+  readonly oldPassword: string;
+  readonly newPassword: string;
+  /** The login that asks: it goes on. */
+  readonly tokenHash: string;
+}
+
+export interface People {
+  /** By e-mail. @throws HubError forbidden */
+  list(principal: Principal, page: PageRequest): Promise<Page<User>>;
+  /** @throws HubError forbidden, conflict (the e-mail is taken) */
+  add(principal: Principal, person: NewPerson): Promise<User>;
+  /**
+   * Makes a user an admin, or one no more, which ends the user's logins. A repeat is safe.
+   * @throws HubError forbidden, not_found, conflict (the last admin)
+   */
+  setAdmin(principal: Principal, userId: string, isAdmin: boolean): Promise<User>;
+  /** Removes a user and ends the user's logins. @throws HubError forbidden, not_found, conflict (the last admin) */
+  remove(principal: Principal, userId: string): Promise<void>;
+  /**
+   * Changes the password of the signed-in user and ends all other logins of theirs.
+   * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed meanwhile), rate_limited
+   */
+  changePassword(principal: Principal, change: PasswordChange, counters: OwnLimits): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock'>;
+
+export function createPeople(ports: Ports): People {
+  const { store, broadcast, secrets, clock } = ports;
+  const recorded = recorder(ports, 'user');
+  const { tenants, logins } = store;
+
+  /** First in the store, so that a node which hears of it and looks finds none. */
+  async function endLogins(userId: string, except?: string): Promise<void> {
+    await logins.removeOfUser(userId, except);
+    await broadcast.control({
+      kind: 'user_logins_ended',
+      userId,
+      ...(except === undefined ? {} : { except }),
+    });
+  }
+
+  function changed(outcome: User | 'absent' | 'last_admin'): User {
+    if (outcome === 'absent') throw notFound('User not found.');
+    if (outcome !== 'last_admin') return outcome;
+    throw new HubError(
+      'conflict',
+      'This user is the last admin in the tenant. Make another user an admin first.',
+    );
+  }
+
+  return {
+    async list(principal, page) {
+      requireRole(principal, 'admin');
+      return tenants.users(principal.tenantId, page);
+    },
+
+    async add(principal, { email, password, isAdmin }) {
+      requireRole(principal, 'admin');
+      const { tenantId } = principal;
+      const passwordHash = await secrets.hashPassword(password);
+      const user = { id: secrets.uuid(), tenantId, email, passwordHash, isAdmin, createdAt: clock.now() };
+      const added = await recorded(principal, 'created', user.id, email).tenants.addUser(user);
+      if (added === 'created') return user;
+      if (added === 'no_tenant') throw notFound('Tenant not found.');
+      throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
+    },
+
+    async setAdmin(principal, userId, isAdmin) {
+      requireRole(principal, 'admin');
+      const { tenantId } = principal;
+      const before = await tenants.userById(userId);
+      // Nothing changes, and nothing is recorded.
+      if (before?.tenantId === tenantId && before.isAdmin === isAdmin) return before;
+      const what = isAdmin ? 'made_admin' : 'made_member';
+      const noting = recorded(principal, what, userId, before?.email);
+      const user = changed(await noting.tenants.setAdmin(tenantId, userId, isAdmin));
+      if (!isAdmin) await endLogins(userId);
+      return user;
+    },
+
+    async remove(principal, userId) {
+      requireRole(principal, 'admin');
+      const user = changed(
+        await recorded(principal, 'removed', userId).tenants.removeUser(principal.tenantId, userId),
+      );
+      await endLogins(user.id);
+    },
+
+    async changePassword(principal, { oldPassword, newPassword, tokenHash }, counters) {
+      const { actor } = principal;
+      const user = actor.kind === 'user' ? await tenants.userById(actor.id) : null;
+      if (!user)
+        throw new HubError('forbidden', 'Only a signed-in user can change a password. Sign in first.');
+      // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when
+      // it was right.
+      await counters.count(limits.oldPasswords);
+      if (!(await secrets.checkPassword(oldPassword, user.passwordHash, true))) {
+        throw new HubError('forbidden', 'The old password is wrong. Enter it again.');
+      }
+      await counters.takeBack(limits.oldPasswords);
+      const passwordHash = await secrets.hashPassword(newPassword);
+      const noting = recorded(principal, 'given_a_new_password', user.id, user.email);
+      if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
+        throw new HubError('conflict', 'Another session changed the password. Sign in again.');
+      }
+      await endLogins(user.id, tokenHash);
+    },
+  };
+}

@@ -1,0 +1,179 @@
+// What every store promises of signing keys and their rotation (tenant/port/identity, SigningStore).
+import { describe, expect, it } from 'vitest';
+import type { NewSignature } from '../../src/tenant/port/identity.ts';
+import { type KeySuccession, maxSuccessions } from '../../src/tenant/record.ts';
+import {
+  aBundle,
+  aDeployment,
+  aSigningKey,
+  aSuccession,
+  hex128,
+  type Open,
+  sharedStore,
+  uuid,
+} from './fixtures.ts';
+
+const signed = (deploymentId: string, by = 'x'): NewSignature => ({
+  deploymentId,
+  signature: hex128(`${by} ${deploymentId}`),
+  attestation: hex128(`${by} attests ${deploymentId}`),
+});
+
+export function signingContract(name: string, open: Open): void {
+  describe(`${name}: signing keys`, () => {
+    const shared = sharedStore(open);
+
+    /** A tenant with an active key and version 1 of two bundles deployed by it. */
+    async function deployed() {
+      const store = shared.get();
+      const tenantId = uuid();
+      const key = aSigningKey({ tenantId });
+      await store.signing.add(key);
+      const current = [];
+      for (const bundleName of ['base', 'extra']) {
+        const bundle = await store.bundles.addVersion(aBundle({ tenantId, name: bundleName }));
+        const deployment = await store.deployments.add(
+          aDeployment({ tenantId, bundleName, signingKeyId: key.id, revisionHash: bundle.revisionHash }),
+        );
+        if (typeof deployment === 'string') throw new Error(deployment);
+        current.push(deployment);
+      }
+      return { tenantId, key, current };
+    }
+
+    it('of 20 parallel first keys one is created', async () => {
+      const { signing } = shared.get();
+      const tenantId = uuid();
+      expect(await signing.active(tenantId)).toBeNull();
+      const keys = Array.from({ length: 20 }, () => aSigningKey({ tenantId }));
+      const answers = await Promise.all(keys.map((key) => signing.add(key)));
+      expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
+      expect(await signing.active(tenantId)).toEqual(keys[answers.indexOf('created')]);
+    });
+
+    it('a rotation changes the active key and signs the current deployments anew', async () => {
+      const store = shared.get();
+      const { tenantId, key, current } = await deployed();
+      const next = aSigningKey({ tenantId });
+      const signatures = current.map((d) => signed(d.id, 'new'));
+      expect(await store.signing.rotate(tenantId, key.id, next, signatures, null)).toBe('rotated');
+      expect(await store.signing.active(tenantId)).toEqual(next);
+      expect(await store.deployments.currentAll(tenantId)).toEqual(
+        current.map((d) => ({
+          ...d,
+          signature: signed(d.id, 'new').signature,
+          attestation: signed(d.id, 'new').attestation,
+          publicKey: next.publicKey,
+          signingKeyId: next.id,
+        })),
+      );
+      const version = await store.bundles.version(tenantId, 'base', 1);
+      expect(version?.signature).toBe(signed(current[0]?.id ?? '', 'new').signature);
+    });
+
+    it('keeps the newest successions in order, and none once a rotation brings none', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      let key = aSigningKey({ tenantId });
+      await store.signing.add(key);
+      expect(await store.signing.successions(tenantId)).toEqual([]);
+      const made: KeySuccession[] = [];
+      const rotate = async (succession: KeySuccession | null) => {
+        const next = aSigningKey({ tenantId });
+        expect(await store.signing.rotate(tenantId, key.id, next, [], succession)).toBe('rotated');
+        key = next;
+      };
+      for (let i = 0; i < maxSuccessions + 3; i++) {
+        made.push(aSuccession({ rotatedAt: i }));
+        await rotate(made[i] ?? null);
+      }
+      expect(await store.signing.successions(tenantId)).toEqual(made.slice(3));
+      expect(await store.signing.rotate(tenantId, uuid(), aSigningKey({ tenantId }), [], null)).toBe(
+        'changed',
+      );
+      expect(await store.signing.successions(uuid())).toEqual([]);
+      expect(await store.signing.successions(tenantId)).toHaveLength(maxSuccessions);
+      await rotate(null);
+      expect(await store.signing.successions(tenantId)).toEqual([]);
+      const first = aSuccession();
+      await rotate(first);
+      expect(await store.signing.successions(tenantId)).toEqual([first]);
+    });
+
+    it('writes nothing when the active key is another', async () => {
+      const store = shared.get();
+      const { tenantId, key, current } = await deployed();
+      const signatures = current.map((d) => signed(d.id));
+      expect(await store.signing.rotate(tenantId, uuid(), aSigningKey({ tenantId }), signatures, null)).toBe(
+        'changed',
+      );
+      expect(await store.signing.active(tenantId)).toEqual(key);
+      expect(await store.deployments.currentAll(tenantId)).toEqual(current);
+    });
+
+    it('writes nothing when the signatures are not exactly those of the current deployments', async () => {
+      const store = shared.get();
+      const { tenantId, key, current } = await deployed();
+      const [first, second] = current.map((d) => signed(d.id));
+      if (!first || !second) throw new Error('two deployments expected');
+      const stranger = signed(uuid());
+      for (const wrong of [[], [first], [first, first], [first, stranger], [first, second, stranger]]) {
+        expect(await store.signing.rotate(tenantId, key.id, aSigningKey({ tenantId }), wrong, null)).toBe(
+          'changed',
+        );
+      }
+      expect(await store.signing.active(tenantId)).toEqual(key);
+      expect(await store.deployments.currentAll(tenantId)).toEqual(current);
+    });
+
+    it('of 10 parallel rotations one happens, and one key is active', async () => {
+      const store = shared.get();
+      const { tenantId, key, current } = await deployed();
+      const keys = Array.from({ length: 10 }, () => aSigningKey({ tenantId }));
+      const answers = await Promise.all(
+        keys.map((next) =>
+          store.signing.rotate(
+            tenantId,
+            key.id,
+            next,
+            current.map((d) => signed(d.id, next.id)),
+            null,
+          ),
+        ),
+      );
+      expect(answers.filter((answer) => answer === 'rotated')).toHaveLength(1);
+      const winner = keys[answers.indexOf('rotated')];
+      expect(await store.signing.active(tenantId)).toEqual(winner);
+      for (const d of await store.deployments.currentAll(tenantId)) {
+        expect(d.signature).toBe(signed(d.id, winner?.id).signature);
+      }
+    });
+
+    it('a deployment signed by a key that was rotated away is refused, even when both run at once', async () => {
+      const store = shared.get();
+      const { tenantId, key, current } = await deployed();
+      const next = aSigningKey({ tenantId });
+      const signatures = current.map((d) => signed(d.id, 'new'));
+      const [rotation, ...added] = await Promise.all([
+        store.signing.rotate(tenantId, key.id, next, signatures, null),
+        ...Array.from({ length: 5 }, () =>
+          store.deployments.add(aDeployment({ tenantId, bundleName: 'base', signingKeyId: key.id })),
+        ),
+      ]);
+      const active = await store.signing.active(tenantId);
+      for (const d of await store.deployments.currentAll(tenantId)) expect(d.signingKeyId).toBe(active?.id);
+      if (rotation === 'rotated') expect(added).toEqual(added.map(() => 'stale_key'));
+      else expect(active).toEqual(key);
+    });
+
+    it('a rotation in one tenant leaves another alone', async () => {
+      const store = shared.get();
+      const [mine, other] = [await deployed(), await deployed()];
+      const theirs = other.current.map((d) => signed(d.id));
+      const next = aSigningKey({ tenantId: mine.tenantId });
+      expect(await store.signing.rotate(mine.tenantId, mine.key.id, next, theirs, null)).toBe('changed');
+      expect(await store.signing.rotate(mine.tenantId, other.key.id, next, theirs, null)).toBe('changed');
+      expect(await store.signing.active(other.tenantId)).toEqual(other.key);
+    });
+  });
+}

@@ -1,0 +1,162 @@
+// What every store promises of a tenant's users: lists, admins of whom one always stays, removal and passwords.
+import { describe, expect, it } from 'vitest';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
+import type { User } from '../../src/tenant/record.ts';
+import {
+  aLogin,
+  aSigningKey,
+  aTenant,
+  aUser,
+  firstPage,
+  hostileTexts,
+  itemsOf,
+  type Open,
+  parallel,
+  sharedStore,
+  t0,
+  uuid,
+} from './fixtures.ts';
+
+/** A tenant with so many admins and so many others, admins first. */
+async function peopleOf(store: DocumentStore, admins: number, others = 0): Promise<readonly User[]> {
+  const tenant = aTenant();
+  const made = Array.from({ length: admins + others }, (_, i) =>
+    aUser({ tenantId: tenant.id, isAdmin: i < admins, email: `${i}-${uuid()}@example.org` }),
+  );
+  const [first, ...rest] = made;
+  if (first) await store.tenants.create(tenant, first, aSigningKey({ tenantId: tenant.id }));
+  for (const user of rest) await store.tenants.addUser(user);
+  return made;
+}
+
+const adminsOf = async (store: DocumentStore, tenantId: string): Promise<readonly string[]> =>
+  (await itemsOf(store.tenants.users(tenantId, firstPage)))
+    .filter((user) => user.isAdmin)
+    .map(({ id }) => id);
+
+export function usersContract(name: string, open: Open): void {
+  describe(`${name}: users of a tenant`, () => {
+    const shared = sharedStore(open);
+
+    it('are listed by e-mail, in pages, each tenant its own', async () => {
+      const store = shared.get();
+      const people = await peopleOf(store, 1, 4);
+      const [{ tenantId }] = people as [User];
+      await peopleOf(store, 2);
+      expect(await itemsOf(store.tenants.users(tenantId, firstPage))).toEqual(people);
+      expect(await store.tenants.users(tenantId, { limit: 2, offset: 0 })).toEqual({
+        items: people.slice(0, 2),
+        more: true,
+      });
+      expect(await store.tenants.users(tenantId, { limit: 2, offset: 4 })).toEqual({
+        items: people.slice(4),
+        more: false,
+      });
+      expect(await itemsOf(store.tenants.users(uuid(), firstPage))).toEqual([]);
+    });
+
+    it('become admins and are ones no more, and a repeat changes nothing', async () => {
+      const store = shared.get();
+      const [admin, other] = (await peopleOf(store, 1, 1)) as [User, User];
+      const { tenantId } = admin;
+      for (let i = 0; i < 2; i++) {
+        expect(await store.tenants.setAdmin(tenantId, other.id, true)).toEqual({ ...other, isAdmin: true });
+      }
+      expect(await store.tenants.userById(other.id)).toEqual({ ...other, isAdmin: true });
+      for (let i = 0; i < 2; i++) {
+        expect(await store.tenants.setAdmin(tenantId, admin.id, false)).toEqual({ ...admin, isAdmin: false });
+      }
+      expect(await adminsOf(store, tenantId)).toEqual([other.id]);
+      expect(await store.tenants.setAdmin(tenantId, other.id, false)).toBe('last_admin');
+      expect(await store.tenants.setAdmin(tenantId, admin.id, true)).toEqual(admin);
+    });
+
+    it('are not found by another tenant', async () => {
+      const store = shared.get();
+      const [admin] = (await peopleOf(store, 2)) as [User];
+      const [stranger] = (await peopleOf(store, 2)) as [User];
+      expect(await store.tenants.setAdmin(stranger.tenantId, admin.id, false)).toBe('absent');
+      expect(await store.tenants.removeUser(stranger.tenantId, admin.id)).toBe('absent');
+      expect(await store.tenants.setAdmin(uuid(), admin.id, false)).toBe('absent');
+      expect(await store.tenants.userById(admin.id)).toEqual(admin);
+    });
+
+    it('are removed, once, and the e-mail is free again', async () => {
+      const store = shared.get();
+      const [admin, other] = (await peopleOf(store, 1, 1)) as [User, User];
+      const { tenantId } = admin;
+      expect(await store.tenants.removeUser(tenantId, other.id)).toEqual(other);
+      expect(await store.tenants.removeUser(tenantId, other.id)).toBe('absent');
+      expect(await store.tenants.userById(other.id)).toBeNull();
+      expect(await store.tenants.userByEmail(other.email)).toBeNull();
+      expect(await store.tenants.removeUser(tenantId, admin.id)).toBe('last_admin');
+      const again = aUser({ tenantId, email: other.email });
+      expect(await store.tenants.addUser(again)).toBe('created');
+      expect(await store.tenants.removeUser(tenantId, admin.id)).toEqual(admin);
+    });
+
+    it('keep one admin, whoever takes whom away at once', async () => {
+      const store = shared.get();
+      for (let round = 0; round < 5; round++) {
+        const people = await peopleOf(store, 8);
+        const [{ tenantId }] = people as [User];
+        const answers = await parallel(people.length, (i) => {
+          const id = people[i]?.id ?? '';
+          return i % 2 === 0
+            ? store.tenants.setAdmin(tenantId, id, false)
+            : store.tenants.removeUser(tenantId, id);
+        });
+        expect(answers.filter((answer) => answer === 'last_admin')).toHaveLength(1);
+        expect(await adminsOf(store, tenantId)).toEqual([people[answers.indexOf('last_admin')]?.id]);
+      }
+    });
+
+    it('that are taken away and made again at once are what the last change said', async () => {
+      const store = shared.get();
+      const [first, other] = (await peopleOf(store, 2)) as [User, User];
+      const { tenantId } = first;
+      await parallel(12, (i) => store.tenants.setAdmin(tenantId, other.id, i % 2 === 0));
+      for (const isAdmin of [true, false]) {
+        await store.tenants.setAdmin(tenantId, other.id, isAdmin);
+        expect(await store.tenants.userById(other.id)).toEqual({ ...other, isAdmin });
+      }
+    });
+
+    it('get another password only in place of the one they have', async () => {
+      const { tenants } = shared.get();
+      const [user] = (await peopleOf(shared.get(), 1)) as [User];
+      const { id, passwordHash } = user;
+      const answers = await parallel(10, (i) => tenants.setPassword(id, passwordHash, `new ${i}`));
+      expect(answers.filter(Boolean)).toHaveLength(1);
+      const now = `new ${answers.indexOf(true)}`;
+      expect(await tenants.userById(id)).toEqual({ ...user, passwordHash: now });
+      for (const text of hostileTexts) expect(await tenants.setPassword(id, text, 'taken')).toBe(false);
+      expect(await tenants.setPassword(uuid(), now, 'taken')).toBe(false);
+    });
+
+    it('lose their logins but the one that is named', async () => {
+      const { logins } = shared.get();
+      const userId = uuid();
+      const [own, other] = [aLogin({ userId }), aLogin({ userId })];
+      for (const login of [own, other]) await logins.put(login);
+      await logins.removeOfUser(userId, own.tokenHash);
+      expect(await logins.get(own.tokenHash, t0)).toEqual(own);
+      expect(await logins.get(other.tokenHash, t0)).toBeNull();
+    });
+  });
+
+  it(`${name}: a bootstrap is taken also when the very first user was removed`, async () => {
+    const store = await open();
+    try {
+      const [tenant, next] = [aTenant(), aTenant()];
+      const [first, second] = [aUser({ tenantId: tenant.id }), aUser({ tenantId: tenant.id })];
+      await store.tenants.bootstrap(tenant, first, aSigningKey({ tenantId: tenant.id }));
+      await store.tenants.addUser(second);
+      expect(await store.tenants.removeUser(tenant.id, first.id)).toEqual(first);
+      const late = aUser({ tenantId: next.id });
+      expect(await store.tenants.bootstrap(next, late, aSigningKey({ tenantId: next.id }))).toBe('taken');
+    } finally {
+      await store.close();
+    }
+  });
+}

@@ -1,0 +1,144 @@
+// Which file may import which: the law of layers. A noun has a room, src/<noun>, whose files are named by layer.
+// A layer that outgrows one file is a folder with the layer's name.
+
+/** Folders below src that are no noun's room. */
+const commonFolders = ['shared', 'admission', 'http', 'hub', 'dashboard'];
+
+/**
+ * layer → layers that it may import from, beside src/shared. "own" is the same noun's room; "type" takes no value. The
+ * console and the hosted API of one noun share `wire`.
+ */
+const law: { readonly [layer: string]: readonly string[] } = {
+  record: ['record'],
+  rules: ['record', 'rules'],
+  port: ['record', 'rules', 'port'],
+  note: ['record', 'rules', 'port'],
+  'use-cases': [
+    'record',
+    'rules',
+    'port',
+    'note',
+    'own use-cases',
+    'type use-cases',
+    'actors/protocol',
+    'admission',
+  ],
+  jobs: ['record', 'rules', 'port', 'note', 'own use-cases', 'admission'],
+  wire: ['record', 'rules', 'own use-cases', 'own wire', 'http', 'admission'],
+  console: ['record', 'rules', 'own use-cases', 'own wire', 'own console', 'http', 'admission'],
+  hosted: ['record', 'rules', 'own use-cases', 'own wire', 'own hosted', 'http', 'admission'],
+  shared: ['type record', 'type rules', 'type port', 'type use-cases', 'type actors/protocol'],
+  admission: ['own admission', 'type http', 'type record'],
+  http: ['admission', 'record', 'rules', 'http', 'type port', 'type use-cases', 'type actors/protocol'],
+  // Runs in browsers: rules that need no server, types of the API, and the generated client.
+  dashboard: [
+    'record',
+    'rules',
+    'dashboard',
+    'agent package',
+    'agent rules',
+    'type console',
+    'type hosted',
+    'type http',
+  ],
+  'actors/runtime': ['actors/runtime', 'port', 'record', 'rules'],
+  'actors/protocol': ['actors/runtime', 'port', 'record', 'rules'],
+  actors: ['actors', 'actors/protocol', 'actors/runtime', 'record', 'rules', 'port'],
+  adapters: ['own adapters', 'record', 'rules', 'port'],
+  'adapters/uws': ['own adapters', 'record', 'rules', 'port', 'http'],
+  'adapters/node-http': ['own adapters', 'record', 'rules', 'port', 'http'],
+  'agent rules': ['agent rules'],
+  'agent package': ['agent package', 'agent rules'],
+  // Uses the hub and the agent library as anybody else would.
+  demo: ['demo', 'hub'],
+};
+
+/** Imports that the law refuses and that still exist. An entry that is no longer needed fails the test. */
+export const exceptions: readonly string[] = [
+  'src/agent/console/handlers.ts → src/agent/port.ts',
+  'src/agent/console/handlers.ts → src/usage/console/coverage-handlers.ts',
+  'src/agent/console/handlers.ts → src/usage/use-cases/coverage.ts',
+  'src/agent/use-cases/streams.ts → src/deployment/use-cases/sent-copies.ts',
+  'src/agent/use-cases/streams.ts → src/deployment/use-cases/updates.ts',
+  'src/assistant/use-cases/tools.ts → src/evaluation/use-cases/tool-settings.ts',
+  'src/audit/hosted/handlers.ts → src/audit/port.ts',
+  'src/bundle/console/routes.ts → src/evaluation/console/routes.ts',
+  'src/bundle/hosted/routes.ts → src/bundle/console/routes.ts',
+  'src/bundle/hosted/routes.ts → src/evaluation/console/routes.ts',
+  'src/bundle/use-cases/inspection.ts → src/evaluation/use-cases/tool-settings.ts',
+  'src/composition/console/handlers.ts → src/contract/port.ts',
+  'src/composition/console/routes.ts → src/bundle/console/routes.ts',
+  'src/composition/use-cases/assembly.ts → src/evaluation/use-cases/tool-settings.ts',
+  'src/composition/use-cases/releases.ts → src/bundle/use-cases/inspection.ts',
+  'src/composition/use-cases/rollouts.ts → src/bundle/use-cases/inspection.ts',
+  'src/dashboard/lib/hosted.ts → src/hub/api/hosted-routes.ts',
+  'src/deployment/console/routes.ts → src/bundle/console/routes.ts',
+  'src/deployment/use-cases/deployments.ts → src/bundle/use-cases/inspection.ts',
+  'src/deployment/use-cases/impact.ts → src/bundle/use-cases/inspection.ts',
+  'src/evaluation/hosted/routes.ts → src/evaluation/console/replay-routes.ts',
+  'src/evaluation/use-cases/replays.ts → src/bundle/use-cases/inspection.ts',
+  'src/event/console/handlers.ts → src/event/port.ts',
+  'src/event/console/query.ts → src/event/port.ts',
+  'src/event/hosted/handlers.ts → src/bundle/use-cases/ruleset-names.ts',
+  'src/event/hosted/handlers.ts → src/event/port.ts',
+  'src/event/hosted/routes.ts → src/event/console/routes.ts',
+  'src/event/wire.ts → src/agent/wire.ts',
+  'src/http/contract/handler.ts → src/hub/use-cases.ts',
+  'src/http/contract/hosted-frames.ts → src/event/hosted/routes.ts',
+  'src/notification/hosted/routes.ts → src/notification/console/routes.ts',
+  'src/notification/wire/channel-config.ts → src/notification/console/routes.ts',
+  'src/run/hosted/evidence-handlers.ts → src/approval/hosted/handlers.ts',
+  'src/run/hosted/evidence-handlers.ts → src/event/hosted/handlers.ts',
+  'src/run/hosted/handlers.ts → src/run/port.ts',
+  'src/run/hosted/routes.ts → src/agent/console/routes.ts',
+  'src/run/hosted/routes.ts → src/event/hosted/routes.ts',
+  'src/run/hosted/sample-routes.ts → src/run/console/routes.ts',
+  'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
+  'src/session/hosted/handlers.ts → src/hub/api/probe.ts',
+  'src/session/hosted/routes.ts → src/hub/api/health-routes.ts',
+  'src/session/hosted/routes.ts → src/session/console/routes.ts',
+  'src/shared/principal.ts → src/admission/caller-name.ts',
+  'src/tenant/console/handlers.ts → src/evaluation/use-cases/tool-settings.ts',
+  'src/tenant/console/handlers.ts → src/event/use-cases/removal.ts',
+  'src/usage/console/coverage-handlers.ts → src/agent/use-cases/history.ts',
+  'src/usage/console/coverage-routes.ts → src/agent/console/routes.ts',
+  'src/usage/use-cases/coverage.ts → src/agent/use-cases/compiled-rulings.ts',
+  'src/user/console/routes.ts → src/tenant/console/setup-routes.ts',
+];
+
+interface Place {
+  readonly layer: string;
+  /** The noun, or the adapter's folder. */
+  readonly room: string;
+}
+
+function placeOf(file: string): Place {
+  const [top = '', second = '', third = ''] = file.split('/');
+  if (top === 'actors' && second.startsWith('protocol')) return { layer: 'actors/protocol', room: top };
+  if (top === 'actors' && second === 'runtime') return { layer: 'actors/runtime', room: top };
+  if (top === 'adapters')
+    return { layer: `adapters/${second}` in law ? `adapters/${second}` : top, room: second };
+  if (top === 'packages')
+    return {
+      layer: /^packages\/agent\/src\/rules\b/.test(file) ? 'agent rules' : 'agent package',
+      room: top,
+    };
+  if (top !== 'src') return { layer: top, room: top };
+  if (commonFolders.includes(second)) return { layer: second, room: second };
+  return { layer: third.replace(/\.ts$/, ''), room: second };
+}
+
+/** Only src/hub and src/main.ts may import from everywhere. */
+const seesAll = (file: string): boolean => /^src\/(?:hub\/|main\.ts|client\.ts|version\.ts)/.test(file);
+
+/** @param isType whether the import takes types alone */
+export function mayImport(from: string, to: string, isType: boolean): boolean {
+  if (seesAll(from)) return true;
+  const source = placeOf(from);
+  const target = placeOf(to);
+  if (target.layer === 'shared' && from.startsWith('packages/') === false) return true;
+  const granted = law[source.layer] ?? [];
+  if (granted.includes(target.layer)) return true;
+  if (source.room === target.room && granted.includes(`own ${target.layer.replace(/\/.*/, '')}`)) return true;
+  return isType && granted.includes(`type ${target.layer}`);
+}

@@ -1,0 +1,134 @@
+// Probes and health details.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { NodeHealth } from '../../src/http/contract/handler.ts';
+import { health } from '../../src/hub/api/health-handlers.ts';
+import type { StorageState } from '../../src/shared/storage.ts';
+import { makeHub, type TestHub } from '../harness.ts';
+
+let t: TestHub;
+beforeEach(async () => {
+  t = await makeHub();
+});
+afterEach(() => t.close());
+
+/** The test's hub, feeling otherwise. */
+const ill = (changed: Partial<NodeHealth>) => ({ ...t.hub, health: { ...t.hub.health, ...changed } });
+const none = { params: {}, query: {}, body: {} };
+const limits = {
+  count: async () => {},
+  tryCount: async () => null,
+  check: async () => {},
+  takeBack: async () => {},
+};
+const request = { id: '', network: '', local: true, header: () => null, limits, newId: null };
+
+it('says nothing but the status and whether it is set up', async () => {
+  expect((await t.call('health')).body).toEqual({ status: 'ok', bootstrap_complete: false });
+  await t.tenant();
+  expect((await t.call('health')).body).toEqual({ status: 'ok', bootstrap_complete: true });
+});
+
+it('is degraded without the key-value store, and answers all the same', async () => {
+  const hub = ill({ keyValue: async () => null });
+  const answer = await health.health(hub, none, { kind: 'none' }, request);
+  expect(answer).toEqual({ status: 'degraded', bootstrap_complete: false });
+});
+
+it('is ready with 200 and the latencies rounded', async () => {
+  expect(await t.call('ready')).toMatchObject({
+    status: 200,
+    body: {
+      status: 'ready',
+      database: { connected: true, latency_ms: 0.12 },
+      storage: { state: 'ok' },
+      workers: { deadlines: 'running' },
+    },
+  });
+});
+
+const stored = (state: StorageState): Partial<NodeHealth> => ({
+  storage: () => ({ state, freeBytes: 7, reserveBytes: 9 }),
+});
+
+const ills: [string, Partial<NodeHealth>][] = [
+  ['the store does not answer', { store: async () => null }],
+  ['the key-value store does not answer', { keyValue: async () => null }],
+  ['a worker crashed', { workers: () => ({ deadlines: 'crashed' }) }],
+  ['a worker stopped', { workers: () => ({ deadlines: 'running', jobs: 'stopped' }) }],
+  ['the disk is full', stored('full')],
+  ['commits fail', stored('failing')],
+  ['the database is damaged', stored('damaged')],
+  ['the node is draining', { draining: () => true }],
+];
+
+it.each(ills)('is not ready, with 503, when %s', async (_what, changed) => {
+  const answer = await health.ready(ill(changed), none, { kind: 'none' }, request);
+  expect(answer).toMatchObject({ status: 503, body: { status: 'not_ready' } });
+});
+
+it.each(['low', 'reserved'] as const)('is ready while the room is %s, and says so', async (state) => {
+  const hub = ill(stored(state));
+  const answer = await health.ready(hub, none, { kind: 'none' }, request);
+  expect(answer).toMatchObject({ status: 200, body: { status: 'ready', storage: { state } } });
+  const details = await health.healthDetails(hub, none, await t.tenant(), request);
+  expect(details).toMatchObject({
+    status: state === 'low' ? 'ok' : 'degraded',
+    storage: { state, free_bytes: 7, reserve_bytes: 9 },
+  });
+  const brief = await health.health(hub, none, { kind: 'none' }, request);
+  expect(brief).toMatchObject({ status: state === 'low' ? 'ok' : 'degraded' });
+});
+
+it('tells a signed-in user the details', async () => {
+  const { body } = await t.call('healthDetails', {}, await t.tenant());
+  expect(body).toEqual({
+    status: 'ok',
+    version: '0.0.0-test',
+    auth_provider: 'local',
+    base_url_https: false,
+    database: { connected: true, latency_ms: 0.12 },
+    cache: { connected: true, latency_ms: 0.46 },
+    storage: { state: 'ok', free_bytes: 9_000_000_000, reserve_bytes: 512 },
+    workers: 1,
+    connected_agents: 0,
+  });
+});
+
+it.each(ills)('has details that say degraded when %s', async (_what, changed) => {
+  const details = await health.healthDetails(ill(changed), none, await t.tenant(), request);
+  expect(details).toMatchObject({ status: 'degraded' });
+});
+
+it('counts the workers that run', async () => {
+  const hub = ill({
+    workers: () => ({ sweep: 'running', push: 'running', leases: 'crashed', jobs: 'stopped' }),
+  });
+  const details = await health.healthDetails(hub, none, await t.tenant(), request);
+  expect(details).toMatchObject({ workers: 2 });
+});
+
+it('tells an admin who owns what, and what waits', async () => {
+  const { body } = await t.call('healthCluster', {}, await t.tenant());
+  expect(body).toEqual({
+    mode: 'embedded',
+    node: 'n1',
+    nodes: [
+      {
+        node: 'n1',
+        version: '0.0.0-test',
+        started_at: '1970-01-01T00:00:00.000Z',
+        connected_agents: 0,
+        shard_count: 2,
+        shards: [0, 1],
+      },
+    ],
+    shards: { total: 3, owned: 2, unowned: [2] },
+    lag: { waiting: 2, oldest_ms: 5, shards: [{ shard: 1, waiting: 2, oldest_ms: 5 }] },
+    broadcast: { lag_ms: 0 },
+  });
+});
+
+it('says to admins what the node has done', async () => {
+  const { body } = await t.call('healthMetrics', {}, await t.tenant());
+  expect(body).toMatchObject({ node: 'n1', routes: [], event_loop: { p99_ms: 0 } });
+});

@@ -1,0 +1,119 @@
+// What people do is in the audit chain: one entry for each change, none for a refusal.
+import { expect, it } from 'vitest';
+import { entriesOf } from '../../src/audit/record.ts';
+import { definition } from '../contract/library.ts';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
+
+/** Actions and subjects of a tenant's entries, oldest first. */
+async function recorded({ hub }: TestHub, { tenantId }: UserCaller): Promise<string[]> {
+  const links = await hub.store.audit.links(tenantId, 1, 10_000, 1 << 24);
+  return links
+    .flatMap(({ body }) => entriesOf(body))
+    .map((entry) => `${entry.action_type} ${(entry.subject as { name: string | null }).name}`);
+}
+
+const contract = { contract_id: 'limit', name: 'Limit', type: 'pre', definition: definition() };
+const rule = { priority: 5, pattern: 'mail-*', bundle_name: 'base', env: 'production' } as const;
+
+it('records changes of the library, of rules and of settings, and no refusal', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  await t.call('createContract', { body: contract }, admin);
+  await expect(t.call('createContract', { body: contract }, admin)).rejects.toThrow();
+  await t.call('updateContract', { params: { contract_id: 'limit' }, body: { name: 'Other' } }, admin);
+  await t.call(
+    'createComposition',
+    { body: { name: 'all', contracts: [{ contract_id: 'limit', position: 10 }] } },
+    admin,
+  );
+  await expect(t.call('deleteContract', { params: { contract_id: 'limit' } }, admin)).rejects.toThrow();
+  await t.call('deleteComposition', { params: { name: 'all' } }, admin);
+  await t.call('deleteContract', { params: { contract_id: 'limit' } }, admin);
+  const { id } = (await t.call('createRule', { body: rule }, admin)).body;
+  await t.call('updateRule', { params: { rule_id: id }, body: { priority: 6 } }, admin);
+  await t.call('deleteRule', { params: { rule_id: id } }, admin);
+  await expect(t.call('deleteRule', { params: { rule_id: id } }, admin)).rejects.toThrow();
+  expect(await recorded(t, admin)).toEqual([
+    'user.created ann@example.com',
+    'contract.created limit',
+    'contract.updated limit',
+    'composition.created all',
+    'composition.deleted all',
+    'contract.deleted limit',
+    'assignment_rule.created mail-*',
+    'assignment_rule.updated mail-*',
+    'assignment_rule.deleted mail-*',
+  ]);
+  await t.close();
+});
+
+it('records logins, and the wrong passwords of an account once a minute, with their number', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  const login = (password: string) =>
+    t.call('login', { body: { email: 'ann@example.com', password } }, { kind: 'none' });
+  for (let i = 0; i < 3; i++) await expect(login('wrong')).rejects.toThrow();
+  await login('correct horse battery');
+  t.clock.advance(61_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await recorded(t, admin)).toEqual([
+    'user.created ann@example.com',
+    'login.created ann@example.com',
+    'login.failed ann@example.com',
+  ]);
+  const links = await t.hub.store.audit.links(admin.tenantId, 3, 3, 1 << 20);
+  expect(links.flatMap(({ body }) => entriesOf(body))[0]?.details).toEqual({ count: 3 });
+  await t.close();
+});
+
+it('records what becomes of people', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  const body = { email: 'bob@example.com', password: 'correct horse battery', is_admin: false };
+  const { user_id } = (await t.call('addUser', { body }, admin)).body;
+  await t.call('updateUser', { params: { user_id }, body: { is_admin: true } }, admin);
+  await t.call('removeUser', { params: { user_id } }, admin);
+  await expect(t.call('removeUser', { params: { user_id: admin.userId } }, admin)).rejects.toThrow();
+  expect((await recorded(t, admin)).map((text) => text.split(' ')[0])).toEqual([
+    'user.created',
+    'user.created',
+    'user.made_admin',
+    'user.removed',
+  ]);
+  await t.close();
+});
+
+it('records a removal of old events, and none that only counts', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  const purge = (query: { [name: string]: string }) => t.call('purgeEvents', { query }, admin);
+  await purge({ older_than_days: '30', dry_run: 'true' });
+  await purge({ older_than_days: '30' });
+  expect(await recorded(t, admin)).toEqual(['user.created ann@example.com', 'setting.events_removed events']);
+  const links = await t.hub.store.audit.links(admin.tenantId, 2, 2, 1 << 20);
+  const cutoff = new Date(t.clock.now() - 30 * 24 * 3_600_000).toISOString();
+  expect(links.flatMap(({ body }) => entriesOf(body))).toMatchObject([
+    { actor: { display: 'ann@example.com' }, details: { older_than_days: 30, cutoff } },
+  ]);
+  await t.close();
+});
+
+it('records an export of events before its first byte', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  const principal = {
+    tenantId: admin.tenantId,
+    env: null,
+    roles: new Set(['viewer'] as const),
+    actor: { kind: 'user', id: admin.userId, email: 'ann@example.com' },
+    agentId: null,
+    agentPattern: null,
+  } as const;
+  const running = t.hub.app.eventExports.start(principal, { env: null, agentId: 'a1' });
+  for await (const page of running.pages) {
+    expect(page).toEqual([]);
+    expect((await recorded(t, admin)).at(-1)).toBe('user.exported_events ann@example.com');
+  }
+  running.end();
+  await t.close();
+});
