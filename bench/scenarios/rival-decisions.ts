@@ -1,4 +1,4 @@
-// Rivals in the scenario `evaluate`: the same conditions, asked at the same rate over HTTP, and their own time for each.
+// Rivals in the scenario `evaluate`: the same conditions, asked at the same rate over HTTP.
 import type { DecisionRival } from '../rivals/rival.ts';
 import { figureOf } from '../suite/figures.ts';
 import type { Requester } from '../suite/requester.ts';

@@ -1,5 +1,5 @@
-// Rivals in the scenarios of streams: as many streams and as large frames as the hub has. A rival that loses a frame has
-// no time, and its loss is a figure.
+// Rivals in the scenarios of streams: as many streams and as large frames as the hub has. A rival that loses a frame
+// has no time, and its loss is a figure.
 import type { StreamRival, StreamServer } from '../rivals/rival.ts';
 import { type FigureForm, figureOf } from '../suite/figures.ts';
 import type { RivalResult } from '../suite/results.ts';
