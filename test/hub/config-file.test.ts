@@ -104,7 +104,12 @@ describe('reeve config', () => {
       code: 0,
       text: expect.stringContaining('All settings fit'),
     });
-    const wrong = await run({}, ['config', 'check', '--json', `--config=${fileWith('LOG_LEVEL: x\nHOSTS: y\n')}`]);
+    const wrong = await run({}, [
+      'config',
+      'check',
+      '--json',
+      `--config=${fileWith('LOG_LEVEL: x\nHOSTS: y\n')}`,
+    ]);
     expect(wrong.code).toBe(1);
     expect(JSON.parse(wrong.text)).toMatchObject({
       ok: false,
