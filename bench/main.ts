@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { runGuard } from './guard/against-base.ts';
 import { runBands, runCounts } from './guard/counts.ts';
+import { rivalsOf } from './rivals/index.ts';
+import { runRivals } from './rivals/install.ts';
 import { scenarios } from './scenarios/index.ts';
 import { skippedScenario } from './scenarios/scenario.ts';
 import { type Arguments, helpText, parseArguments, UsageFault, unknownName } from './suite/arguments.ts';
@@ -25,11 +27,12 @@ const commands: readonly (readonly [string, string])[] = [
   ...Object.entries(scenarios).map(([name, { about }]) => [name, about] as const),
   ['counts', 'counts of statements, bytes and encodings against bench/bands.json'],
   ['compare A B', 'compare two results files; ends with 1 when a figure is clearly more than 10 % worse'],
+  ['rivals [install NAME…]', 'list other servers that --rivals measures, or build them into .cache/rivals'],
   ['docs FILE…', 'write the tables of docs/performance.md from results files'],
   ['scale [FILE…]', 'predict what --agents N take, from results files or from runs of at most 5,000 streams'],
   ['report FILE…', 'write one HTML file with tables and charts of one or several results files'],
 ];
-const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'docs', 'report', 'scale'];
+const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'docs', 'report', 'rivals', 'scale'];
 
 /** Prints progress with the time left, by the share of the run that is done. */
 function progressOf(name: string): Report {
@@ -176,6 +179,7 @@ async function run(argv: readonly string[]): Promise<number> {
     for (const [name, { about }] of Object.entries(scenarios)) process.stdout.write(`${name}  ${about}\n`);
     return 0;
   }
+  rivalsOf(args.rivals);
   const [command, ...rest] = args.words;
   if (args.guard) {
     if (command !== undefined) throw new UsageFault(`--guard takes no command: ${command}.`);
@@ -191,6 +195,10 @@ async function run(argv: readonly string[]): Promise<number> {
   if (command === 'report') return runReport(rest, args.html);
   if (command === 'scale') return runScale(rest, args);
   if (command === 'docs') return runDocs(rest);
+  if (command === 'rivals') {
+    runRivals(rest, (line) => void process.stdout.write(`${line}\n`));
+    return 0;
+  }
   if (command === 'compare') return runCompare(rest, args.seed);
   if (!commandNames.includes(command)) {
     throw new UsageFault(unknownName('scenario or command', command, commandNames));

@@ -37,6 +37,7 @@ export const optionForms = {
   guard: { about: 'compare this tree with an earlier commit, in alternate rounds' },
   base: { about: 'commit for --guard (merge base with main; on main the parent)', value: 'REF' },
   'write-bands': { about: 'with counts: measure bench/bands.json anew' },
+  rivals: { about: 'also measure these rivals, such as nchan,centrifuge (none)', value: 'A,B' },
   slow: { about: 'load a slow-down from bench/slow into the hub', value: 'NAME' },
 } as const satisfies { readonly [name: string]: OptionForm };
 
@@ -76,6 +77,8 @@ export interface RunSettings {
   readonly quiet: number;
   /** Slow-downs in `bench/slow/`. */
   readonly slow: readonly string[];
+  /** Names of rivals that are measured beside the hub. */
+  readonly rivals: readonly string[];
   /** A running hub; null: the suite starts one. */
   readonly url: string | null;
   readonly profile: boolean;
@@ -183,6 +186,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     html: last('html') ?? null,
     hub: last('hub') ?? null,
     slow: values.get('slow') ?? [],
+    rivals: [...new Set((values.get('rivals') ?? []).flatMap((text) => text.split(',')))],
     writeBands: values.has('write-bands'),
     guard: values.has('guard'),
     base: last('base') ?? null,

@@ -34,6 +34,19 @@ export function residentBytesOf(pid: number): number | null {
   return kilobytes === null ? null : kilobytes * 1024;
 }
 
+/** A process and all that it started. */
+export function processTree(pid: number): readonly number[] {
+  const children = (readProc(`${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number);
+  return [pid, ...children.flatMap(processTree)];
+}
+
+/** A value of several processes; null if one of them is absent. */
+export const totalOf = (pids: readonly number[], read: (pid: number) => number | null): number | null =>
+  pids.reduce<number | null>((sum, pid) => {
+    const value = read(pid);
+    return sum === null || value === null ? null : sum + value;
+  }, 0);
+
 /** Starts a new count. @returns a call for the highest resident memory since then; null where the kernel refuses */
 export function highestResidentBytes(pid: number): () => number | null {
   try {
