@@ -105,4 +105,4 @@ export {
   type ToolVerdict,
   verdictOf,
 } from './tools/pins.ts';
-export type { JsonObject } from './yaml.ts';
+export { type JsonObject, parseYaml } from './yaml.ts';
