@@ -23,6 +23,7 @@ export const auditSubjects = [
   'assignment_rule',
   'operator_token',
   'signing_key',
+  'tool',
 ] as const;
 export type AuditSubject = (typeof auditSubjects)[number];
 

@@ -104,6 +104,10 @@ export const refused = (
   detail: Omit<ErrorDetail, 'reason'> = {},
 ): HubError => new HubError(reasonCodes[reason], message, { ...detail, reason });
 
+/** A request with one problem that no declaration can express. */
+export const validationProblem = (loc: Problem['loc'], msg: string): HubError =>
+  new HubError('validation_failed', `${loc.join('.')} ${msg}.`, { problems: [{ loc, msg }] });
+
 /** Shorthand for a 404 in the caller's words. */
 export const notFound = (message: string): HubError => new HubError('not_found', message);
 

@@ -60,6 +60,15 @@ import { sampleRunRemoved, sampleRunReply } from '../../run/console/routes.ts';
 import * as sessions from '../../session/console/routes.ts';
 import { jobQueue } from '../../tenant/console/operator-routes.ts';
 import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';
+import {
+  agentOfPin,
+  pinMode,
+  pinStatus,
+  refusedTool,
+  signedPins,
+  toolPin,
+  toolPinDetail,
+} from '../../tool/console/routes.ts';
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
@@ -74,8 +83,16 @@ const pascal = (name: string): string =>
 const eventNames = (table: FrameTable) =>
   Object.fromEntries(Object.entries(table).map(([type, { data }]) => [`${pascal(type)}Event`, data]));
 
-const { assignment_changed: agentAssignment, ...agentFrames } = consoleAgentFrames;
-const { assignment_changed: dashboardAssignment, ...dashboardFrames } = consoleDashboardFrames;
+const {
+  assignment_changed: agentAssignment,
+  tool_pins_changed: agentPins,
+  ...agentFrames
+} = consoleAgentFrames;
+const {
+  assignment_changed: dashboardAssignment,
+  tool_pins_changed: dashboardPins,
+  ...dashboardFrames
+} = consoleDashboardFrames;
 
 export const components: {
   readonly [name: string]: z.ZodType;
@@ -143,6 +160,13 @@ export const components: {
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
+  PinMode: pinMode,
+  PinStatus: pinStatus,
+  AgentOfToolPin: agentOfPin,
+  RefusedTool: refusedTool,
+  SignedToolPins: signedPins,
+  ToolPin: toolPin,
+  ToolPinDetail: toolPinDetail,
   ContractOfOneSide: oneSided,
   ContractChange: contractChange,
   RunningVersion: runningVersion,
@@ -165,4 +189,6 @@ export const components: {
   ...eventNames(dashboardFrames),
   AgentAssignmentChangedEvent: agentAssignment.data,
   DashboardAssignmentChangedEvent: dashboardAssignment.data,
+  AgentToolPinsChangedEvent: agentPins.data,
+  DashboardToolPinsChangedEvent: dashboardPins.data,
 };
