@@ -52,8 +52,8 @@ const logModes: { readonly [method: string]: 'PASSIVE' | 'TRUNCATE' } = {
 };
 
 /**
- * Copies the write-ahead log into the file, as far as no reader needs it; `TRUNCATE` empties it too. Not to be called in
- * a transaction.
+ * Copies the write-ahead log into the file, as far as no reader needs it; `TRUNCATE` empties it too. Not to be called
+ * in a transaction.
  */
 function checkpoint(db: Database, mode: 'PASSIVE' | 'TRUNCATE'): unknown {
   db.get(`PRAGMA busy_timeout = ${checkpointWaitMs}`);
