@@ -1,5 +1,5 @@
-// The store on two threads, a writer and a reader, so that the event loop never waits for the disk. A third thread copies
-// the write-ahead log (log-copier.ts).
+// The store on two threads, a writer and a reader, so that the event loop never waits for the disk. A third thread
+// copies the write-ahead log (log-copier.ts).
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import type { EventBatch } from '../../../src/event/port.ts';
