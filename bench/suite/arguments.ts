@@ -34,6 +34,7 @@ export const optionForms = {
   clean: { about: 'with --url: remove the keys of the run NAME', value: 'NAME' },
   full: { about: 'every scenario at full size (5 rounds of 10 s, 1,000,000 rows, 10,000 agents)' },
   profile: { about: "write processor profiles of the hub's threads to .cache/bench/profiles" },
+  nightly: { about: 'the long runs: 1,000,000 events, 19,900 streams for 10 min, mixed load for 30 min' },
   guard: { about: 'compare this tree with an earlier commit, in alternate rounds' },
   base: { about: 'commit for --guard (merge base with main; on main the parent)', value: 'REF' },
   'write-bands': { about: 'with counts: measure bench/bands.json anew' },
@@ -94,6 +95,7 @@ export interface Arguments extends RunSettings {
   readonly hub: string | null;
   readonly writeBands: boolean;
   readonly guard: boolean;
+  readonly nightly: boolean;
   readonly base: string | null;
   readonly yesLoad: string | null;
   readonly clean: string | null;
@@ -189,6 +191,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     rivals: [...new Set((values.get('rivals') ?? []).flatMap((text) => text.split(',')))],
     writeBands: values.has('write-bands'),
     guard: values.has('guard'),
+    nightly: values.has('nightly'),
     base: last('base') ?? null,
     url: last('url') ?? null,
     yesLoad: last('yes-load') ?? null,
