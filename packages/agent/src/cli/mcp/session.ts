@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { DeniedError } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
+import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
 import { AskingClient } from './asking.ts';
 import type { McpServer } from './connection.ts';
 import {
@@ -27,6 +28,8 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** Leaves tools out of `tools/list` that contracts refuse whatever the arguments. */
   readonly hide: boolean;
+  /** Judges the definitions of tools; null: none. */
+  readonly pins: ToolPinSession | null;
   /** Over the guard's own session. */
   readonly sessionId?: string;
   /** @param related the request of the client that the message belongs to; null: none that is known */
@@ -37,6 +40,8 @@ export interface SessionOptions {
   readonly told?: (text: string) => void;
 }
 
+/** Age of a list of tools after which a call makes the proxy list them again; milliseconds. */
+const listAge = 60_000;
 /** Requests of a client that are under way. */
 const maxOpen = 1000;
 
@@ -73,12 +78,21 @@ export class McpSession {
   #serverName = 'server';
   /** Lists that the server has. */
   #offers: readonly string[] = [];
+  #instructions: unknown;
+  #info: { readonly name: string; readonly version: string } | null = null;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#asking = new AskingClient(options.clock, options.toClient);
-    const { clock, told = () => {} } = options;
-    this.#tools = new ToolList({ clock, told, send: (request) => this.#toServer(request) });
+    const { clock, pins, told = () => {} } = options;
+    const listed = pins
+      ? (tools: readonly unknown[]) =>
+          pins.observe({ tools, instructions: this.#instructions, info: this.#info })
+      : undefined;
+    this.#tools = new ToolList({
+      ...{ clock, told, send: (request: Request) => this.#toServer(request) },
+      ...(listed ? { listed } : {}),
+    });
   }
 
   /** Where messages of the client go. */
@@ -111,8 +125,17 @@ export class McpSession {
     if (open.onAnswer) return void open.onAnswer(message);
     // The server answers a call that it was not sent: nobody has judged that.
     if (open.request.method === 'tools/call') return;
+    if (this.#options.pins && open.request.method === 'tools/list') return void this.#listed(open, message);
     this.#close(open);
     toClient(this.#adjusted(open.request, message), message.id);
+    this.#answered();
+  }
+
+  /** The client gets a list when the proxy has seen one, so that what is accepted as first seen is in it. */
+  async #listed(open: Open, answer: Response): Promise<void> {
+    await this.#tools.ready().catch(() => {});
+    this.#close(open);
+    this.#options.toClient(this.#adjusted(open.request, answer), answer.id);
     this.#answered();
   }
 
@@ -235,6 +258,7 @@ export class McpSession {
     const { name, args, request, progressToken } = toolCallOf(open.request);
     await this.#checkNames(name, args, request.id);
     signal.throwIfAborted();
+    const { verdict, reason } = this.#options.pins?.judge(name) ?? { verdict: 'allowed', reason: null };
     const asked = { id: request.id, progressToken, tool: name };
     let given: Response | null = null;
     const result = await guard.run(
@@ -248,6 +272,7 @@ export class McpSession {
       {
         ...mcpRunOptions,
         signal,
+        refusal: verdict === 'allowed' ? null : { name: refusalName, reason: reason ?? refusalName },
         metadata: { mcp: { server: this.#serverName, client: this.#clientName } },
         approvals: (own) => this.#asking.approvals(own, asked),
         ...(sessionId === undefined ? {} : { sessionId }),
@@ -261,7 +286,12 @@ export class McpSession {
 
   /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
   async #checkNames(tool: string, args: object, id: Id): Promise<void> {
+    const { pins } = this.#options;
+    // Where nothing is refused, the call does not wait for the list.
+    const isOld = pins !== null && this.#tools.isOlderThan(listAge);
+    if (isOld && pins.mode !== 'observe') this.#tools.refresh();
     await this.#tools.ready();
+    if (isOld && pins.mode === 'observe') this.#tools.refresh();
     const wrong = (what: string, name: string, meant: string): MessageError => {
       const reason = `${what} ${JSON.stringify(name)} is refused, because the server may read it as ${JSON.stringify(meant)}`;
       return new MessageError(codes.params, reason, id);
@@ -292,22 +322,35 @@ export class McpSession {
     if (answer.error) return answer;
     if (method === 'initialize') return this.#introduced(answer);
     const { tools } = fieldsOf(answer.result);
-    if (method !== 'tools/list' || !this.#options.hide || !Array.isArray(tools)) return answer;
-    const shown = tools.filter((tool) => {
+    const { hide, pins } = this.#options;
+    if (method !== 'tools/list' || !Array.isArray(tools) || (!hide && !pins)) return answer;
+    const permitted = pins ? pins.visible(tools, () => this.#tools.refresh()) : tools;
+    if (!hide && permitted.length === tools.length) return answer;
+    const visibleTools = permitted.filter((tool) => {
       const { name } = fieldsOf(tool);
-      return typeof name !== 'string' || !this.#options.guard.refusesAlways(name);
+      return !hide || typeof name !== 'string' || !this.#options.guard.refusesAlways(name);
     });
-    return { kind: 'response', id: answer.id, result: { ...fieldsOf(answer.result), tools: shown } };
+    return { kind: 'response', id: answer.id, result: { ...fieldsOf(answer.result), tools: visibleTools } };
   }
 
   /** The server's introduction, with what the proxy changes: no calls as tasks, and lists of tools that may change. */
   #introduced(answer: Response): Response {
     const result = fieldsOf(answer.result);
     const { tasks, ...capabilities } = fieldsOf(result.capabilities);
-    const { name } = fieldsOf(result.serverInfo);
-    if (typeof name === 'string') this.#serverName = name.slice(0, 128);
+    const { name, version } = fieldsOf(result.serverInfo);
+    if (typeof name === 'string') {
+      this.#serverName = name.slice(0, 128);
+      this.#info = {
+        name: name.slice(0, 256),
+        version: typeof version === 'string' ? version.slice(0, 256) : '',
+      };
+    }
+    this.#instructions = result.instructions;
+    const { pins } = this.#options;
+    const isSilenced =
+      typeof result.instructions === 'string' && pins?.permits(result.instructions) === false;
     this.#offers = ['tools', 'resources', 'prompts'].filter((list) => capabilities[list] !== undefined);
-    if (this.#offers.length === 0 && tasks === undefined) return answer;
+    if (this.#offers.length === 0 && tasks === undefined && !isSilenced) return answer;
     // Every list may change: with other contracts, or when the server is started again.
     const lists = Object.fromEntries(
       this.#offers.map((list) => [list, { ...fieldsOf(capabilities[list]), listChanged: true }]),
@@ -315,7 +358,11 @@ export class McpSession {
     return {
       kind: 'response',
       id: answer.id,
-      result: { ...result, capabilities: { ...capabilities, ...lists } },
+      result: {
+        ...result,
+        ...(isSilenced ? { instructions: undefined } : {}),
+        capabilities: { ...capabilities, ...lists },
+      },
     };
   }
 }
