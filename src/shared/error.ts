@@ -1,6 +1,6 @@
 // The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into
 // a status.
-import type { Finding } from '../bundle/rules.ts';
+import type { Finding } from '../bundle/rules/finding.ts';
 
 /** Error codes, in the order of their status. Documented with cause and fix in docs/errors.md. */
 export const errorCodes = [

@@ -1,34 +1,26 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it
 // occurs. What is used by one route alone needs no name here.
 import type { z } from 'zod';
-import { coverageCounts, driftStatus, fleetAgent, registration } from '../../agent/console/routes.ts';
+import { fleetAgent, registration } from '../../agent/console/routes.ts';
 import { rule, savedRule } from '../../agent/console/rule-routes.ts';
+import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
 import { approval, askingContract } from '../../approval/console/routes.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from '../../assistant/console/routes.ts';
-import { version as bundleVersion, deployment, runningVersion } from '../../bundle/console/routes.ts';
+import { version as bundleVersion, deployment } from '../../bundle/console/routes.ts';
+import { lintFinding, runningVersion } from '../../bundle/wire.ts';
 import { detail as composition, item, updateStrategy } from '../../composition/console/routes.ts';
 import { detail as contract } from '../../contract/console/routes.ts';
 import { contractChange, oneSided } from '../../deployment/console/routes.ts';
+import { consoleReplay, replayJudgement } from '../../evaluation/console/replay-routes.ts';
 import {
-  consoleReplay,
   replayDoubt,
   replayedSession,
-  replayJudgement,
   replaySide,
   replayWindow,
   skippedRules,
-} from '../../evaluation/console/replay-routes.ts';
-import { lintFinding } from '../../evaluation/console/routes.ts';
-import {
-  condition,
-  eventBatch,
-  eventInput,
-  facet,
-  manifest,
-  outcome,
-  rejected,
-  stored,
-} from '../../event/console/routes.ts';
+} from '../../evaluation/wire/replay-schemas.ts';
+import { eventBatch, eventInput, facet, manifest, outcome, stored } from '../../event/console/routes.ts';
+import { condition, rejected } from '../../event/wire/schemas.ts';
 import {
   anyObject,
   approvalStatus,
@@ -50,13 +42,13 @@ import { truncatedField } from '../../http/contract/listed.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
 import {
   channel,
-  channelConfig,
   channelFilters,
   channelType,
   delivery,
   deliveryStatus,
 } from '../../notification/console/routes.ts';
-import { sampleRunRemoved, sampleRunReply } from '../../run/console/routes.ts';
+import { channelConfig } from '../../notification/wire/schemas.ts';
+import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
 import * as sessions from '../../session/console/routes.ts';
 import { jobQueue } from '../../tenant/console/operator-routes.ts';
 import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';

@@ -11,7 +11,7 @@ import type { AgentStreams } from '../../agent/use-cases/streams.ts';
 import { requestApproval } from '../../approval/console/handlers.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
-import { acceptBatch, readParsedBatch, repairContext } from '../../event/wire.ts';
+import { acceptBatch, readParsedBatch, repairContext } from '../../event/wire/batch.ts';
 import type { Caller } from '../../http/contract/call.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../http/contract/fields.ts';
 import type { Hub } from '../../http/contract/handler.ts';
