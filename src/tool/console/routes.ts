@@ -1,6 +1,6 @@
 // Routes of tool definitions: observations of agents, pin documents, decisions and modes.
 import {
-  isFingerprint,
+  fingerprintPattern,
   isToolName,
   maxDefinitionBytes,
   maxServerLabel,
@@ -19,7 +19,7 @@ import { maxPinReason, maxRefusedListings } from '../record.ts';
 
 const server = line(maxServerLabel);
 const toolName = z.string().max(maxToolName).refine(isToolName, 'must be the name of a tool');
-const fingerprint = z.string().refine(isFingerprint, 'must be sha256: and 64 hex characters');
+const fingerprint = z.string().regex(fingerprintPattern, 'must be sha256: and 64 hex characters');
 export const pinMode = z.enum(pinModes);
 const pinDecision = z.enum(pinDecisions);
 

@@ -75,6 +75,7 @@ export {
 export { type ContractCoverage, type Coverage, coverageOf } from './testing/coverage.ts';
 export {
   fingerprintOf,
+  fingerprintPattern,
   instructionsEntry,
   isFingerprint,
   isToolName,
