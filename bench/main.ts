@@ -3,9 +3,19 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { runGuard } from './guard/against-base.ts';
 import { runBands, runCounts } from './guard/counts.ts';
+import { rivalsOf } from './rivals/index.ts';
+import { runRivals } from './rivals/install.ts';
 import { scenarios } from './scenarios/index.ts';
+import { nightlyRuns } from './scenarios/nightly.ts';
 import { skippedScenario } from './scenarios/scenario.ts';
-import { type Arguments, helpText, parseArguments, UsageFault, unknownName } from './suite/arguments.ts';
+import {
+  type Arguments,
+  helpText,
+  parseArguments,
+  type RunSettings,
+  UsageFault,
+  unknownName,
+} from './suite/arguments.ts';
 import { ensureBuild, readCommit, readVersions } from './suite/build.ts';
 import { compareResults, exitCodeOfComparisons, formatComparison } from './suite/compare.ts';
 import { replaceTables, tablesOf, tablesPage } from './suite/documents.ts';
@@ -25,11 +35,12 @@ const commands: readonly (readonly [string, string])[] = [
   ...Object.entries(scenarios).map(([name, { about }]) => [name, about] as const),
   ['counts', 'counts of statements, bytes and encodings against bench/bands.json'],
   ['compare A B', 'compare two results files; ends with 1 when a figure is clearly more than 10 % worse'],
+  ['rivals [install NAME…]', 'list other servers that --rivals measures, or build them into .cache/rivals'],
   ['docs FILE…', 'write the tables of docs/performance.md from results files'],
   ['scale [FILE…]', 'predict what --agents N take, from results files or from runs of at most 5,000 streams'],
   ['report FILE…', 'write one HTML file with tables and charts of one or several results files'],
 ];
-const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'docs', 'report', 'scale'];
+const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'docs', 'report', 'rivals', 'scale'];
 
 /** Prints progress with the time left, by the share of the run that is done. */
 function progressOf(name: string): Report {
@@ -46,9 +57,9 @@ interface Measurement {
   readonly code: number;
 }
 
-/** Measures on a built hub, and writes the results where `--json` asks for them. */
+/** Measures on a built hub (the guard's needs no web console), and writes the results where `--json` asks for them. */
 async function measure(args: Arguments, run: (hub: string) => Promise<Measurement>): Promise<number> {
-  if (args.hub === null && args.url === null) ensureBuild();
+  if (args.hub === null && args.url === null) ensureBuild(args.guard ? 'build:quick' : 'build');
   const hub = resolve(args.hub ?? root);
   const began = performance.now();
   const started = new Date().toISOString();
@@ -70,24 +81,36 @@ async function measure(args: Arguments, run: (hub: string) => Promise<Measuremen
   return code;
 }
 
-async function measureScenarios(names: readonly string[], args: Arguments, hub: string): Promise<Scenario[]> {
+interface ScenarioRun {
+  readonly scenario: string;
+  /** In place of the options. Default: none */
+  readonly settings?: Partial<RunSettings>;
+}
+
+const runsOf = (names: readonly string[]): readonly ScenarioRun[] => names.map((scenario) => ({ scenario }));
+
+async function measureScenarios(
+  runs: readonly ScenarioRun[],
+  args: Arguments,
+  hub: string,
+): Promise<Scenario[]> {
   const results: Scenario[] = [];
-  for (const name of names) {
+  for (const { scenario: name, settings = {} } of runs) {
     const program = scenarios[name];
     if (!program) continue;
     const scenario =
       args.url !== null && program.ownHub !== undefined
         ? skippedScenario(name, `it does not measure a hub of others: ${program.ownHub}`)
-        : await program.run({ ...args, hub, report: progressOf(name) });
+        : await program.run({ ...args, ...settings, hub, report: progressOf(name) });
     results.push(scenario);
     process.stdout.write(formatScenario(scenario));
   }
   return results;
 }
 
-const runScenarios = (names: readonly string[], args: Arguments): Promise<number> =>
+const runScenarios = (runs: readonly ScenarioRun[], args: Arguments): Promise<number> =>
   measure(args, async (hub) => {
-    const results = await measureScenarios(names, args, hub);
+    const results = await measureScenarios(runs, args, hub);
     return { scenarios: results, code: exitCodeOf(results.flatMap(({ figures }) => figures)) };
   });
 
@@ -102,7 +125,7 @@ async function runScale(files: readonly string[], args: Arguments): Promise<numb
   if (args.url !== null) throw new UsageFault('scale starts hubs of its own: it takes no --url.');
   return measure(args, async (hub) => {
     const streams = { ...args, agents: Math.min(args.agents, maxMeasuredStreams) };
-    const results = await measureScenarios(['idle', 'storm', 'fanout'], streams, hub);
+    const results = await measureScenarios(runsOf(['idle', 'storm', 'fanout']), streams, hub);
     print([{ scenarios: results }]);
     return { scenarios: results, code: 0 };
   });
@@ -176,10 +199,15 @@ async function run(argv: readonly string[]): Promise<number> {
     for (const [name, { about }] of Object.entries(scenarios)) process.stdout.write(`${name}  ${about}\n`);
     return 0;
   }
+  rivalsOf(args.rivals);
   const [command, ...rest] = args.words;
   if (args.guard) {
     if (command !== undefined) throw new UsageFault(`--guard takes no command: ${command}.`);
     return runGuardCommand(args);
+  }
+  if (args.nightly) {
+    if (command !== undefined) throw new UsageFault(`--nightly takes no command: ${command}.`);
+    return runScenarios(nightlyRuns, args);
   }
   if (args.url !== null) checkTarget(args.url, args.yesLoad);
   if (args.clean !== null) {
@@ -187,16 +215,20 @@ async function run(argv: readonly string[]): Promise<number> {
     return runClean(args.url, args.clean);
   }
   if (args.base !== null) throw new UsageFault('--base goes with --guard.');
-  if (command === undefined) return runScenarios(Object.keys(scenarios), args);
+  if (command === undefined) return runScenarios(runsOf(Object.keys(scenarios)), args);
   if (command === 'report') return runReport(rest, args.html);
   if (command === 'scale') return runScale(rest, args);
   if (command === 'docs') return runDocs(rest);
+  if (command === 'rivals') {
+    runRivals(rest, (line) => void process.stdout.write(`${line}\n`));
+    return 0;
+  }
   if (command === 'compare') return runCompare(rest, args.seed);
   if (!commandNames.includes(command)) {
     throw new UsageFault(unknownName('scenario or command', command, commandNames));
   }
   if (rest.length > 0) throw new UsageFault(`${command} takes no further word: ${rest[0]}.`);
-  return command === 'counts' ? runCountsCommand(args) : runScenarios([command], args);
+  return command === 'counts' ? runCountsCommand(args) : runScenarios(runsOf([command]), args);
 }
 
 for (const [signal, code] of [

@@ -4,22 +4,33 @@ import { say, UsageError, wordsOf } from './hub/commands/output.ts';
 
 type Command = (args: readonly string[]) => Promise<void>;
 
+const agentCommands: ReadonlySet<string> = new Set(['check', 'test', 'verify', 'gate', 'mcp']);
+
 const ofAgents = (word: string) => async () => (await import('./hub/commands/agent.ts')).handOn(word);
 
 /** Loaded when they are called for: a back-up needs none of what the hub needs. */
 const commands: { readonly [word: string]: () => Promise<Command> } = {
   serve: async () => (await import('./hub/commands/serve.ts')).serve,
   backup: async () => (await import('./hub/commands/backup.ts')).backup,
+  config: async () => (await import('./hub/commands/config.ts')).config,
   'login-link': async () => (await import('./hub/commands/login-link.ts')).loginLink,
   restore: async () => (await import('./hub/commands/restore.ts')).restore,
-  check: ofAgents('check'),
-  test: ofAgents('test'),
-  verify: ofAgents('verify'),
-  gate: ofAgents('gate'),
-  mcp: ofAgents('mcp'),
+  ...Object.fromEntries([...agentCommands].map((word) => [word, ofAgents(word)])),
 };
 
-async function run(args: readonly string[]): Promise<void> {
+/** Takes `--config FILE` out of a command line of the hub. The commands of the agent library keep their arguments. */
+async function withoutConfigFile(args: readonly string[]): Promise<readonly string[]> {
+  const at = args.findIndex((word) => word === '--config' || word.startsWith('--config='));
+  if (at < 0) return args;
+  const isOneWord = args[at] !== '--config';
+  const path = isOneWord ? args[at]?.slice('--config='.length) : args[at + 1];
+  if (path === undefined || path === '') throw new UsageError('--config needs a file. See --help.');
+  (await import('./hub/config.ts')).setConfigFile(path);
+  return args.toSpliced(at, isOneWord ? 1 : 2);
+}
+
+async function run(words: readonly string[]): Promise<void> {
+  const args = agentCommands.has(words[0] ?? '') ? words : await withoutConfigFile(words);
   const [word = 'serve', ...rest] = args[0]?.startsWith('-') ? ['serve', ...args] : args;
   const load = Object.hasOwn(commands, word) ? commands[word] : undefined;
   if (!load) throw new UsageError(`Unknown command ${word}. See --help.`);

@@ -102,6 +102,7 @@ export function cardOf(notice: Notice): Card {
       tone: 'quiet',
     };
   }
+  if (notice.kind === 'toolChanged') return toolCard(notice);
   const { approval, link } = notice;
   const call = {
     message: approval.message === '' ? null : shortened(approval.message, maxMessage),
@@ -155,6 +156,33 @@ interface CallTexts {
 }
 
 const textsOf = (facts: readonly Fact[]): Card['facts'] => facts.map(([label, { text }]) => [label, text]);
+
+function toolCard({
+  entry: { env, server, tool, isChange },
+  undecided,
+  isWaiting,
+  link,
+}: Extract<Notice, { readonly kind: 'toolChanged' }>): Card {
+  return {
+    title: isChange ? 'Tool definition changed' : 'New tool',
+    facts: [
+      ...textsOf([
+        ['Tool', factText(tool)],
+        ['Server', factText(server)],
+        ['Environment', factText(env)],
+      ]),
+      [isWaiting ? 'Waiting' : 'Undecided', `${undecided} ${undecided === 1 ? 'definition' : 'definitions'}`],
+    ],
+    message: isWaiting
+      ? 'Agents refuse its calls until somebody accepts the definition.'
+      : 'The change is recorded. Agents continue to call it.',
+    args: null,
+    link,
+    approvalId: null,
+    decides: null,
+    tone: isWaiting ? 'asking' : 'quiet',
+  };
+}
 
 /** With buttons where it shows the whole call: nobody approves in a chat what the chat does not show. */
 function requestCard(approval: Approval, call: CallTexts, about: Pick<Card, 'link' | 'approvalId'>): Card {

@@ -45,6 +45,22 @@ function consolePayload(notice: Notice): object | null {
         reason: decisionReason,
       };
     }
+    case 'toolChanged': {
+      const { id, tenantId, env, server, tool, fingerprint, isChange } = notice.entry;
+      return {
+        event: 'tool_definition_changed',
+        tool_pin_id: id,
+        tenant_id: tenantId,
+        env,
+        server,
+        tool,
+        fingerprint,
+        changed: isChange,
+        waiting: notice.isWaiting,
+        undecided: notice.undecided,
+        link: notice.link,
+      };
+    }
     case 'test':
       return { event: 'test', message: 'This is a test notification.' };
     case 'expired':

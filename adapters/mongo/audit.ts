@@ -5,7 +5,8 @@
 // a head that is no longer the last, and the number that it would take is taken. Keeps promise P30.
 import { hash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
-import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
+import type { AuditFilter, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
+import type { AuditPlace } from '../../src/audit/record.ts';
 import {
   type AuditLink,
   type AuditNote,

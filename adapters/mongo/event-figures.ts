@@ -1,14 +1,7 @@
 // Figures of events in MongoDB: facets, counts and histograms, each one aggregation that the server itself bounds.
 import type { Collection } from 'mongodb';
-import {
-  type EventCounts,
-  type EventStore,
-  type FacetName,
-  type Facets,
-  facetNames,
-  type HistogramBucket,
-} from '../../src/event/port.ts';
-import { maxSearchMs, verdictsOf } from '../../src/event/record.ts';
+import type { EventCounts, EventStore, Facets, HistogramBucket } from '../../src/event/port.ts';
+import { type FacetName, facetNames, maxSearchMs, verdictsOf } from '../../src/event/record.ts';
 import { type Facet, facetOf } from '../../src/event/rules/facet.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';

@@ -1,6 +1,6 @@
 // Filters, cursors and the form of audit events in MongoDB. Reads and writes nothing.
 import type { Filter } from 'mongodb';
-import type { EventFilter, EventOrder } from '../../src/event/port.ts';
+import type { EventOrder } from '../../src/event/port.ts';
 import {
   type EventInput,
   type EventOutcome,
@@ -13,6 +13,7 @@ import {
   sessionOf,
   type VerdictFilter,
 } from '../../src/event/rules/decision.ts';
+import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { searchedTextsOf } from '../../src/event/rules/texts.ts';
 import { isRunDecision, type Reporter } from '../../src/run/rules/report.ts';
 import { HubError } from '../../src/shared/error.ts';

@@ -36,6 +36,7 @@ import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { finishFounding, mongoTenants, type TenantCollections } from './tenants.ts';
+import { mongoTools } from './tools.ts';
 import { mongoUsage } from './usage.ts';
 import { risingIds } from './uuidv7.ts';
 import { mongoWorkspaces } from './workspaces.ts';
@@ -163,6 +164,9 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     ),
     agents: guard.guarded(agents),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
+    tools: guard.guarded(
+      mongoTools({ documents: db.collection('toolPins'), rows: db.collection('toolDefinitions') }, turn),
+    ),
     settings: guard.guarded(mongoSettings(db.collection('settings'))),
     aiUsage: guard.guarded(mongoAiUsage(db.collection('aiUsage'))),
     channels: guard.guarded(mongoChannels(db.collection('channels'))),

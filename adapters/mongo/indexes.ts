@@ -83,6 +83,11 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { approvalId: 1 } },
     { key: { updatedAt: 1 } },
   ],
+  toolDefinitions: [
+    { key: { tenantId: 1, env: 1, lastSeenAt: 1 } },
+    { key: { tenantId: 1, server: 1, tool: 1 } },
+    { key: { lastSeenAt: 1 } },
+  ],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],
 };
 

@@ -1,6 +1,7 @@
 // The audit chain in SQLite. A note that goes with a write is added in that write's transaction.
 import { hash } from 'node:crypto';
-import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
+import type { AuditFilter, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
+import type { AuditPlace } from '../../src/audit/record.ts';
 import {
   type AuditLink,
   type AuditNote,

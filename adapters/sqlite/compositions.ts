@@ -1,14 +1,9 @@
 // Compositions in SQLite. Items are one JSON list; which contracts they name stands in a table of its own, for usage.
-
-import {
-  type CompositionStore,
-  type CompositionSummary,
-  type ItemSummary,
-  maxDefinitions,
-} from '../../src/contract/port.ts';
+import { type CompositionStore, type ItemSummary, maxDefinitions } from '../../src/contract/port.ts';
 import type {
   Composition,
   CompositionItem,
+  CompositionSummary,
   ContractType,
   DocumentKind,
   JsonObject,

@@ -66,6 +66,7 @@ export async function openInline(path: string): Promise<SqliteStore> {
       if (!writes) return finish(run());
       return db.atomically(() => {
         calls.maintain();
+        usage.fold();
         const answer = run();
         usage.flush();
         return answer;

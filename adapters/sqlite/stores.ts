@@ -27,6 +27,7 @@ import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
 import { tenantStore } from './tenants.ts';
+import { toolStore } from './tools.ts';
 import { usageStore } from './usage/read.ts';
 import type { UsageWriter } from './usage/write.ts';
 import { valueStore } from './values.ts';
@@ -73,6 +74,7 @@ export function storesOf(
     agents: agentStore(db),
     rules: ruleStore(db),
     settings: settingsStore(db),
+    tools: toolStore(db),
     aiUsage: aiUsageStore(db),
     channels: channelStore(db),
     deliveries: deliveryStore(db),
@@ -229,6 +231,18 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
   settings: { get: 'read', put: 'write', remove: 'write' },
+  tools: {
+    observe: 'write',
+    announced: 'write',
+    pins: 'read',
+    decide: 'write',
+    setMode: 'write',
+    servers: 'read',
+    entries: 'read',
+    get: 'read',
+    history: 'read',
+    forget: 'write',
+  },
   aiUsage: { add: 'write', days: 'read', forget: 'write' },
   idempotency: { claim: 'write', find: 'read', answered: 'write', release: 'write', sweep: 'write' },
   channels: {

@@ -9,7 +9,7 @@ import {
 import type { Scenario } from '../suite/results.ts';
 import { ensureBaseBuild, resolveBase } from './base-build.ts';
 import { scenarioOfRuns } from './counts.ts';
-import { type GuardRun, measureBuild } from './measure.ts';
+import { type GuardRun, measureBuild, shortSizes } from './measure.ts';
 
 const leastRounds = 7;
 
@@ -47,7 +47,8 @@ export async function runGuard(args: Arguments, hub: string, report: Report) {
   let done = 0;
   const sides = await alternate(rounds, async (side, n) => {
     const slow = side === 'tree' ? args.slow : [];
-    const run = await measureBuild({ folder: folders[side], slow, seed: args.seed * 1_000_003 + n * 101 });
+    const seed = args.seed * 1_000_003 + n * 101;
+    const run = await measureBuild({ folder: folders[side], slow, seed, sizes: shortSizes });
     report(`${side} ${n + 1} of ${rounds}`, ++done / (2 * rounds));
     return run;
   });

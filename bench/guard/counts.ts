@@ -2,7 +2,8 @@
 import type { Arguments } from '../suite/arguments.ts';
 import { CannotRun } from '../suite/failure.ts';
 import { exitCodeOf, figureOf, maxOtherCores } from '../suite/figures.ts';
-import { formatNumber, formatScenario } from '../suite/print.ts';
+import { formatNumber } from '../suite/numbers.ts';
+import { formatScenario } from '../suite/print.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { type Bands, bandsOf, readBands, writeBands } from './bands.ts';

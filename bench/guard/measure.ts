@@ -70,15 +70,32 @@ export interface GuardRun {
   readonly otherCores: number | null;
 }
 
-const warmBatches = 60;
-const countedBatches = 160;
-const timedBatches = 160;
+/** How much a run loads. Bands rest on whole runs; two builds in turns need less. */
+export interface RunSizes {
+  readonly warmBatches: number;
+  readonly countedBatches: number;
+  readonly timedBatches: number;
+  readonly measuredStreams: number;
+}
+
+const wholeSizes: RunSizes = {
+  warmBatches: 60,
+  countedBatches: 160,
+  timedBatches: 160,
+  measuredStreams: 3000,
+};
+/** Many runs of them fit a job of a few minutes. */
+export const shortSizes: RunSizes = {
+  warmBatches: 30,
+  countedBatches: 80,
+  timedBatches: 80,
+  measuredStreams: 2000,
+};
 const timedRounds = 3;
 const timedConnections = 8;
 /** Derived tables are written up to a second after the answer. */
 const settleMs = 1300;
 const warmStreams = 1000;
-const measuredStreams = 3000;
 const countedStreams = 200;
 const frameBytes = 32_768;
 
@@ -89,6 +106,7 @@ interface Setup {
   readonly admin: Admin;
   readonly keys: readonly string[];
   readonly seed: number;
+  readonly sizes: RunSizes;
 }
 
 async function readCounters(hub: Hub): Promise<Counters> {
@@ -116,7 +134,7 @@ async function readSettled(hub: Hub): Promise<Counters> {
 
 /** @param n makes the call ids new @param before the counters as they are */
 async function countEvents(setup: Setup, loader: Loader, n: number, before: Counters) {
-  const order = { ...oneConnection(setup), seed: setup.seed + n, maxBatches: countedBatches };
+  const order = { ...oneConnection(setup), seed: setup.seed + n, maxBatches: setup.sizes.countedBatches };
   const { events } = await loader.load(order);
   const after = await readSettled(setup.hub);
   const per = (name: string): number => (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / events;
@@ -130,7 +148,7 @@ async function countEvents(setup: Setup, loader: Loader, n: number, before: Coun
   return { values, after };
 }
 
-async function measureTime({ hub, keys, seed }: Setup, loader: Loader): Promise<number> {
+async function measureTime({ hub, keys, seed, sizes }: Setup, loader: Loader): Promise<number> {
   const order = {
     type: 'closed',
     origin: hub.url,
@@ -142,7 +160,7 @@ async function measureTime({ hub, keys, seed }: Setup, loader: Loader): Promise<
   // The first round warms up.
   for (let n = 0; n <= timedRounds; n++) {
     const before = measured(processorMsOf(hub.pid));
-    const load = loader.load({ ...order, seed: seed + 50 + n, maxBatches: timedBatches });
+    const load = loader.load({ ...order, seed: seed + 50 + n, maxBatches: sizes.timedBatches });
     const { result, batchMs } = await parseBeside(load);
     const hubMs = measured(processorMsOf(hub.pid)) - before;
     if (n > 0) ratios.push((hubMs * batchSize) / result.events / batchMs);
@@ -150,7 +168,11 @@ async function measureTime({ hub, keys, seed }: Setup, loader: Loader): Promise<
   return medianOf(ratios);
 }
 
-async function measureStreams(hub: Hub, client: StreamClient, deployer: BundleDeployer) {
+async function measureStreams(
+  { hub, sizes: { measuredStreams } }: Setup,
+  client: StreamClient,
+  deployer: BundleDeployer,
+) {
   const read = async () => {
     await hub.ask('collect');
     await delay(200);
@@ -185,13 +207,13 @@ async function countDeploy(hub: Hub, client: StreamClient, deployer: BundleDeplo
 }
 
 async function measureAll(setup: Setup, loader: Loader, client: StreamClient): Promise<GuardRun> {
-  const { hub, admin, keys } = setup;
+  const { hub, admin, keys, sizes } = setup;
   const endUsage = startUsage(hub.pid, [loader.pid, client.pid]);
   const deployer = new BundleDeployer(admin, keys[0] ?? '');
-  const memory = await measureStreams(hub, client, deployer);
-  const deploy = await countDeploy(hub, client, deployer, warmStreams + measuredStreams);
+  const memory = await measureStreams(setup, client, deployer);
+  const deploy = await countDeploy(hub, client, deployer, warmStreams + sizes.measuredStreams);
   await client.close();
-  await loader.load({ ...oneConnection(setup), seed: setup.seed, maxBatches: warmBatches });
+  await loader.load({ ...oneConnection(setup), seed: setup.seed, maxBatches: sizes.warmBatches });
   const events = await countEvents(setup, loader, 1, await readSettled(hub));
   const time = await measureTime(setup, loader);
   const { otherMs, elapsedMs } = endUsage();
@@ -214,7 +236,7 @@ async function countRepeatedly(
   await client.open({ port: hub.port, count: countedStreams, request: deployer.streamRequest() });
   const deploys: GuardValues[] = [];
   for (let n = 0; n < repeats; n++) deploys.push(await countDeploy(hub, client, deployer, countedStreams));
-  await loader.load({ ...oneConnection(setup), seed: setup.seed, maxBatches: warmBatches });
+  await loader.load({ ...oneConnection(setup), seed: setup.seed, maxBatches: setup.sizes.warmBatches });
   const runs: GuardRun[] = [];
   let before = await readSettled(hub);
   for (const [n, deploy] of deploys.entries()) {
@@ -231,17 +253,19 @@ export interface GuardOptions {
   /** Modules in `bench/slow/`. */
   readonly slow: readonly string[];
   readonly seed: number;
+  /** Default: those that bands rest on. */
+  readonly sizes?: RunSizes;
 }
 
 async function withHub<Result>(
-  { folder, slow, seed }: GuardOptions,
+  { folder, slow, seed, sizes = wholeSizes }: GuardOptions,
   run: (setup: Setup, loader: Loader, client: StreamClient) => Promise<Result>,
 ): Promise<Result> {
   const hub = await startBenchHub({ folder, preloads: ['count', ...slow] });
   const [loader, client] = [new Loader(), new StreamClient()];
   try {
     const { admin, keys } = await makeTenants(hub, 4);
-    const result = await run({ hub, admin, keys, seed }, loader, client);
+    const result = await run({ hub, admin, keys, seed, sizes }, loader, client);
     const { slow_downs = 0 } = await readCounters(hub);
     if (slow.length > 0 && slow_downs === 0) throw new CannotRun(`The run never reached ${slow.join(', ')}.`);
     return result;

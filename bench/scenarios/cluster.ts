@@ -7,6 +7,7 @@ import { Approver } from '../suite/approver.ts';
 import { BundleDeployer } from '../suite/bundles.ts';
 import { figureOf } from '../suite/figures.ts';
 import { Loader } from '../suite/loader.ts';
+import { processTree } from '../suite/machine.ts';
 import { type BenchNodes, startNodes } from '../suite/nodes.ts';
 import { callsOf } from '../suite/open-loop.ts';
 import type { Figure } from '../suite/results.ts';
@@ -156,6 +157,12 @@ async function ingestFigures(
   return figures;
 }
 
+/** The nodes, and the database and Redis if the suite started them: all processes of the suite but its clients. */
+function clusterPids({ loader, approver, bounds, streams }: Clients): readonly number[] {
+  const clients = new Set([loader, approver, bounds, ...streams].map(({ pid }) => pid));
+  return processTree(process.pid).filter((pid) => pid !== process.pid && !clients.has(pid));
+}
+
 async function runOn(services: BenchServices, nodes: BenchNodes, clients: Clients, options: RunOptions) {
   const { seconds, agents, report } = options;
   const [a, b, c] = nodes.hubs;
@@ -181,7 +188,9 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
   const rounds = await runOpenRounds(options, {
     async measureHub() {
       const pids = [clients.approver.pid];
-      const decision = await measureSample(a.pid, pids, () => clients.approver.decisions(plan));
+      const decision = await measureSample(clusterPids(clients), pids, () =>
+        clients.approver.decisions(plan),
+      );
       deployments.push(await deploys.measure());
       return { decision };
     },

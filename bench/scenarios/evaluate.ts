@@ -2,6 +2,7 @@
 // stored calls.
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
 import { batchSize } from '../batch.ts';
+import { decisionRivalsOf } from '../rivals/index.ts';
 import { figureOf } from '../suite/figures.ts';
 import type { HttpCall } from '../suite/http-call.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
@@ -17,6 +18,7 @@ import {
   runOpenRounds,
   samplesAreDisturbed,
 } from './open-rounds.ts';
+import { measureDecisions } from './rival-decisions.ts';
 import type { RunOptions, ScenarioProgram } from './scenario.ts';
 
 /** A person may send 6,000 requests a minute. */
@@ -188,8 +190,15 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
     },
     measureBound: async (n) => ({ playground: await ask(signedIn, n) }),
   });
+
+  const rivals = await measureDecisions(decisionRivalsOf(options.rivals), requester, {
+    rounds: options.rounds,
+    seconds,
+    perSecond,
+    seed,
+  });
   const against = `one call against a text with ${contractCount} contracts in the playground`;
-  return openScenario(options, rounds, {
+  const scenario = openScenario(options, rounds, {
     name: 'evaluate',
     parameters: { seconds, per_second: perSecond, replayed_calls: stored?.calls ?? 0 },
     figures: [
@@ -214,6 +223,7 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
       ...replayFigures(replays, stored?.calls ?? 0),
     ],
   });
+  return { ...scenario, rivals };
 }
 
 export const evaluate: ScenarioProgram = {

@@ -1,5 +1,6 @@
 // Fan-out: one deployment to many agents' streams, from the deploying call to the last delivery, in turns with a bare
 // loop that holds as many clients.
+import { streamRivalsOf } from '../rivals/index.ts';
 import { BundleDeployer, type Transport, transports } from '../suite/bundles.ts';
 import { figureOf, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies } from '../suite/histogram.ts';
@@ -9,6 +10,7 @@ import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
+import { RivalFanout } from './rival-streams.ts';
 import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
 import { BareServer, bareRequest, bareText } from './streams-bound.ts';
 
@@ -80,22 +82,20 @@ class FanoutRun {
     return { hub: deliveries, bare: early ?? (await measureFrames(bare, frame)), usage };
   }
 
-  /** The first round warms up. */
-  async measure(id: string, what: string): Promise<Figure[]> {
+  /** The first round warms up. @param rivals are measured in turns with the hub. Default: none */
+  async measure(id: string, what: string, rivals: RivalFanout | null = null): Promise<Figure[]> {
     const { rounds: count, frame, report } = this.#options;
     const rounds: Round[] = [];
     for (let n = 0; n <= count; n++) {
       const round = await this.#measureRound(n);
+      await rivals?.measureRound(n === 0);
       if (n > 0) rounds.push(round);
       report(`${id}, round ${n} of ${count}: ${round.hub.lastMs.toFixed(1)} ms`, 0);
     }
     const others = medianOrNull(rounds.map(({ usage }) => coresOf(usage.otherMs, usage)));
     return [
       figureOf({
-        id: `fanout.${id}_last`,
-        what,
-        unit: 'ms',
-        better: 'lower',
+        ...lastForm(id, what),
         rounds: rounds.map(({ hub }) => hub.lastMs),
         bound: { what: bareText, rounds: rounds.map(({ bare }) => bare.lastMs) },
         target: { at_most: frame >= largeFrameBytes ? 1.1 : 1.2, of: 'ratio' },
@@ -105,6 +105,9 @@ class FanoutRun {
     ];
   }
 }
+
+const lastForm = (id: string, what: string) =>
+  ({ id: `fanout.${id}_last`, what, unit: 'ms', better: 'lower' }) as const;
 
 const transportTexts: { readonly [name in Transport]: string } = {
   sse: 'deploying call → last delivery over SSE',
@@ -124,13 +127,42 @@ async function runOn(hub: Hub, clients: readonly StreamClient[], bare: BareServe
     hub: { client: hubClient, prepare: () => deployer.prepare(frame) },
     bare: { client: bareClient, prepare: async () => () => bare.broadcast(frame) },
   });
+  const rivals = await RivalFanout.open(streamRivalsOf(options.rivals), {
+    agents,
+    frameBytes: frame,
+    framesOfRound,
+  });
+  try {
+    const figures = await measureTransports(run, deployer, { hub, clients, rivals, options });
+    const rivalForm = lastForm('sse', 'publish call → last delivery over SSE');
+    return { figures, usages: run.usages, rivals: rivals.results(rivalForm) };
+  } finally {
+    await rivals.stop();
+  }
+}
+
+interface TransportRun {
+  readonly hub: Hub;
+  readonly clients: readonly StreamClient[];
+  readonly rivals: RivalFanout;
+  readonly options: RunOptions;
+}
+
+async function measureTransports(
+  run: FanoutRun,
+  deployer: BundleDeployer,
+  { hub, clients, rivals, options }: TransportRun,
+) {
+  const { agents, report } = options;
+  const [hubClient] = clients as [StreamClient];
   const figures: Figure[] = [];
   for (const transport of transports) {
     report(`opening ${agents} streams (${transport})`, 0);
     const marker = transport === 'sse' ? '\n\n' : '\r\n\r\n';
     const request = deployer.streamRequest({ transport });
     await hubClient.open({ port: hub.port, count: agents, request, marker });
-    figures.push(...(await run.measure(transport, transportTexts[transport])));
+    const rivalsOfTransport = transport === 'sse' ? rivals : null;
+    figures.push(...(await run.measure(transport, transportTexts[transport], rivalsOfTransport)));
     if (transport === 'sse') {
       const stalled = Math.max(1, Math.round(agents * stalledShare));
       for (const client of clients) await client.stall(stalled);
@@ -144,7 +176,7 @@ async function runOn(hub: Hub, clients: readonly StreamClient[], bare: BareServe
     }
     await hubClient.close();
   }
-  return { figures, usages: run.usages };
+  return figures;
 }
 
 export const fanout: ScenarioProgram = {
@@ -156,7 +188,7 @@ export const fanout: ScenarioProgram = {
     const clients = [new StreamClient(), new StreamClient()];
     const bare = new BareServer();
     try {
-      const { figures, usages } = await runOn(hub, clients, bare, options);
+      const { figures, usages, rivals } = await runOn(hub, clients, bare, options);
       const load = loadOf(usages);
       const scenario: Scenario = {
         name: 'fanout',
@@ -170,7 +202,7 @@ export const fanout: ScenarioProgram = {
         limited_by: (load.other_cores ?? 0) > maxOtherCores ? 'others' : 'none',
         load,
         figures,
-        rivals: [],
+        rivals,
       };
       return scenario;
     } finally {

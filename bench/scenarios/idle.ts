@@ -1,8 +1,8 @@
 // Idle agent streams: resident memory and processor time of each. Each round has a fresh hub, because a later one would
 // reuse the memory of closed streams, in turns with a fresh bare loop.
 import { setTimeout as delay } from 'node:timers/promises';
-import { figureOf } from '../suite/figures.ts';
-import { minus, processorMsOf, residentBytesOf } from '../suite/machine.ts';
+import { type FigureForm, figureOf } from '../suite/figures.ts';
+import { minus, processorMsOf, residentBytesOf, totalOf } from '../suite/machine.ts';
 import type { Figure } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
 import type { RunOptions, ScenarioProgram } from './scenario.ts';
@@ -21,34 +21,50 @@ interface Cost {
 }
 
 interface Server {
-  readonly pid: number;
+  readonly pids: () => readonly number[];
   readonly port: number;
   readonly request: string;
+  /** Default: the end of the first frame. */
+  readonly marker?: string;
   /** Collects garbage where the process can. */
   readonly settle: () => Promise<unknown>;
 }
 
 /** All memory that the streams added ÷ streams, so nothing that they cause is left out. */
 async function measureCost(
-  { pid, port, request, settle }: Server,
+  { pids, settle, ...target }: Server,
   client: StreamClient,
   { agents, seconds }: RunOptions,
 ): Promise<Cost> {
-  await client.open({ port, count: Math.min(warmStreams, agents), request });
+  await client.open({ ...target, count: Math.min(warmStreams, agents) });
   await client.close();
   await settle();
-  const empty = residentBytesOf(pid);
-  await client.open({ port, count: agents, request });
+  const empty = totalOf(pids(), residentBytesOf);
+  await client.open({ ...target, count: agents });
   await settle();
-  const added = minus(residentBytesOf(pid), empty);
-  const before = processorMsOf(pid);
+  const added = minus(totalOf(pids(), residentBytesOf), empty);
+  const before = totalOf(pids(), processorMsOf);
   await delay(seconds * 1000);
-  const spent = minus(processorMsOf(pid), before);
+  const spent = minus(totalOf(pids(), processorMsOf), before);
   return {
     rssBytes: added === null ? null : Math.max(0, added / agents),
     time: spent === null ? null : (spent * 1000) / seconds / agents,
   };
 }
+
+const rssForm: FigureForm = {
+  id: 'idle.rss',
+  what: 'resident memory that idle streams add',
+  unit: 'bytes per stream',
+  better: 'lower',
+};
+
+const timeForm: FigureForm = {
+  id: 'idle.processor_time',
+  what: 'processor time of an idle stream',
+  unit: 'µs/s',
+  better: 'lower',
+};
 
 function figuresOf(rounds: readonly Round<Cost>[], isDisturbed: boolean): Figure[] {
   const beside = (value: (cost: Cost) => number | null) => ({
@@ -57,19 +73,13 @@ function figuresOf(rounds: readonly Round<Cost>[], isDisturbed: boolean): Figure
   });
   return [
     figureOf({
-      id: 'idle.rss',
-      what: 'resident memory that idle streams add',
-      unit: 'bytes per stream',
-      better: 'lower',
+      ...rssForm,
       rounds: rounds.map(({ hub }) => hub.rssBytes),
       bound: beside(({ rssBytes }) => rssBytes),
       target: { at_most: 2458, of: 'value' },
     }),
     figureOf({
-      id: 'idle.processor_time',
-      what: 'processor time of an idle stream',
-      unit: 'µs/s',
-      better: 'lower',
+      ...timeForm,
       rounds: rounds.map(({ hub }) => hub.time),
       bound: beside(({ time }) => time),
       target: { at_most: 4.7, of: 'value' },
@@ -92,15 +102,24 @@ export const idle: ScenarioProgram = {
           await delay(settleMs);
           await hub.ask('collect');
         };
-        const server: Server = { pid: hub.pid, port: hub.port, request: deployer.streamRequest(), settle };
-        return measureCost(server, client, options);
+        const { pid, port } = hub;
+        const request = deployer.streamRequest();
+        return measureCost({ pids: () => [pid], port, request, settle }, client, options);
       },
       async measureBare(bare, client) {
         const port = await bare.start();
         const settle = () => delay(settleMs);
-        return measureCost({ pid: bare.pid, port, request: bareRequest, settle }, client, options);
+        return measureCost({ pids: () => [bare.pid], port, request: bareRequest, settle }, client, options);
       },
       describe: ({ rssBytes }) => `${Math.round(rssBytes ?? 0)} bytes per stream`,
       figuresOf,
+      rivals: {
+        measure: ({ pids, port, request, marker }, client) =>
+          measureCost({ pids, port, request, marker, settle: () => delay(settleMs) }, client, options),
+        figuresOf: (costs) => [
+          figureOf({ ...rssForm, rounds: costs.map(({ rssBytes }) => rssBytes) }),
+          figureOf({ ...timeForm, rounds: costs.map(({ time }) => time) }),
+        ],
+      },
     }),
 };

@@ -30,6 +30,8 @@ interface Growth {
   /** MiB. */
   readonly memory: number | null;
   readonly descriptors: number | null;
+  /** KiB per minute. */
+  readonly log: number | null;
 }
 
 interface Clients {
@@ -111,7 +113,11 @@ class MixedRun {
     const { pid, url: origin } = this.#hub;
     const { seconds, seed } = this.#options;
     const { keys, admin } = this.#setup;
-    const before = { memory: residentBytesOf(pid), descriptors: descriptorsOf(pid) };
+    const before = {
+      memory: residentBytesOf(pid),
+      descriptors: descriptorsOf(pid),
+      log: this.#hub.logBytes(),
+    };
     const order = { origin, seconds, seed: seed + 100 + n };
     const headers = { Cookie: admin.cookie() };
     const pids = [loader, approver, requester, streams].map((client) => client.pid);
@@ -135,9 +141,11 @@ class MixedRun {
     ]);
     const usage = endUsage();
     const grown = difference(residentBytesOf(pid), before.memory);
+    const logged = difference(this.#hub.logBytes(), before.log);
     this.growths.push({
       memory: grown === null ? null : grown / 2 ** 20,
       descriptors: difference(descriptorsOf(pid), before.descriptors),
+      log: logged === null ? null : (logged * 60) / 1024 / seconds,
     });
     const sampleOf = (result: OpenLoopResult) => ({ ...result, usage });
     return { answer: sampleOf(answer), decision: sampleOf(decision), newest: sampleOf(newest) };
@@ -203,6 +211,13 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
         rounds: run.growths.map(({ descriptors }) =>
           descriptors === null ? null : Math.max(0, descriptors),
         ),
+      }),
+      figureOf({
+        id: 'mixed.log_growth',
+        what: "output in the hub's log",
+        unit: 'KiB per minute',
+        better: 'lower',
+        rounds: run.growths.map(({ log }) => log),
       }),
     ],
   });

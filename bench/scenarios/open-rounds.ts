@@ -29,7 +29,7 @@ export interface OpenRounds {
 
 /** Runs an open loop and notes what hub, clients and others used. */
 export async function measureSample(
-  hub: number,
+  hub: number | readonly number[],
   clients: readonly number[],
   loop: () => Promise<OpenLoopResult>,
 ): Promise<Sample> {

@@ -34,9 +34,11 @@ export const optionForms = {
   clean: { about: 'with --url: remove the keys of the run NAME', value: 'NAME' },
   full: { about: 'every scenario at full size (5 rounds of 10 s, 1,000,000 rows, 10,000 agents)' },
   profile: { about: "write processor profiles of the hub's threads to .cache/bench/profiles" },
+  nightly: { about: 'the long runs: 1,000,000 events, 19,900 streams for 10 min, mixed load for 30 min' },
   guard: { about: 'compare this tree with an earlier commit, in alternate rounds' },
   base: { about: 'commit for --guard (merge base with main; on main the parent)', value: 'REF' },
   'write-bands': { about: 'with counts: measure bench/bands.json anew' },
+  rivals: { about: 'also measure these rivals, such as nchan,centrifuge (none)', value: 'A,B' },
   slow: { about: 'load a slow-down from bench/slow into the hub', value: 'NAME' },
 } as const satisfies { readonly [name: string]: OptionForm };
 
@@ -76,6 +78,8 @@ export interface RunSettings {
   readonly quiet: number;
   /** Slow-downs in `bench/slow/`. */
   readonly slow: readonly string[];
+  /** Names of rivals that are measured beside the hub. */
+  readonly rivals: readonly string[];
   /** A running hub; null: the suite starts one. */
   readonly url: string | null;
   readonly profile: boolean;
@@ -91,6 +95,7 @@ export interface Arguments extends RunSettings {
   readonly hub: string | null;
   readonly writeBands: boolean;
   readonly guard: boolean;
+  readonly nightly: boolean;
   readonly base: string | null;
   readonly yesLoad: string | null;
   readonly clean: string | null;
@@ -183,8 +188,10 @@ export function parseArguments(args: readonly string[]): Arguments {
     html: last('html') ?? null,
     hub: last('hub') ?? null,
     slow: values.get('slow') ?? [],
+    rivals: [...new Set((values.get('rivals') ?? []).flatMap((text) => text.split(',')))],
     writeBands: values.has('write-bands'),
     guard: values.has('guard'),
+    nightly: values.has('nightly'),
     base: last('base') ?? null,
     url: last('url') ?? null,
     yesLoad: last('yes-load') ?? null,

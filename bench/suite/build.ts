@@ -21,13 +21,14 @@ export function isOlderThanSources(builtFile: string, folders: readonly string[]
 
 /**
  * Builds this checkout, unless its build is newer than its sources.
+ * @param script `build:quick` leaves out the web console and the checks of types. Default: `build`
  * @throws CannotRun if the build fails
  */
-export function ensureBuild(): void {
+export function ensureBuild(script: 'build' | 'build:quick' = 'build'): void {
   if (!isOlderThanSources('dist/src/main.js', sourceFolders)) return;
-  process.stderr.write('The build is older than its sources: npm run build\n');
-  const { status } = spawnSync('npm', ['run', '-s', 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
-  if (status !== 0) throw new CannotRun('npm run build failed.');
+  process.stderr.write(`The build is older than its sources: npm run ${script}\n`);
+  const { status } = spawnSync('npm', ['run', '-s', script], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new CannotRun(`npm run ${script} failed.`);
 }
 
 /** Both null for a folder without git. */

@@ -1,6 +1,6 @@
 // Compares two results files: the change of each figure, its interval, and a word for it.
 import { UsageFault } from './arguments.ts';
-import { formatNumber } from './print.ts';
+import { formatNumber } from './numbers.ts';
 import type { Figure, Machine, Results, Scenario } from './results.ts';
 import { type Change, changeBetween, seededRandom } from './statistics.ts';
 

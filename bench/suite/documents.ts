@@ -1,7 +1,8 @@
 // The tables of docs/performance.md between two marks, made from results files.
 import { CannotRun } from './failure.ts';
-import { formatNumber } from './print.ts';
+import { formatNumber } from './numbers.ts';
 import type { Figure, Results, Scenario } from './results.ts';
+import { describeLead, describeRival, isBehind, standingsOf } from './standings.ts';
 
 export const tablesPage = 'docs/performance.md';
 const beginMark = '<!-- Tables by npm run bench -- docs: begin -->';
@@ -41,7 +42,8 @@ function rowOf(figure: Figure): string {
   return `| ${cells.map(cell).join(' | ')} |`;
 }
 
-function tableOf({ name, parameters, skipped, load, limited_by, figures }: Scenario): string {
+function tableOf(scenario: Scenario): string {
+  const { name, parameters, skipped, load, limited_by, figures, rivals } = scenario;
   if (skipped !== null) return `\`${name}\`: skipped, ${skipped}\n`;
   const settings = Object.entries(parameters).map(([key, value]) => `- ${key}: ${value}`);
   return [
@@ -51,6 +53,10 @@ function tableOf({ name, parameters, skipped, load, limited_by, figures }: Scena
     `- rounds: ${Math.max(...figures.map(({ rounds }) => rounds.length))}`,
     `- cores: hub ${formatNumber(load.hub_cores)}, clients ${formatNumber(load.client_cores)}, ` +
       `others ${formatNumber(load.other_cores)}; limited by: ${limited_by}`,
+    ...standingsOf([scenario])
+      .filter(isBehind)
+      .map((standing) => `- ${describeLead(standing)}`),
+    ...rivals.map((rival) => `- ${describeRival(rival)}`),
     '',
     '| Figure | What | Median | Bound | Goal | |',
     '|---|---|---|---|---|---|',

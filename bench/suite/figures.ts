@@ -12,11 +12,15 @@ export const maxLoaderShare = 0.85;
 /** How late a client may send in an open loop before it gives no verdict: 99th percentile, milliseconds. */
 export const maxLagMs = 20;
 
-export interface Measured {
+/** The parts of a figure that a rival's figure shares with the hub's. */
+export interface FigureForm {
   readonly id: string;
   readonly what: string;
   readonly unit: string;
   readonly better: 'lower' | 'higher';
+}
+
+export interface Measured extends FigureForm {
   /** One value per round; null where a round could not be measured. */
   readonly rounds: readonly (number | null)[];
   readonly bound?: { readonly what: string; readonly rounds: readonly number[] };

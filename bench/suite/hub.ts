@@ -31,6 +31,8 @@ export interface Hub {
   readonly runName: string | null;
   /** Credentials of a hub that the suite has not started. */
   readonly access: RemoteAccess | null;
+  /** Bytes that the hub has written to its log, which is its output; null for a hub that the suite has not started. */
+  logBytes(): number | null;
   /** Sends `question` to the preloaded modules. @returns the next answer */
   ask(question: string): Promise<unknown>;
   /** Ends the process and removes its data. */
@@ -111,6 +113,12 @@ export async function startBenchHub({
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  let logBytes = 0;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      logBytes += chunk.length;
+    });
+  }
   const remove = (): void => {
     child.kill('SIGKILL');
     rmSync(dataFolder, { recursive: true, force: true });
@@ -141,6 +149,7 @@ export async function startBenchHub({
     dataFolder,
     runName: null,
     access: null,
+    logBytes: () => logBytes,
     async ask(question) {
       const waiting = new AbortController();
       const { signal } = waiting;
@@ -173,6 +182,7 @@ function attachHub(url: string): Hub {
     dataFolder,
     runName: newRunName(),
     access: readAccess(process.env),
+    logBytes: () => null,
     ask: () => Promise.reject(new CannotRun('A hub by --url answers no questions of the suite.')),
     async stop() {
       process.off('exit', remove);

@@ -34,6 +34,19 @@ export function residentBytesOf(pid: number): number | null {
   return kilobytes === null ? null : kilobytes * 1024;
 }
 
+/** A process and all that it started. */
+export function processTree(pid: number): readonly number[] {
+  const children = (readProc(`${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number);
+  return [pid, ...children.flatMap(processTree)];
+}
+
+/** A value of several processes; null if one of them is absent. */
+export const totalOf = (pids: readonly number[], read: (pid: number) => number | null): number | null =>
+  pids.reduce<number | null>((sum, pid) => {
+    const value = read(pid);
+    return sum === null || value === null ? null : sum + value;
+  }, 0);
+
 /** Starts a new count. @returns a call for the highest resident memory since then; null where the kernel refuses */
 export function highestResidentBytes(pid: number): () => number | null {
   try {
@@ -73,15 +86,19 @@ export interface Usage {
 export const minus = (after: number | null, before: number | null): number | null =>
   after === null || before === null ? null : after - before;
 
-/** Measures the processor time of a hub, its clients and everything else from now until the returned call. */
-export function startUsage(hub: number, clients: readonly number[]): () => Usage {
+/**
+ * Measures the processor time of a hub, its clients and everything else from now until the returned call.
+ * @param hub its process, or all processes of a cluster
+ */
+export function startUsage(hub: number | readonly number[], clients: readonly number[]): () => Usage {
+  const hubs = typeof hub === 'number' ? [hub] : hub;
   const read = () => ({
     at: performance.now(),
     busy: machineBusyMs(),
     own: processorMsOf(process.pid),
-    hub: processorMsOf(hub),
+    hub: totalOf(hubs, processorMsOf),
     clients: clients.map(processorMsOf),
-    written: writtenBytesOf(hub),
+    written: totalOf(hubs, writtenBytesOf),
   });
   const before = read();
   return () => {
@@ -102,7 +119,7 @@ export function startUsage(hub: number, clients: readonly number[]): () => Usage
           ? null
           : Math.max(0, after.busy - before.busy - hubMs - clientMs - ownMs),
       writtenBytes: minus(after.written, before.written),
-      hubRssBytes: residentBytesOf(hub),
+      hubRssBytes: totalOf(hubs, residentBytesOf),
     };
   };
 }

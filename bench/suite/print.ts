@@ -1,11 +1,7 @@
 // Results as text for people.
+import { formatNumber } from './numbers.ts';
 import type { Figure, Scenario } from './results.ts';
-
-/** Three significant digits at least. */
-export const formatNumber = (value: number | null): string => {
-  if (value === null) return 'not measured';
-  return Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
-};
+import { describeLead, describeRival, isBehind, standingsOf } from './standings.ts';
 
 const verdictTexts = { met: 'met', missed: 'MISSED', no_verdict: 'no verdict', no_target: '' };
 
@@ -20,11 +16,17 @@ function formatFigure({ id, what, unit, median, bound, ratio, target, verdict }:
   return `  ${id}: ${formatNumber(median)} ${unit}, ${what}${beside}${limit}`;
 }
 
-export function formatScenario({ name, skipped, limited_by, load, figures }: Scenario): string {
+export function formatScenario(scenario: Scenario): string {
+  const { name, skipped, limited_by, load, figures, rivals } = scenario;
   if (skipped !== null) return `${name}: skipped, ${skipped}\n`;
   const cores = `cores: hub ${formatNumber(load.hub_cores)}, clients ${formatNumber(load.client_cores)}`;
   const limit = `others ${formatNumber(load.other_cores)}; limited by: ${limited_by}`;
-  return [name, ...figures.map(formatFigure), `  ${cores}, ${limit}`, ''].join('\n');
+  const besides = [
+    ...standingsOf([scenario]).filter(isBehind).map(describeLead),
+    ...rivals.map(describeRival),
+  ];
+  const lines = besides.map((line) => `  ${line}`);
+  return [name, ...figures.map(formatFigure), ...lines, `  ${cores}, ${limit}`, ''].join('\n');
 }
 
 export const formatDuration = (seconds: number): string =>

@@ -3,30 +3,13 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
-import { formatNumber } from './print.ts';
-import type { Figure, Results, Scenario } from './results.ts';
+import { formatNumber } from './numbers.ts';
+import { configurationSection, type ReportFile, standingsSection } from './report-rivals.ts';
+import { escapeHtml, table } from './report-table.ts';
+import type { Figure, Scenario } from './results.ts';
 import { root } from './root.ts';
 
-export interface ReportFile {
-  readonly name: string;
-  readonly results: Results;
-}
-
 const percentiles = [0, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100];
-
-const escapes: { readonly [letter: string]: string } = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-};
-const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (letter) => escapes[letter] ?? letter);
-
-const row = (cells: readonly string[], tag: 'td' | 'th' = 'td'): string =>
-  `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')}</tr>`;
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  `<div class="scroll"><table><thead>${row(head, 'th')}</thead><tbody>${rows.map((cells) => row(cells)).join('')}</tbody></table></div>`;
 
 const verdictTexts = { met: 'met', missed: 'MISSED', no_verdict: 'no verdict', no_target: '–' };
 
@@ -171,9 +154,11 @@ export function reportOf(files: readonly ReportFile[]): string {
 </head>
 <body>
 <h1>Benchmark report</h1>
+${standingsSection(ordered)}
 ${sections.join('\n')}
 <h2>Runs</h2>
 ${ordered.map(fileSection).join('\n')}
+${configurationSection(ordered)}
 <script>${readPart(uplot)}</script>
 <script>globalThis.reportData = ${data};</script>
 <script>${chartScript}</script>

@@ -93,6 +93,7 @@ export type Results = z.infer<typeof resultsSchema>;
 export type Machine = z.infer<typeof machineSchema>;
 export type Scenario = z.infer<typeof scenarioSchema>;
 export type Load = z.infer<typeof loadSchema>;
+export type RivalResult = z.infer<typeof rivalSchema>;
 export type Figure = z.infer<typeof figureSchema>;
 export type Histogram = z.infer<typeof histogramSchema>;
 export type Target = z.infer<typeof targetSchema>;

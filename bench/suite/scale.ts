@@ -1,6 +1,6 @@
 // What a larger number of agents takes, by the costs of measured streams. All of it is predicted: costs grow with the
 // number of agents, and nothing else is known of more streams than the run held.
-import { formatNumber } from './print.ts';
+import { formatNumber } from './numbers.ts';
 import type { Results } from './results.ts';
 
 /** Streams that a run for a prediction opens at most. */

@@ -2,6 +2,7 @@
 import net from 'node:net';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { ClientProcess, serveOrders } from './client-process.ts';
+import { CannotRun } from './failure.ts';
 import { newHistogram } from './histogram.ts';
 
 export interface OpenStreams {
@@ -27,10 +28,20 @@ export interface OpenedStreams {
 type Order =
   | ({ readonly type: 'open' } & OpenStreams)
   | { readonly type: 'expect'; readonly bytes: number }
-  | { readonly type: 'await' }
+  | { readonly type: 'await'; readonly limitMs: number }
   | { readonly type: 'latencies'; readonly since: string }
   | { readonly type: 'tally' | 'resume' | 'close' }
   | { readonly type: 'stall'; readonly count: number };
+
+export interface Delivery {
+  /** When the last stream had the frame; with lost frames, when the last of the others had it. */
+  readonly at: bigint;
+  /** Streams that have not read the frame within the limit. */
+  readonly lost: number;
+}
+
+/** A frame that a stream has not read by then is lost. */
+const lossMs = 120_000;
 
 /** Times are of the machine's monotonic clock, nanoseconds, which all processes share. */
 export class StreamClient extends ClientProcess<Order> {
@@ -42,10 +53,26 @@ export class StreamClient extends ClientProcess<Order> {
     return this.request({ type: 'open', ...streams });
   }
 
-  /** Counts from now on. @returns a call for the time when the last stream has read `bytes` */
-  async expect(bytes: number): Promise<() => Promise<bigint>> {
+  /** Counts from now on. @returns a call for the delivery of `bytes` to each stream */
+  async expectWithin(bytes: number, limitMs: number): Promise<() => Promise<Delivery>> {
     await this.request({ type: 'expect', bytes });
-    return async () => BigInt(String(await this.request({ type: 'await' })));
+    return async () => {
+      const { at, lost } = await this.request<{ at: string; lost: number }>({ type: 'await', limitMs });
+      return { at: BigInt(at), lost };
+    };
+  }
+
+  /**
+   * As `expectWithin`, for servers that may lose nothing.
+   * @returns a call for the time when the last stream has read `bytes`; it throws CannotRun for a lost frame
+   */
+  async expect(bytes: number): Promise<() => Promise<bigint>> {
+    const awaitDelivery = await this.expectWithin(bytes, lossMs);
+    return async () => {
+      const { at, lost } = await awaitDelivery();
+      if (lost > 0) throw new CannotRun(`${lost} streams did not get a frame.`);
+      return at;
+    };
   }
 
   /** Delivery of each stream since a time, microseconds: HdrHistogram V2, base64. */
@@ -162,25 +189,32 @@ function expect(bytes: number): void {
   missing = 0;
   for (const stream of streams) {
     stream.read = 0;
+    stream.deliveredAt = 0n;
     if (!stream.isStalled) missing++;
   }
 }
 
-async function awaitDelivery(): Promise<string> {
+async function awaitDelivery(limitMs: number): Promise<{ readonly at: string; readonly lost: number }> {
   if (missing > 0) {
     await new Promise<void>((resolve) => {
-      onDelivered = resolve;
+      const timer = setTimeout(resolve, limitMs);
+      onDelivered = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
   }
   onDelivered = null;
   if (failure !== null) throw failure;
-  return String(lastAt);
+  const latest = [...streams].reduce((at, { deliveredAt }) => (deliveredAt > at ? deliveredAt : at), 0n);
+  return { at: String(missing > 0 ? latest : lastAt), lost: missing };
 }
 
 function latenciesSince(since: bigint): string {
   const histogram = newHistogram();
   for (const { deliveredAt, isStalled } of streams) {
-    if (!isStalled) histogram.recordValue(Math.max(1, Number((deliveredAt - since) / 1000n)));
+    if (!isStalled && deliveredAt > since)
+      histogram.recordValue(Math.max(1, Number((deliveredAt - since) / 1000n)));
   }
   return encodeIntoCompressedBase64(histogram);
 }
@@ -208,7 +242,7 @@ function close(): void {
 async function run(order: Order): Promise<unknown> {
   if (order.type === 'open') return open(order);
   if (order.type === 'expect') return expect(order.bytes);
-  if (order.type === 'await') return awaitDelivery();
+  if (order.type === 'await') return awaitDelivery(order.limitMs);
   if (order.type === 'latencies') return latenciesSince(BigInt(order.since));
   if (order.type === 'tally') return [...streams].reduce((sum, { read }) => sum + read, 0);
   if (order.type === 'stall') return stall(order.count);

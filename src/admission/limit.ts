@@ -207,6 +207,7 @@ export const limits = {
     max: ({ approvalsPerMinute }) => Math.max(600, approvalsPerMinute),
     message: tooManyApprovals,
   },
+  toolObservations: { name: 'tool-observations', per: 'agent', max: 60 },
   decisions: { name: 'decisions', per: 'caller', max: 60 },
   eventPosts: {
     name: 'event-posts',

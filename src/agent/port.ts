@@ -1,11 +1,11 @@
 // Store ports of agent registrations, reported versions and assignment rules.
-
 import type { AgentManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
 import type { Page } from '../shared/ports/page.ts';
 import type { AgentApi, AgentVocabulary, SeenOn } from '../shared/vocabulary.ts';
 import type {
   AgentOrder,
+  AgentPlace,
   AssignmentRule,
   Registration,
   RegistrationSummary,
@@ -123,13 +123,6 @@ export interface AgentPageRequest {
   readonly limit: number;
   /** The agent id that the page before ended with; null: the first page. */
   readonly after: string | null;
-}
-
-/** A place in a list of registrations. */
-export interface AgentPlace {
-  readonly agentId: string;
-  /** The time that the list is sorted by; 0 where it is sorted by agent id. */
-  readonly at: number;
 }
 
 /** Which agents, in which order. */

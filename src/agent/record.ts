@@ -1,5 +1,4 @@
 // Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
-
 import type { AgentManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
 import type { AgentVocabulary } from '../shared/vocabulary.ts';
@@ -74,4 +73,11 @@ export interface FleetNumbers extends Readonly<Record<DriftStatus, number>> {
 export function driftOf(policyVersion: string | null, deployed: string | null): DriftStatus {
   if (policyVersion === null || policyVersion === '' || deployed === null) return 'unknown';
   return policyVersion === deployed ? 'current' : 'drift';
+}
+
+/** A place in a list of registrations. */
+export interface AgentPlace {
+  readonly agentId: string;
+  /** The time that the list is sorted by; 0 where it is sorted by agent id. */
+  readonly at: number;
 }

@@ -1,9 +1,8 @@
 // Store port of the audit chain (promise P30). Each tenant has one chain: links are numbered from 1, each holds the
 // digest of the one before, and none is ever changed. Only the oldest may be taken away, those up to a signed head: the
 // chain then starts behind that head.
-
 import type { JsonObject } from '../contract/record.ts';
-import type { AuditLink, AuditNote, AuditSubject, ChainHead, SignedHead } from './record.ts';
+import type { AuditLink, AuditNote, AuditPlace, AuditSubject, ChainHead, SignedHead } from './record.ts';
 
 /** Filters of the list. Null means no filter. */
 export interface AuditFilter {
@@ -15,12 +14,6 @@ export interface AuditFilter {
   readonly actor: string | null;
   readonly actions: readonly string[] | null;
   readonly subjects: readonly AuditSubject[] | null;
-}
-
-/** Where an entry stands: its link, and its place among the entries of that link, from 0. */
-export interface AuditPlace {
-  readonly seq: number;
-  readonly position: number;
 }
 
 /** An entry and its place in the chain. */

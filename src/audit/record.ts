@@ -23,6 +23,7 @@ export const auditSubjects = [
   'assignment_rule',
   'operator_token',
   'signing_key',
+  'tool',
 ] as const;
 export type AuditSubject = (typeof auditSubjects)[number];
 
@@ -261,3 +262,9 @@ export const timeoutNote = (approval: Approval, id: string): AuditNote => ({
   summary: `Nobody decided a call of ${approval.toolName} in time.`,
   details: { env: approval.env, timeout_seconds: approval.timeoutSeconds },
 });
+
+/** Where an entry stands: its link, and its place among the entries of that link, from 0. */
+export interface AuditPlace {
+  readonly seq: number;
+  readonly position: number;
+}

@@ -1,6 +1,5 @@
 // Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
 // then.
-
 import { maxSearchMs, searchTimeout } from '../event/record.ts';
 import { requireRole } from '../shared/access.ts';
 import { dayMs } from '../shared/duration.ts';
@@ -8,7 +7,8 @@ import { HubError, notFound, refused } from '../shared/error.ts';
 import type { Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { envelopeBytes } from '../signing/rules/envelope.ts';
-import type { AuditPlace, PlacedAuditEntry } from './port.ts';
+import type { PlacedAuditEntry } from './port.ts';
+import type { AuditPlace } from './record.ts';
 import {
   type AuditActorType,
   type AuditLink,

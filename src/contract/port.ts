@@ -1,9 +1,9 @@
 // Store ports of the contract library and compositions. Every write is durable when its promise resolves.
-
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type {
   Composition,
   CompositionItem,
+  CompositionSummary,
   ContractType,
   ContractVersion,
   DocumentKind,
@@ -115,12 +115,6 @@ export interface ItemSummary extends CompositionItem {
 export interface ItemView extends ItemSummary {
   readonly definition: JsonObject;
 }
-
-/** A composition as lists show it. */
-export type CompositionSummary = Omit<
-  Composition,
-  'tenantId' | 'items' | 'documentKind' | 'toolsConfig' | 'observability' | 'createdAt'
-> & { readonly contractCount: number };
 
 /** Compositions: lists of contracts, each pinned to a version. */
 export interface CompositionStore {

@@ -55,3 +55,9 @@ export interface Composition {
   readonly createdAt: number;
   readonly updatedAt: number;
 }
+
+/** A composition as lists show it. */
+export type CompositionSummary = Omit<
+  Composition,
+  'tenantId' | 'items' | 'documentKind' | 'toolsConfig' | 'observability' | 'createdAt'
+> & { readonly contractCount: number };

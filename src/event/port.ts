@@ -1,12 +1,11 @@
 // Store port of audit events. Adapters keep promise P27 until the events are purged.
-
 import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
 import type { Reporter } from '../run/rules/report.ts';
 import type { Env } from '../shared/ids.ts';
 import type { ContractNames } from '../usage/port.ts';
-import type { EventInput, Ingested, StoredEvent } from './record.ts';
-import type { VerdictFilter } from './rules/decision.ts';
+import type { EventInput, FacetName, Ingested, StoredEvent } from './record.ts';
 import type { Facet } from './rules/facet.ts';
+import type { EventFilter } from './rules/filter.ts';
 
 /** Events that came together. */
 export interface EventBatch {
@@ -36,42 +35,6 @@ export interface IngestResult extends Ingested {
   /** An answer for each agent of the batch, in its order; absent without agents. */
   readonly agents?: readonly SeenAgent[];
 }
-
-/** Filters for events. A missing member does not filter. */
-export interface EventFilter {
-  /** Null: every environment. */
-  readonly env: Env | null;
-  readonly agentId?: string;
-  readonly toolName?: string;
-  /** Fits the stored verdict or one among the outcomes. */
-  readonly verdict?: string;
-  /** As `verdict`, for several words. */
-  readonly verdicts?: VerdictFilter;
-  readonly mode?: string;
-  /** The session that the event belongs to (event/rules/decision). */
-  readonly sessionId?: string;
-  readonly parentSessionId?: string;
-  /** Places in the order of arrival, both inclusive. */
-  readonly fromSeq?: number;
-  readonly toSeq?: number;
-  /** Epoch milliseconds, inclusive. */
-  readonly since?: number;
-  readonly until?: number;
-  /** Fits payload.decision_name of the event or of one of its outcomes. */
-  readonly decisionName?: string;
-  /** Fits payload.run_id. */
-  readonly runId?: string;
-  readonly callId?: string;
-  /**
-   * Case-insensitive substring of agent id, tool name, call id, payload.decision_name, or one of the event's texts
-   * (event/rules/texts). Of events that earlier versions stored, a store may search the whole payload.
-   */
-  readonly search?: string;
-}
-
-/** Fields for counts of events. */
-export const facetNames = ['agentId', 'toolName', 'verdict', 'mode', 'decisionName', 'env'] as const;
-export type FacetName = (typeof facetNames)[number];
 
 /** How often each value occurs among the events that fit. */
 export interface Facets {

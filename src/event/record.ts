@@ -1,5 +1,4 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
-
 import type { JsonObject } from '../contract/record.ts';
 import { HubError } from '../shared/error.ts';
 import { omitUndefined } from '../shared/omit-undefined.ts';
@@ -270,3 +269,8 @@ export interface Ingested {
   /** Events whose call id was stored already, or stood earlier in the same batch. */
   readonly duplicates: number;
 }
+
+/** Fields for counts of events. */
+export const facetNames = ['agentId', 'toolName', 'verdict', 'mode', 'decisionName', 'env'] as const;
+
+export type FacetName = (typeof facetNames)[number];

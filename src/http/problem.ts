@@ -1,7 +1,7 @@
 // Errors as replies: the one table from error code to HTTP status, and the two forms that the hub's APIs write errors
 // in. Logs nothing.
 
-import type { Finding } from '../bundle/rules.ts';
+import type { Finding } from '../bundle/rules/finding.ts';
 import { type ErrorCode, type ErrorReason, HubError } from '../shared/error.ts';
 import type { ErrorFormat } from './contract/route.ts';
 import { maxProblems } from './contract/validation.ts';

@@ -5,8 +5,10 @@ import type { AiPrices, AiProvider } from '../assistant/record.ts';
 import { hourMs } from '../shared/duration.ts';
 import type { Settings } from '../shared/use-case-ports.ts';
 import { aiPricesOf, isHttpUrl } from './ai-prices.ts';
+import { withConfigFile } from './config-file.ts';
 import {
   type Environment,
+  isSecret,
   misspelledSettings,
   readSwitch,
   switchWords,
@@ -130,7 +132,8 @@ export function readConfig(variables: Environment = process.env): Config {
   const fail = (name: string, requirement: string): void => {
     problems.push(`${name}: ${requirement}`);
   };
-  const env = withSecretFiles(variables, fail);
+  const layers = withConfigFile(variables, fail);
+  const env = withSecretFiles(layers.variables, fail);
   const get = reader(env);
   const int = (name: string, min: number, max: number): number => {
     const value = get(name);
@@ -328,7 +331,10 @@ export interface FolderSettings {
 
 export function readFolderSettings(variables: Environment = process.env): FolderSettings {
   const problems: string[] = [];
-  const env = withSecretFiles(variables, (name, requirement) => problems.push(`${name}: ${requirement}`));
+  const fail = (name: string, requirement: string): void => {
+    problems.push(`${name}: ${requirement}`);
+  };
+  const env = withSecretFiles(withConfigFile(variables, fail).variables, fail);
   if (problems.length > 0) throw new ConfigError(problems);
   const get = reader(env);
   return {
@@ -336,4 +342,40 @@ export function readFolderSettings(variables: Environment = process.env): Folder
     secretKey: get('SECRET_KEY') || null,
     isCluster: get('MONGODB_URL') !== '',
   };
+}
+
+/** Where the value of a setting comes from. */
+export type SettingSource = 'environment' | 'file' | 'secret_file' | 'default';
+
+export interface SettingInForce {
+  readonly name: string;
+  /** `***` for a secret that is set. */
+  readonly value: string;
+  readonly source: SettingSource;
+}
+
+/**
+ * Every setting with its value and source, in the order of `--help`. Values are not checked (`readConfig`).
+ * @throws ConfigError for a settings file that cannot be read or has unknown names
+ */
+export function showSettings(variables: Environment = process.env): readonly SettingInForce[] {
+  const problems: string[] = [];
+  const layers = withConfigFile(variables, (name, requirement) => problems.push(`${name}: ${requirement}`));
+  if (problems.length > 0) throw new ConfigError(problems);
+  const isSet = (name: string): boolean => (layers.variables[name] ?? '').trim() !== '';
+  return settings.map(({ name, fallback }) => {
+    const isFromSecretFile = isSecret(name) && !isSet(name) && isSet(`${name}_FILE`);
+    const set = isFromSecretFile || isSet(name);
+    const source = !set ? 'default' : layers.file && name in layers.file.variables ? 'file' : 'environment';
+    return {
+      name,
+      value: !set ? fallback : isSecret(name) ? '***' : (layers.variables[name]?.trim() ?? ''),
+      source: isFromSecretFile ? 'secret_file' : source,
+    };
+  });
+}
+
+/** Makes a file the source of settings, as the environment variable does. */
+export function setConfigFile(path: string): void {
+  process.env.REEVE_CONFIG = path;
 }

@@ -16,6 +16,9 @@ export const secretSettings = [
   'REDIS_URL',
 ] as const;
 
+/** True for a setting whose value no output shows. */
+export const isSecret = (name: string): boolean => secretSettings.some((secret) => secret === name);
+
 type Fail = (name: string, requirement: string) => void;
 
 /**

@@ -1,13 +1,12 @@
 // The first admin from the settings, and the token that strangers must present where there is none.
-
 import { isLoopback } from '../http/address.ts';
 import type { KeyCheckStore } from '../shared/ports/key-check.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
 import type { Store } from '../shared/ports/store.ts';
 import type { SetupToken } from '../shared/use-case-ports.ts';
-import { email as emailField, newPassword } from '../tenant/console/setup-routes.ts';
 import type { Accounts, Credentials } from '../tenant/use-cases/accounts.ts';
+import { email as emailField, newPassword } from '../user/wire.ts';
 import type { Config } from './config.ts';
 
 /**

@@ -9,6 +9,7 @@ import type { JobHandler, Jobs } from '../shared/ports/jobs.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Store } from '../shared/ports/store.ts';
 import { familiarMs } from '../tenant/record.ts';
+import { unseenToolMs } from '../tool/use-cases/observations.ts';
 
 type Kept = Pick<
   Store,
@@ -22,6 +23,7 @@ type Kept = Pick<
   | 'deliveries'
   | 'idempotency'
   | 'operatorTokens'
+  | 'tools'
 >;
 
 export interface HousekeepingParts {
@@ -58,7 +60,7 @@ const attempts = 5;
 const aiUsageDays = 366;
 
 const dutiesOf = (
-  { logins, values, agents, approvals, audit, aiUsage, deliveries, idempotency, operatorTokens }: Kept,
+  { logins, values, agents, approvals, audit, aiUsage, deliveries, idempotency, operatorTokens, tools }: Kept,
   argsDays: number,
 ): readonly Duty[] => [
   {
@@ -79,6 +81,7 @@ const dutiesOf = (
     everyMs: dayMs,
     steps: [
       (now) => agents.forget(now - unseenMs, batch),
+      (now) => tools.forget(now - unseenToolMs, batch),
       // All at once: a second time finds none.
       (now) => aiUsage.forget(dayOf(now - aiUsageDays * dayMs)),
     ],

@@ -10,6 +10,11 @@ const setting = (name: string, fallback: string, help: string): Setting => ({ na
 
 /** Every setting, in the order of `--help`. */
 export const settings: readonly Setting[] = [
+  setting(
+    'REEVE_CONFIG',
+    '',
+    'YAML file with settings by these names; --config FILE sets it; the environment wins',
+  ),
   setting('PORT', '8000', 'Port to listen on; 0 takes a free one'),
   setting('HOST', '0.0.0.0', 'Address to listen on'),
   setting(
@@ -216,6 +221,7 @@ export function helpText(): string {
     'Usage: reeve [serve]           start the hub',
     '       reeve backup [FILE]     back up its data folder, even while it runs',
     '       reeve restore FILE      restore a back-up into a data folder',
+    '       reeve config            show, check or write settings: reeve config --help',
     '       reeve login-link        print a link that signs a person in once',
     '       reeve check | test | verify | gate | mcp   the commands of reeve-agent, without a hub',
     '       reeve COMMAND --help    help for a command',
@@ -223,8 +229,9 @@ export function helpText(): string {
     '',
     'From the sources, `npm start` is `reeve serve`, and `npm start -- backup` is `reeve backup`.',
     '',
-    'Settings are environment variables [default]. Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD,',
-    'SETUP_TOKEN, OPERATOR_TOKEN, MONGODB_URL and REDIS_URL can come from a file: NAME_FILE=/path.',
+    'Settings are environment variables [default], or lines of the YAML file that --config FILE names.',
+    'Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, MONGODB_URL and',
+    'REDIS_URL can come from a file: NAME_FILE=/path.',
     ...lines,
     '',
   ].join('\n');

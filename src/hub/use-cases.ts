@@ -49,6 +49,8 @@ import type { AppPorts } from '../shared/use-case-ports.ts';
 import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
 import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
+import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
+import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
 import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
@@ -96,6 +98,8 @@ export interface App {
   readonly fetchedRulesets: FetchedRulesets;
   readonly vocabularies: Vocabularies;
   readonly toolSettings: ToolSettings;
+  readonly toolPins: ToolPins;
+  readonly observations: Observations;
   readonly aiSettings: AiSettings;
   readonly sessionValues: SessionValues;
   readonly signingKeys: SigningKeys;
@@ -157,6 +161,8 @@ export function createApp(ports: AppPorts): App {
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
     vocabularies: createVocabularies(ports),
+    toolPins: createToolPins(ports),
+    observations: createObservations(ports),
     toolSettings: createToolSettings({ ...ports, recentToolSettings }),
     aiSettings: createAiSettings({ ...ports, access }),
     sessionValues: createSessionValues(ports),

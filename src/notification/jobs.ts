@@ -6,6 +6,7 @@ import {
   type DeliveryAttempt,
   type FanOut,
   notificationQueues,
+  type ToolChange,
   type WebhookRegistration,
 } from './rules/jobs.ts';
 import type { Channels } from './use-cases/channels.ts';
@@ -27,6 +28,11 @@ export function workNotifications(
   jobs.work(notificationQueues.fanOut, ({ payload }) => notifications.fanOut(payload as FanOut), {
     concurrency: fanOutsAtOnce,
   });
+  jobs.work(
+    notificationQueues.toolChange,
+    ({ payload }) => notifications.fanOutToolChange(payload as ToolChange),
+    { concurrency: fanOutsAtOnce },
+  );
   jobs.work(
     notificationQueues.deliver,
     ({ payload, signal }) => notifications.attempt(payload as DeliveryAttempt, signal),

@@ -4,7 +4,7 @@
 import type { Approval } from '../approval/record.ts';
 import type { Env } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
-import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from './rules/run.ts';
+import type { RunFacts, RunKey, RunPlace, RunStanding, RunStatus, StatusTime } from './rules/run.ts';
 
 /** The activity and the state of an agent's session. */
 export interface Run extends RunKey {
@@ -34,11 +34,6 @@ export interface RunFilter {
   readonly sessionId?: string;
   /** One of these; absent: any. */
   readonly statuses?: readonly RunStatus[];
-}
-
-/** Where a run stands in the list. */
-export interface RunPlace extends RunKey {
-  readonly lastActivityAt: number;
 }
 
 /** Which part of a list of runs. */

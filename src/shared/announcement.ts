@@ -62,6 +62,15 @@ export interface Announcements {
     readonly ruleId: string;
     readonly change: 'created' | 'updated' | 'deleted';
   };
+  /** Modes or decisions of tool pins changed, or definitions are new. `server` is null for a whole environment. */
+  toolPinsChanged: {
+    readonly tenantId: string;
+    readonly env: Env;
+    readonly server: string | null;
+    readonly sequence: number;
+    /** False if no pin document changed. */
+    readonly isForAgents: boolean;
+  };
   signingKeyRotated: { readonly tenantId: string; readonly publicKey: string };
 
   bundleUploaded: { readonly bundle: Omit<BundleVersion, 'snapshot' | 'signature'> };

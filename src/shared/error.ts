@@ -1,6 +1,6 @@
 // The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into
 // a status.
-import type { Finding } from '../bundle/rules.ts';
+import type { Finding } from '../bundle/rules/finding.ts';
 
 /** Error codes, in the order of their status. Documented with cause and fix in docs/errors.md. */
 export const errorCodes = [
@@ -103,6 +103,10 @@ export const refused = (
   message: string,
   detail: Omit<ErrorDetail, 'reason'> = {},
 ): HubError => new HubError(reasonCodes[reason], message, { ...detail, reason });
+
+/** A request with one problem that no declaration can express. */
+export const validationProblem = (loc: Problem['loc'], msg: string): HubError =>
+  new HubError('validation_failed', `${loc.join('.')} ${msg}.`, { problems: [{ loc, msg }] });
 
 /** Shorthand for a 404 in the caller's words. */
 export const notFound = (message: string): HubError => new HubError('not_found', message);

@@ -53,6 +53,8 @@ export interface FrameHeader {
    * ones.
    */
   readonly fleet?: Env;
+  /** Only streams that asked for changes of tool pins get it. */
+  readonly tools?: true;
   /**
    * Names what is announced: of frames with one key an audience gets the first, and no other within the hour. Not sent
    * to clients.

@@ -5,9 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
 import { scenarios } from '../../bench/scenarios/index.ts';
+import { nightlyRuns } from '../../bench/scenarios/nightly.ts';
 import { latencyFigure, openScenario } from '../../bench/scenarios/open-rounds.ts';
 import type { RunOptions } from '../../bench/scenarios/scenario.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
+import { leastRounds } from '../../bench/suite/figures.ts';
 import { Loader } from '../../bench/suite/loader.ts';
 import { root } from '../../bench/suite/root.ts';
 import { isNightly } from '../runs.ts';
@@ -28,7 +30,7 @@ const expected = [
     ['evaluate.library_time', 'evaluate.playground_p99', 'evaluate.new_text_p99', 'evaluate.replay_time'],
   ],
   ['deliveries', ['deliveries.one_p99', 'deliveries.beside_silent_p99']],
-  ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.descriptor_growth']],
+  ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.log_growth']],
   ['library', ['library.guard', 'library.gate', 'library.mcp', 'library.mcp_added']],
 ] as const;
 /** The one that does everything at once; the others run at night. */
@@ -45,6 +47,11 @@ describe('a scenario', () => {
     },
     120_000,
   );
+
+  it('has a program for each long run of --nightly', () => {
+    expect(nightlyRuns.map(({ scenario }) => scenario).filter((name) => !scenarios[name])).toEqual([]);
+    expect(nightlyRuns.every(({ settings }) => (settings.rounds ?? 0) >= leastRounds)).toBe(true);
+  });
 
   it('has no verdict when the loader cannot send as much as is due', async () => {
     const server = http.createServer((request, response) => {

@@ -62,6 +62,11 @@ describe('the command line of the suite', () => {
       stdout: '',
       stderr: 'There is no scenario or command ingst. Did you mean ingest?\n',
     });
+    expect(await runBench('rivals', 'install', 'ncahn')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'There is no rival ncahn. Did you mean nchan?\n',
+    });
     const absent = await runBench('ingest', '--hub', folder);
     expect(absent.code).toBe(2);
     expect(absent.stderr).toContain(`Run npm run build in ${folder}.`);

@@ -1,7 +1,7 @@
 // Audit events against a model: any sequence of batches reads as a plain sorted list would (event/port).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EventBatch, EventFilter, Facets } from '../../src/event/port.ts';
+import type { EventBatch, Facets } from '../../src/event/port.ts';
 import {
   addsOutcome,
   countedAs,
@@ -10,6 +10,7 @@ import {
   type StoredEvent,
 } from '../../src/event/record.ts';
 import { facetOf } from '../../src/event/rules/facet.ts';
+import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import { runsOf } from '../runs.ts';
 import { readAll } from './events.ts';

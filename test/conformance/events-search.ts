@@ -1,7 +1,8 @@
 // What every store promises of reading audit events: order, pages, filters, histogram and counts (event/port).
 import { describe, expect, it } from 'vitest';
-import type { EventFilter, EventPage } from '../../src/event/port.ts';
+import type { EventPage } from '../../src/event/port.ts';
 import type { EventInput } from '../../src/event/record.ts';
+import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { maxPageBytes } from '../../src/shared/ports/page.ts';
 import { aBatch, everything, readAll } from './events.ts';
 import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';

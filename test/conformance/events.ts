@@ -1,8 +1,9 @@
 // What every store promises of audit events: storing, repeats, outcomes and removal (event/port). Reading is in
 // events-search.ts.
 import { describe, expect, it } from 'vitest';
-import type { EventBatch, EventFilter } from '../../src/event/port.ts';
+import type { EventBatch } from '../../src/event/port.ts';
 import { type EventInput, maxOutcomes } from '../../src/event/record.ts';
+import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { uuidPattern } from '../../src/shared/ids.ts';
 import { renderMicros } from '../../src/shared/instant.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/event/record.ts';
-import type { RunPlace } from '../../src/run/port.ts';
+import type { RunPlace } from '../../src/run/rules/run.ts';
 import { type RunStatus, runStatus, runStatuses } from '../../src/run/rules/run.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { runsOf } from '../runs.ts';

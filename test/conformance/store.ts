@@ -25,6 +25,7 @@ import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
+import { toolsContract } from './tools.ts';
 import { usageContract } from './usage.ts';
 import { usersContract } from './users.ts';
 import { workspacesContract } from './workspaces.ts';
@@ -59,6 +60,7 @@ export const storeSuites = {
     auditContract,
     workspacesContract,
     channelsContract,
+    toolsContract,
     pagesContract,
   ],
   events: [

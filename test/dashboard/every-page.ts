@@ -110,6 +110,11 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     in: ['dialog', 'Agent'],
   },
   'Assignment rules': { path: '/agents?view=rules', api: /rules\?/, shows: cell('ruled-*') },
+  Tools: {
+    path: '/tools',
+    api: /\/api\/v1\/tool-pins\?/,
+    shows: (page) => main(page).getByLabel('Mode of production'),
+  },
   Playground: {
     path: '/playground',
     api: /\/api\/v1\/bundles\?/,

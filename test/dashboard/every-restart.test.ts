@@ -44,6 +44,7 @@ const changes: { readonly [path: string]: (main: Locator) => Locator } = {
   '/compositions': (main) => main.getByRole('table').getByText('new-composition'),
   '/bundles': (main) => main.getByRole('table').getByText('restarted'),
   '/agents': (main) => main.getByRole('table').getByText('new-agent').first(),
+  '/tools': (main) => main.getByRole('table').getByText('new-server').first(),
   '/playground': (main) => main.getByLabel('Load bundle').filter({ hasText: 'restarted (1)' }),
   '/runs': (main) => main.getByRole('table').getByText('new-session'),
   '/rulesets': (main) => main.getByRole('table').getByText('renewed'),
@@ -68,6 +69,8 @@ async function change(): Promise<void> {
     then: { effect: 'deny', message: 'no' },
   };
   const contract = { contract_id: 'new-contract', name: 'new', type: 'pre', definition };
+  const listing = { agent_id: 'new-agent', server: 'new-server', tools: [] };
+  await send('POST', '/api/v1/tool-observations', listing, { key, agent: 'new-agent' });
   await send('POST', '/api/v1/contracts', contract);
   await send('POST', '/api/v1/compositions', { name: 'new-composition' });
   await send('POST', '/api/v1/keys', { env: 'staging', label: 'new key' });

@@ -37,6 +37,7 @@ const answered: { readonly [path: string]: (main: Locator) => Locator } = {
   '/compositions': (main) => main.getByRole('table').getByText('shop', { exact: true }),
   '/bundles': (main) => main.getByRole('table').getByText('shop', { exact: true }),
   '/agents': (main) => main.getByRole('table').getByText('shop-agent-0'),
+  '/tools': (main) => main.getByLabel('Mode of production'),
   '/runs': (main) => main.getByRole('table').getByText('sample-session'),
   '/rulesets': (main) => main.getByRole('table').getByText('sample-guardrails'),
   '/audit': (main) => main.getByRole('table').getByText('ruleset deployed').first(),

@@ -7,6 +7,8 @@ import { SocketClient, type Subprotocol } from './socket.ts';
 import { SseClient, type SseFrame } from './sse.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+/** Sent after a gap, or to a stream that asks for them. */
+const onRequest = ['resync', 'fleet_changed', 'tool_pins_changed'];
 const protocols: readonly Subprotocol[] = ['reeve.v1.json', 'reeve.v1.msgpack'];
 const origin = () => ({ Origin: `http://localhost:${hub.port}` });
 let cookie = '';
@@ -208,9 +210,7 @@ describe('dashboards', () => {
     expect(bulk.data).toMatchObject({ agent_id: '__bulk__', bundle_name: null });
 
     expect(new Set(sse.frames.map((frame) => frame.event))).toEqual(
-      new Set(
-        Object.keys(consoleDashboardFrames).filter((type) => !['resync', 'fleet_changed'].includes(type)),
-      ),
+      new Set(Object.keys(consoleDashboardFrames).filter((type) => !onRequest.includes(type))),
     );
     const last = sse.frames.at(-1);
     for (const client of clients) {
@@ -351,7 +351,7 @@ describe('agents', () => {
       ]);
       expect([...new Set(client.frames.map((frame) => frame.event))].sort()).toEqual(
         Object.keys(consoleAgentFrames)
-          .filter((type) => type !== 'resync')
+          .filter((type) => !onRequest.includes(type))
           .sort(),
       );
       for (const { id, event: type, data } of client.frames) {

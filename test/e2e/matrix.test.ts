@@ -92,6 +92,15 @@ async function furnish(cookie: string): Promise<Side> {
     return list;
   }, 10_000);
   const events = await hub.call('GET', '/api/v1/events', { cookie });
+  await hub.call('POST', '/api/v1/tool-observations', {
+    key,
+    body: {
+      agent_id: 'theirs',
+      server: 'theirs',
+      tools: [{ name: 'theirs', fingerprint: `sha256:${'0'.repeat(64)}` }],
+    },
+  });
+  const pins = await hub.call('GET', '/api/v1/tool-pins?env=production', { cookie });
   const email = 'further@example.com';
   const operatorToken = await post('/api/v1/operator-tokens', { role: 'viewer', ttl_seconds: 600 });
   const user = await post('/api/v1/users', { email, password: 'correct horse battery', is_admin: true });
@@ -113,6 +122,7 @@ async function furnish(cookie: string): Promise<Side> {
       agent_id: 'theirs',
       user_id: user.user_id,
       deployment_id: deployment.id,
+      pin_id: pins.body.tools[0].id,
     },
   };
 }
@@ -163,6 +173,7 @@ const absent: { [param: string]: string } = {
   agent_id: 'absent',
   user_id: '00000000-0000-4000-8000-000000000000',
   deployment_id: '00000000-0000-4000-8000-000000000000',
+  pin_id: '00000000-0000-4000-8000-000000000000',
 };
 
 /** A body that fits, for routes whose ids are to be tried. */
@@ -173,6 +184,7 @@ const bodies: { readonly [operation: string]: unknown } = {
   replayComposition: { env: 'production' },
   deployBundle: { env: 'production' },
   decideApproval: { approved: true },
+  decideToolPin: { decision: 'accepted', envs: ['production'] },
   updateAssignmentRule: { priority: 5 },
   updateUser: { is_admin: false },
   updateRegistration: { display_name: 'changed' },

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventAsSent, maxWholeBytes } from '../../src/event/rules/as-sent.ts';
 import type { RepairContext } from '../../src/event/rules/repair.ts';
-import { readBatch } from '../../src/event/wire.ts';
+import { readBatch } from '../../src/event/wire/batch.ts';
 import { createEventLoopBudget } from '../../src/shared/concurrency/event-loop-budget.ts';
 import { runsOf } from '../runs.ts';
 

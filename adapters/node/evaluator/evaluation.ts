@@ -16,8 +16,9 @@ import {
   readBundle,
   type Tracer,
 } from 'reeve-agent/rules';
-import type { Finding } from '../../../src/bundle/rules.ts';
-import type { CustomWords, Evaluation, EvaluationRequest } from '../../../src/evaluation/port/evaluator.ts';
+import type { Finding } from '../../../src/bundle/rules/finding.ts';
+import type { Evaluation, EvaluationRequest } from '../../../src/evaluation/port/evaluator.ts';
+import type { CustomWords } from '../../../src/evaluation/rules/custom-words.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';

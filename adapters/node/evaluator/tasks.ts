@@ -13,18 +13,18 @@ import {
   readBundleHeader,
   validateBundle,
 } from 'reeve-agent/rules';
-import type { Finding } from '../../../src/bundle/rules.ts';
+import type { Finding } from '../../../src/bundle/rules/finding.ts';
 import {
   type Assembly,
   type AssemblyRequest,
   type BundleOutline,
   type BundleParts,
-  type CustomWords,
   type DocumentForm,
   type Evaluation,
   maxBundle,
   tooLargeAssembly,
 } from '../../../src/evaluation/port/evaluator.ts';
+import type { CustomWords } from '../../../src/evaluation/rules/custom-words.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { DeclaredContract } from '../../../src/usage/rules.ts';
 import { type EvaluateTask, evaluate } from './evaluation.ts';

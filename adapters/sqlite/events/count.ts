@@ -1,16 +1,15 @@
 // Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on
 // the reader, in steps.
-
+import type { EventCounts, Facets, HistogramBucket } from '../../../src/event/port.ts';
 import {
-  type EventCounts,
-  type EventFilter,
+  type CountedAs,
+  countedAs,
+  type EventOutcome,
   type FacetName,
-  type Facets,
   facetNames,
-  type HistogramBucket,
-} from '../../../src/event/port.ts';
-import { type CountedAs, countedAs, type EventOutcome } from '../../../src/event/record.ts';
+} from '../../../src/event/record.ts';
 import { facetOf } from '../../../src/event/rules/facet.ts';
+import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import type { ContractNames } from '../../../src/usage/port.ts';
 import type { Database } from '../database.ts';

@@ -1,6 +1,5 @@
 // Pages of events, newest or oldest first: merges segments that overlap in time. Runs on the reader, in steps.
-
-import type { EventFilter, EventOrder, EventPage } from '../../../src/event/port.ts';
+import type { EventOrder, EventPage } from '../../../src/event/port.ts';
 import {
   type EventInput,
   type EventOutcome,
@@ -8,6 +7,7 @@ import {
   type StoredEvent,
 } from '../../../src/event/record.ts';
 import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../../src/event/rules/decision.ts';
+import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { searchedTextsOf } from '../../../src/event/rules/texts.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import { maxPageBytes } from '../../../src/shared/ports/page.ts';

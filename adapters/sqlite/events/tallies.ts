@@ -1,8 +1,7 @@
 // What tallies tell without looking at events: segments whose tallies are the same, put together by the database, and
 // the few segments that must be looked at one by one. Runs on the reader, in steps.
-
-import type { EventFilter } from '../../../src/event/port.ts';
 import { isWanted } from '../../../src/event/rules/decision.ts';
+import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import type { Database, SqlValue } from '../database.ts';
 import { givenText } from '../database.ts';
 import {

@@ -1,5 +1,5 @@
 // Walks segments backwards in time, in windows, skipping those whose summary shows that nothing fits. Reads no bodies.
-import type { EventFilter } from '../../../src/event/port.ts';
+import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import type { Database, SqlValue } from '../database.ts';
 import { placeOfEntry } from './calls.ts';
 import { callKey } from './encode.ts';

@@ -10,6 +10,7 @@ import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
+import { toolTables } from './tools.ts';
 import { vocabulary } from './vocabulary.ts';
 
 const control = `
@@ -321,6 +322,7 @@ const migrations: readonly string[] = [
   argumentKeys,
   laterSummaries,
   auditOrder,
+  toolTables,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -45,14 +45,20 @@ const ofConnection: { readonly [method: string]: (db: Database) => unknown } = {
 /** Milliseconds that emptying the log waits for readers, writes with it: a back-up reads for minutes. */
 const checkpointWaitMs = 50;
 
+/** What is done to the write-ahead log between commits, by the name of the call. */
+const logModes: { readonly [method: string]: 'PASSIVE' | 'TRUNCATE' } = {
+  copyLog: 'PASSIVE',
+  checkpoint: 'TRUNCATE',
+};
+
 /**
- * Copies the write-ahead log into the file, as far as no reader needs it, and empties it. Not to be called in a
- * transaction.
+ * Copies the write-ahead log into the file, as far as no reader needs it; `TRUNCATE` empties it too. Not to be called
+ * in a transaction.
  */
-function checkpoint(db: Database): unknown {
+function checkpoint(db: Database, mode: 'PASSIVE' | 'TRUNCATE'): unknown {
   db.get(`PRAGMA busy_timeout = ${checkpointWaitMs}`);
   try {
-    return db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+    return db.get(`PRAGMA wal_checkpoint(${mode})`);
   } finally {
     db.get(`PRAGMA busy_timeout = ${busyMs}`);
   }
@@ -61,7 +67,8 @@ function checkpoint(db: Database): unknown {
 /** Has what events add to summaries and runs written in this commit. */
 const isFlush = ([, store, method]: Call): boolean => store === 'store' && method === 'flush';
 
-const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
+const isCheckpoint = ([, store, method]: Call): boolean =>
+  store === 'store' && Object.hasOwn(logModes, method);
 
 /** Makes many calls of one method (adapters/sqlite/threads/gather.ts); a write that fails undoes itself alone. */
 function many(connection: Connection, args: readonly unknown[]): readonly CallResult[] {
@@ -180,7 +187,10 @@ export function serveWrites(
     const replies = commit(queue.take(), queue.size === 1, taken);
     if (replies.length > 0) answer(replies);
     const after = taken.filter(isCheckpoint);
-    if (after.length > 0) answer(after.map(([id]) => attempt(id, () => checkpoint(db))));
+    if (after.length > 0)
+      answer(
+        after.map(([id, , method]) => attempt(id, () => checkpoint(db, logModes[method] ?? 'TRUNCATE'))),
+      );
     scheduled = queue.size > 0;
     if (scheduled) later(drain);
     else idle?.();

@@ -38,7 +38,10 @@ try {
     role === 'writer'
       ? serveWrites(
           line,
-          () => calls.maintain(),
+          () => {
+            calls.maintain();
+            usage.fold();
+          },
           (mustFlush) => (mustFlush ? usage.flush() : usage.flushIfDue()),
         )
       : serveReads(line);

@@ -1,4 +1,5 @@
-// The store on two threads, a writer and a reader, so that the event loop never waits for the disk.
+// The store on two threads, a writer and a reader, so that the event loop never waits for the disk. A third thread
+// copies the write-ahead log (log-copier.ts).
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import type { EventBatch } from '../../../src/event/port.ts';
@@ -15,12 +16,15 @@ import { kinds } from '../stores.ts';
 import type { SqliteStore, StoreName } from '../sync.ts';
 import { openingError } from '../trouble.ts';
 import { type CallResult, gatherCalls } from './gather.ts';
+import { LogCopier } from './log-copier.ts';
 import { startWorker } from './start-worker.ts';
 import { StoreThread } from './store-thread.ts';
 import { SummaryFlush } from './summary-flush.ts';
 import type { ThreadRole, ThreadStart } from './wire.ts';
 
 const pingMs = 2000;
+/** Part of the pages at which SQLite itself would copy the write-ahead log. */
+const logPart = 0.8;
 
 export interface SqliteOptions {
   /** The file; its folder is made when missing. */
@@ -117,6 +121,14 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       mayGrow: (may) => Atomics.store(new Int32Array(shortOfSpace), 0, may ? 0 : 1),
     },
   });
+  const logCopier = () =>
+    new LogCopier({
+      start: () => startWorker('log-thread', 'store-log', { path }, { maxYoungGenerationSizeMb: 1 }),
+      copyRest: () => ask(writer, 'copyLog'),
+      pages: checkpointPages * logPart,
+      log,
+    });
+  let copier: LogCopier | null = null;
   const summaries = new SummaryFlush(() => ask(writer, 'flush'), clock);
   const lock = lockStore(path);
 
@@ -136,6 +148,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   async function close(): Promise<void> {
     disk.close();
     summaries.stop();
+    await copier?.close();
     await reader.close();
     await writer.close();
     lock.release();
@@ -148,6 +161,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     // The writer makes or updates the tables.
     await writer.open();
     await reader.open();
+    copier = logCopier();
     if (hubId) checkIdentity(path, await identity(), hubId);
     await disk.watch();
   } catch (error) {
@@ -212,6 +226,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       try {
         const ingested = await writer.call(store, method, [batch], bytes, buffersOf(batch));
         summaries.note();
+        copier?.note(bytes);
         return ingested;
       } finally {
         const left = (shares.get(tenantId) ?? 0) - bytes;
@@ -221,6 +236,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     }
     if (summaryReads.has(`${store}.${method}`)) await flushSummaries();
     const bytes = weigh(args);
+    if (channelOf(store, method) === writer) copier?.note(bytes);
     const answer = await recoverable(store, method, () =>
       marked(store, method, channelOf(store, method).call(store, method, args, bytes)),
     );

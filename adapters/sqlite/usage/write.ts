@@ -4,7 +4,7 @@
 
 import { contractMarks, type EventOutcome } from '../../../src/event/record.ts';
 import type { Env } from '../../../src/shared/ids.ts';
-import { type Database, givenText, type Row, storedText } from '../database.ts';
+import { type Database, givenText, type Row } from '../database.ts';
 import { sessionFacts } from '../events/encode.ts';
 import {
   type Counted,
@@ -17,6 +17,7 @@ import {
 } from '../events/segment.ts';
 import { NoteWriter } from '../note-writer.ts';
 import { type RunSource, RunWriter } from '../run-writer.ts';
+import { RowWriter } from './row-writer.ts';
 import {
   addPlaced,
   type ContractUsageChange,
@@ -25,7 +26,6 @@ import {
   contractRow,
   entryOf,
   hourOf,
-  keyOf,
   minuteOf,
   type Place,
   type ToolRow,
@@ -35,47 +35,8 @@ import {
 /** Minutes that the statistics by minute reach back at least: a day, and what a clock may be off. */
 const minutesKept = 26 * 60;
 
-// Rows come as one JSON list, because many small statements would cost more than what they do. Times are multiplied by
-// a power of two that makes whole numbers of them, so that none is rounded on its way through the text.
-const scale = 4096;
-const column = (i: number): string => `value->>${i}`;
-const columns = (count: number): string => Array.from({ length: count }, (_, i) => column(i)).join(', ');
-const time = (i: number): string => `(${column(i)}) / ${scale}.0`;
-const addTools = `INSERT INTO tool_hours (tenant, agent, hour, env, tool, events, allowed, denied, observed, last_ts)
-  SELECT ${columns(9)}, ${time(9)} FROM json_each(?) WHERE true
-  ON CONFLICT DO UPDATE SET events = events + excluded.events, allowed = allowed + excluded.allowed,
-    denied = denied + excluded.denied, observed = observed + excluded.observed, last_ts = max(last_ts, excluded.last_ts)`;
-const seenTools = `INSERT INTO agent_tools (tenant, agent, env, tool, last_hour)
-  SELECT ${column(0)}, ${column(1)}, ${column(3)}, ${column(4)}, ${column(2)} FROM json_each(?) WHERE true
-  ON CONFLICT DO UPDATE SET last_hour = excluded.last_hour WHERE excluded.last_hour > last_hour`;
-const addVersions = `INSERT INTO agent_hours (tenant, hour, agent, env, version, events, first_ts, last_ts)
-  SELECT ${columns(6)}, ${time(6)}, ${time(7)} FROM json_each(?) WHERE true
-  ON CONFLICT DO UPDATE SET events = events + excluded.events,
-    first_ts = min(first_ts, excluded.first_ts), last_ts = max(last_ts, excluded.last_ts)`;
-const addContracts = (table: ContractUsageRow['table']) => `INSERT INTO ${table}
-    (tenant, start, env, name, events, denied, observed, last_ts)
-  SELECT ${columns(7)}, ${time(7)} FROM json_each(?) WHERE true
-  ON CONFLICT DO UPDATE SET events = events + excluded.events, denied = denied + excluded.denied,
-    observed = observed + excluded.observed, last_ts = max(last_ts, excluded.last_ts)`;
-
 /** Groups of events and runs that are gathered, at most: bounds how long their commit takes. */
 const maxGathered = 250;
-
-/** Tools of agents whose last hour is kept in memory. */
-const maxToolHours = 50_000;
-
-const toolRow = ({ tenant, agent, hour, env, tool, events, allowed, denied, observed, last }: ToolRow) => [
-  tenant,
-  storedText(agent),
-  hour,
-  env,
-  storedText(tool),
-  events,
-  allowed,
-  denied,
-  observed,
-  last * scale,
-];
 
 /** A stored segment that the summaries do not count yet. */
 interface Uncounted extends RunSource {
@@ -120,22 +81,32 @@ interface Added {
   readonly receivedAt: number;
 }
 
+/** What is gathered, added up by row. */
+const noRows = () => ({
+  tools: new Map<string, ToolRow>(),
+  versions: new Map<string, VersionRow>(),
+  contracts: new Map<string, ContractUsageRow>(),
+});
+
 export class UsageWriter {
   readonly #db: Database;
+  readonly #writer: RowWriter;
   readonly runs: RunWriter;
   readonly notes: NoteWriter;
   #added: Added[] = [];
+  /** Those of `#added` before this place are folded into `#rows`: they are committed. */
+  #folded = 0;
+  #rows = noRows();
   #changes: ContractUsageChange[] = [];
   /** The newest segment that is gathered or written. */
   #newest = 0;
   #isDue = false;
-  /** The hour in which each tool of an agent was used last, as far as `agent_tools` is known to have it. */
-  readonly #toolHours = new Map<string, number>();
   /** By tenant: the minute from which on all minutes are counted. */
   readonly #minutesFrom = new Map<number, number>();
 
   constructor(db: Database) {
     this.#db = db;
+    this.#writer = new RowWriter(db);
     this.runs = new RunWriter(db);
     this.notes = new NoteWriter(db);
   }
@@ -238,6 +209,26 @@ export class UsageWriter {
     });
   }
 
+  /**
+   * Adds up what earlier commits gathered, so that a flush has little left to do. To be called in a transaction, before
+   * its writes.
+   */
+  fold(): void {
+    for (; this.#folded < this.#added.length; this.#folded++) {
+      const added = this.#added[this.#folded];
+      if (added) this.#foldOne(added);
+    }
+  }
+
+  #foldOne({ place, runs, receivedAt }: Added): void {
+    const { tools, versions, contracts } = this.#rows;
+    this.#sweep(place.tenant, receivedAt);
+    for (const run of runs) {
+      addPlaced(tools, versions, place, run);
+      for (const change of contractChanges(place, run, [], 1)) this.gather(contracts, change);
+    }
+  }
+
   /** A segment is stored in this transaction, and what it adds is gathered. */
   noteSegment(id: number): void {
     const before = this.#newest;
@@ -266,40 +257,18 @@ export class UsageWriter {
     this.#isDue = false;
     this.notes.flush();
     this.runs.flush();
-    const [added, changes] = [this.#added, this.#changes];
-    [this.#added, this.#changes] = [[], []];
+    this.fold();
+    const [added, changes, { tools, versions, contracts }] = [this.#added, this.#changes, this.#rows];
+    [this.#added, this.#changes, this.#rows, this.#folded] = [[], [], noRows(), 0];
     this.#db.onUndo(() => {
-      [this.#added, this.#changes] = [added, changes];
+      // The rows may hold what is undone with this transaction: they are made again.
+      [this.#added, this.#changes, this.#rows, this.#folded] = [added, changes, noRows(), 0];
     });
     this.#db.run('UPDATE store SET counted_through = ?1 WHERE counted_through < ?1', [this.#newest]);
     if (added.length === 0 && changes.length === 0) return;
-    const tools = new Map<string, ToolRow>();
-    const versions = new Map<string, VersionRow>();
-    const contracts = new Map<string, ContractUsageRow>();
-    for (const { place, runs, receivedAt } of added) {
-      this.#sweep(place.tenant, receivedAt);
-      for (const run of runs) {
-        addPlaced(tools, versions, place, run);
-        for (const change of contractChanges(place, run, [], 1)) this.gather(contracts, change);
-      }
-    }
     for (const change of changes) this.gather(contracts, change);
-    this.writePlaced(tools, versions);
-    for (const table of ['contract_hours', 'contract_minutes'] as const) {
-      const rows = [...contracts.values()]
-        .filter((row) => row.table === table)
-        .map(({ tenant, start, env, name, events, denied, observed, last }) => [
-          tenant,
-          start,
-          env,
-          storedText(name),
-          events,
-          denied,
-          observed,
-          last * scale,
-        ]);
-      if (rows.length > 0) this.#db.run(addContracts(table), [JSON.stringify(rows)]);
-    }
+    this.#writer.addPlaced(tools, versions);
+    this.#writer.addContracts(contracts);
   }
 
   /** Adds a change to the rows that it changes: of its hour, and of its minute while minutes are kept. */
@@ -329,42 +298,9 @@ export class UsageWriter {
     }
   }
 
-  /** Adds to what is counted of agents' hours. */
-  writePlaced(tools: ReadonlyMap<string, ToolRow>, versions: ReadonlyMap<string, VersionRow>): void {
-    const db = this.#db;
-    const used = [...tools.values()].map(toolRow);
-    const newHours = [...tools.values()].filter((row) => this.#markTool(row));
-    const run = [...versions.values()].map(({ tenant, hour, agent, env, version, events, first, last }) => [
-      tenant,
-      hour,
-      storedText(agent),
-      env,
-      storedText(version),
-      events,
-      first * scale,
-      last * scale,
-    ]);
-    if (used.length > 0) {
-      db.run(addTools, [JSON.stringify(used)]);
-    }
-    if (newHours.length > 0) db.run(seenTools, [JSON.stringify(newHours.map(toolRow))]);
-    if (run.length > 0) db.run(addVersions, [JSON.stringify(run)]);
-  }
-
-  /** Notes that an agent used a tool in an hour. Returns false when `agent_tools` has this hour, or a later one. */
-  #markTool({ tenant, agent, env, tool, hour }: ToolRow): boolean {
-    const key = keyOf({ tenant, agent, env, hour: 0 }, tool);
-    const before = this.#toolHours.get(key);
-    if (before !== undefined && before >= hour) return false;
-    if (this.#toolHours.size >= maxToolHours) this.#toolHours.clear();
-    this.#toolHours.set(key, hour);
-    this.#db.onUndo(() => this.#toolHours.clear());
-    return true;
-  }
-
   /** To be called when `agent_tools` is changed by others. */
   forgetTools(): void {
-    this.#toolHours.clear();
+    this.#writer.forgetTools();
   }
 
   #minutesOf(tenant: number): number {

@@ -1,5 +1,4 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
-
 import { type Caller, List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
@@ -8,10 +7,9 @@ import { iso, isoOrNull, unableText } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import { renderCounts } from '../../usage/console/coverage-handlers.ts';
 import type { CoverageCounts } from '../../usage/use-cases/coverage.ts';
-import type { AgentPlace } from '../port.ts';
-import type { AgentOrder } from '../record.ts';
+import { renderCounts } from '../../usage/wire.ts';
+import type { AgentOrder, AgentPlace } from '../record.ts';
 import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';
 import type { RegistrationView, StatusStart, StatusView } from '../use-cases/registrations.ts';
 import type { agentRoutes } from './routes.ts';

@@ -13,14 +13,10 @@ import {
 } from '../../http/contract/fields.ts';
 import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
-import { agentApis } from '../../shared/vocabulary.ts';
+import { agentApi, coverageCounts, driftStatus } from '../wire/schemas.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
 const assignment = z.union([bundleName, z.literal('')]).nullable();
-
-export const driftStatus = z.enum(['current', 'drift', 'unknown']);
-
-export const agentApi = z.enum(agentApis);
 
 /** Opaque; as X-Next-Cursor gave it. */
 const cursor = text(4096, 1);
@@ -38,16 +34,6 @@ export const registration = z.object({
   resolved_bundle: z.string().nullable(),
   last_seen_at: instant.nullable(),
   created_at: instant,
-});
-
-/** How many of an agent's tools a contract enforces, only observes, or none governs. */
-export const coverageCounts = z.object({
-  total_tools: z.number().int(),
-  enforced: z.number().int(),
-  observed: z.number().int(),
-  ungoverned: z.number().int(),
-  /** Whole percents that are enforced. */
-  coverage_pct: z.number().int(),
 });
 
 /** An agent as the list of the fleet shows it. */

@@ -7,8 +7,7 @@ import { type Env, environments } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { isUnable } from '../../shared/vocabulary.ts';
-import type { AgentPlace } from '../port.ts';
-import type { AgentOrder, DriftStatus, RegistrationSummary } from '../record.ts';
+import type { AgentOrder, AgentPlace, DriftStatus, RegistrationSummary } from '../record.ts';
 import type { Resolution } from '../rules/assignment.ts';
 
 export interface FleetFilter {

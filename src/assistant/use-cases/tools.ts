@@ -1,10 +1,10 @@
 // The tools of the assistant: they check and try YAML through the evaluator's port, which bounds them, and change
 // nothing.
 import { defaultEnvironment } from 'reeve-agent/rules';
-import { findingText, isError } from '../../bundle/rules.ts';
+import { findingText, isError } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { JsonObject } from '../../contract/record.ts';
-import { wordsOf } from '../../evaluation/use-cases/tool-settings.ts';
+import { wordsOf } from '../../evaluation/rules/custom-words.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { HubError } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';

@@ -6,7 +6,7 @@ import { fitting } from '../../http/contract/hosted-pages.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
 import type { ReplyBody } from '../../http/contract/route.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';
-import type { AuditPlace } from '../port.ts';
+import type { AuditPlace } from '../record.ts';
 import { headText, linkText, type SignedHead } from '../record.ts';
 import type { hostedAuditRoutes } from './routes.ts';
 

@@ -1,8 +1,6 @@
 // Routes of bundles and deployments.
 import { z } from 'zod';
-import { lintFinding } from '../../evaluation/console/routes.ts';
 import {
-  boolQuery,
   env,
   instant,
   intQuery,
@@ -14,6 +12,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';
+import { deployReason, forceQuery, runningVersion, warnings } from '../wire.ts';
 
 export const version = z.object({
   id: uuid,
@@ -26,13 +25,6 @@ export const version = z.object({
   source_hub_revision: z.string().nullable(),
   uploaded_by: z.string(),
   created_at: instant,
-});
-
-/** How many connected agents run a version; null for what no recent deployment was. */
-export const runningVersion = z.object({
-  policy_version: z.string(),
-  version: z.number().int().nullable(),
-  agents: z.number().int(),
 });
 
 export const deployment = z.object({
@@ -49,15 +41,6 @@ export const deployment = z.object({
   /** Why, as who deployed it said. */
   reason: z.string().nullable(),
 });
-
-/** What was found in the document; errors among them stop a deploy. */
-export const warnings = z.array(lintFinding);
-
-/** Deploys a document with errors all the same; admins only. */
-export const forceQuery = z.object({ force: boolQuery });
-
-/** Why it is deployed: kept with the deployment and in the audit chain, and told to dashboards. */
-export const deployReason = text(500);
 
 /** Names in paths are only looked up: an impossible one is simply not found. */
 const params = z.object({ name: z.string().max(512) });

@@ -8,7 +8,7 @@ import { type Env, environments } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { Finding } from '../rules.ts';
+import type { Finding } from '../rules/finding.ts';
 import type { Inspector } from './inspection.ts';
 import { uploadedVersion } from './uploaded-version.ts';
 

@@ -13,7 +13,7 @@ import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
-import { type Finding, findingText, isError } from '../rules.ts';
+import { type Finding, findingText, isError } from '../rules/finding.ts';
 import type { Inspector } from './inspection.ts';
 import { uploadedVersion } from './uploaded-version.ts';
 

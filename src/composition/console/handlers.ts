@@ -1,6 +1,5 @@
 // Compositions in the console API's words.
-
-import type { CompositionSummary } from '../../contract/port.ts';
+import type { CompositionSummary } from '../../contract/record.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';

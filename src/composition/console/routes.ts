@@ -1,6 +1,6 @@
 // Routes of compositions.
 import { z } from 'zod';
-import { deployReason, forceQuery, warnings } from '../../bundle/console/routes.ts';
+import { deployReason, forceQuery, warnings } from '../../bundle/wire.ts';
 import { documentKinds, updateStrategies } from '../../contract/record.ts';
 import {
   anyObject,

@@ -1,9 +1,8 @@
 // A composition as the YAML that agents load. Writes nothing.
-
 import { type ItemView, maxDefinitions } from '../../contract/port.ts';
 import type { Composition } from '../../contract/record.ts';
 import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../../evaluation/port/evaluator.ts';
-import { customWords } from '../../evaluation/use-cases/tool-settings.ts';
+import { wordsOf } from '../../evaluation/rules/custom-words.ts';
 import { HubError } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 
@@ -66,7 +65,7 @@ export function createAssembler({
         defaultsMode,
         toolsConfig,
         observability,
-        words: await customWords(store, tenantId),
+        words: wordsOf(await store.settings.get(tenantId, 'tools')),
         apiVersion: apiVersions[0] ?? 'service/v1',
         kind:
           documentKind === 'ruleset' ? (rulesetKinds[0] ?? 'Ruleset') : (bundleKinds[0] ?? 'ContractBundle'),

@@ -1,10 +1,9 @@
 // Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
-
 import { recorder } from '../../audit/note.ts';
-import type { Finding } from '../../bundle/rules.ts';
+import type { Finding } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
-import type { CompositionPatch, CompositionSummary, ItemSummary } from '../../contract/port.ts';
-import type { Composition, CompositionItem } from '../../contract/record.ts';
+import type { CompositionPatch, ItemSummary } from '../../contract/port.ts';
+import type { Composition, CompositionItem, CompositionSummary } from '../../contract/record.ts';
 import type { DeployChoice } from '../../deployment/use-cases/deployments.ts';
 import type { Assembly } from '../../evaluation/port/evaluator.ts';
 import { requireRole } from '../../shared/access.ts';

@@ -1,7 +1,8 @@
 // From an assembled composition to a bundle version at work: saves it, then has its environments deploy it.
 
-import { type Finding, isError } from '../../bundle/rules.ts';
-import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
+import { requireDeployable } from '../../bundle/rules/deployable.ts';
+import { type Finding, isError } from '../../bundle/rules/finding.ts';
+import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { Composition } from '../../contract/record.ts';
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import type { DeployChoice, Deployments } from '../../deployment/use-cases/deployments.ts';

@@ -1,6 +1,6 @@
 // `auto_deploy`: a new version of a contract goes where its compositions run now. Never touches a manual composition.
-
-import { type Inspector, requireDeployable } from '../../bundle/use-cases/inspection.ts';
+import { requireDeployable } from '../../bundle/rules/deployable.ts';
+import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { Composition } from '../../contract/record.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';

@@ -67,6 +67,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   ],
   api_key_created: ['listKeys', 'hostedListAudit'],
   api_key_revoked: ['listKeys', 'agentStatus', 'hostedListAudit'],
+  tool_pins_changed: ['listToolPins', 'getToolPin', 'hostedListAudit'],
   signing_key_rotated: ['currentBundle', 'hostedListAudit'],
 };
 

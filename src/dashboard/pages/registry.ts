@@ -18,6 +18,7 @@ export interface PageEntry {
 /** Pages without a row in the navigation, below a page that has one. */
 export const linkedPages: readonly Pick<PageEntry, 'path' | 'load'>[] = [
   { path: '/approvals/$id', load: () => import('./approvals/one.tsx') },
+  { path: '/tools/$id', load: () => import('./tools/one.tsx') },
 ];
 
 export const pages: readonly PageEntry[] = [
@@ -69,6 +70,14 @@ export const pages: readonly PageEntry[] = [
     group: 'work',
     key: 't',
     load: () => import('./agents/page.tsx'),
+  },
+  {
+    path: '/tools',
+    label: 'Tools',
+    icon: 'tools',
+    group: 'work',
+    key: 'x',
+    load: () => import('./tools/page.tsx'),
   },
   {
     path: '/playground',

@@ -10,6 +10,7 @@ const paths = {
   compositions: 'M10 3l7 3.5-7 3.5-7-3.5zM3 10l7 3.5 7-3.5M3 13.5 10 17l7-3.5',
   bundles: 'M3 6.5 10 3l7 3.5v7L10 17l-7-3.5zM3 6.5 10 10l7-3.5M10 10v7',
   agents: 'M5 7h10v8H5zM10 4v3M8 11h.01M12 11h.01M3 10v2M17 10v2',
+  tools: 'M12.5 3a4 4 0 0 0-3.8 5.2L3 14v3h3l5.8-5.7A4 4 0 0 0 17 7.5l-2.5 2-2.5-2 2-2.5z',
   playground: 'M4 4v12l12-6z',
   runs: 'M4 5h4v4H4zM12 11h4v4h-4zM8 7h4a2 2 0 0 1 2 2v2',
   rulesets: 'M4 4h12v4H4zM4 12h12v4H4zM7 6h.01M7 14h.01',

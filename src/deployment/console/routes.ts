@@ -1,6 +1,6 @@
 // Route of what a deploy would change.
 import { z } from 'zod';
-import { runningVersion } from '../../bundle/console/routes.ts';
+import { runningVersion } from '../../bundle/wire.ts';
 import { contractType, env, text, yamlContent } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 

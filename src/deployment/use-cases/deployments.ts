@@ -2,8 +2,9 @@
 // environment's.
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
 import { type AuditActor, auditActor } from '../../audit/record.ts';
-import { type Finding, isError } from '../../bundle/rules.ts';
-import { type Inspector, requireDeployable, textOf } from '../../bundle/use-cases/inspection.ts';
+import { requireDeployable, textOf } from '../../bundle/rules/deployable.ts';
+import { type Finding, isError } from '../../bundle/rules/finding.ts';
+import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { DocumentKind } from '../../contract/record.ts';
 import { requireRole } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';

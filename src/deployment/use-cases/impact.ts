@@ -1,7 +1,7 @@
 // The impact of a deployment before it happens: differences from the deployed document of the same name, and the
 // current versions of agents.
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
-import { textOf } from '../../bundle/use-cases/inspection.ts';
+import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Compositions } from '../../composition/use-cases/compositions.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';

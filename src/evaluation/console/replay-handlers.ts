@@ -6,7 +6,7 @@ import { principalOf } from '../../http/contract/principal.ts';
 import type { ReplayChange } from '../rules/replay.ts';
 import type { Judgement } from '../rules/replay-judge.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
-import { renderCall, renderFrame, renderSide } from '../wire.ts';
+import { renderCall, renderFrame, renderSide } from '../wire/replay.ts';
 import type { consoleReplay, replayRoutes } from './replay-routes.ts';
 
 type Body = z.output<(typeof replayRoutes)['replayComposition']['body']>;

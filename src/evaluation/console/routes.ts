@@ -1,22 +1,8 @@
 // Route of the playground: a dry run of YAML against one tool call.
 import { z } from 'zod';
+import { count, lintFinding } from '../../bundle/wire.ts';
 import { anyObject, line, text, yamlContent } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
-
-const count = z.number().int().min(0).max(1_000_000_000);
-
-/** Something wrong with a document, or that a careful reader of it would ask about. */
-export const lintFinding = z.object({
-  /** An error stops a deploy, a warning can be solved, a notice only tells how other agents judge. */
-  severity: z.enum(['error', 'warning', 'notice']),
-  code: z.string(),
-  contract: z.string().nullable(),
-  path: z.string(),
-  line: z.number().int(),
-  column: z.number().int(),
-  message: z.string(),
-  suggestion: z.string().nullable(),
-});
 
 export const evaluateRoutes = routes({
   evaluateBundle: {

@@ -6,7 +6,7 @@ import { micros } from '../../http/contract/hosted-time.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Judgement } from '../rules/replay-judge.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
-import { renderCall, renderFrame, renderSide } from '../wire.ts';
+import { renderCall, renderFrame, renderSide } from '../wire/replay.ts';
 import type { hostedReplay, hostedReplayRoutes } from './routes.ts';
 
 type Query = z.output<(typeof hostedReplayRoutes)['hostedReplayVersions']['query']>;

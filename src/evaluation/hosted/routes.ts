@@ -13,7 +13,7 @@ import {
   replayLimits,
   replaySide,
   skippedRules,
-} from '../console/replay-routes.ts';
+} from '../wire/replay-schemas.ts';
 
 const count = z.number().int();
 const maxVersion = 999_999_999;

@@ -1,20 +1,10 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
-import type { CommandProfiles, Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
-import type { Finding } from '../../bundle/rules.ts';
+import type { Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
+import type { Finding } from '../../bundle/rules/finding.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../../contract/record.ts';
 import type { AssembledContract } from '../../deployment/record.ts';
 import type { DeclaredContract } from '../../usage/rules.ts';
-
-/** Custom selectors and operators of a tenant's agents. */
-export interface CustomWords {
-  /** Names of tools, or globs, whose arguments are declared. */
-  readonly tools: readonly string[];
-  /** Prefixes of selectors. */
-  readonly selectors: readonly string[];
-  readonly operators: readonly string[];
-  /** Profiles of programs for commands in sandboxes. Default: the built-in ones. */
-  readonly commandProfiles?: CommandProfiles;
-}
+import type { CustomWords } from '../rules/custom-words.ts';
 
 /** A text and the call that it is asked about. */
 export interface EvaluationRequest {

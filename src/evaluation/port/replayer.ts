@@ -1,8 +1,8 @@
 // Work of replays: two documents judge stored calls, in threads of their own. Bounded in time, memory and number.
 import type { ToolArguments } from 'reeve-agent/rules';
+import type { CustomWords } from '../rules/custom-words.ts';
 import type { ReplayCall } from '../rules/replay-call.ts';
 import type { CountedCall, Judged, LimitJudged } from '../rules/replay-judge.ts';
-import type { CustomWords } from './evaluator.ts';
 
 /** Replays that run at once in a process, of all tenants and of one. */
 export const replaysAtOnce = { all: 4, ofTenant: 2 } as const;

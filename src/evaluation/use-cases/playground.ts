@@ -1,9 +1,9 @@
 // Dry runs of a document against one call, with what the tenant says of its agents' tools.
-
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EvaluationRequest } from '../port/evaluator.ts';
-import { type RecentToolSettings, wordsOf } from './tool-settings.ts';
+import { wordsOf } from '../rules/custom-words.ts';
+import type { RecentToolSettings } from './tool-settings.ts';
 
 export interface Playground {
   /**

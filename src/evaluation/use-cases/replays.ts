@@ -1,12 +1,12 @@
 // Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
-
 import { type CountLimit, limits } from '../../admission/limit.ts';
-import { textOf } from '../../bundle/use-cases/inspection.ts';
+import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Compositions } from '../../composition/use-cases/compositions.ts';
 import type { BundleVersion } from '../../deployment/record.ts';
-import type { EventFilter, EventPage } from '../../event/port.ts';
+import type { EventPage } from '../../event/port.ts';
+import type { EventFilter } from '../../event/rules/filter.ts';
 import { requireRole } from '../../shared/access.ts';
 import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { dayMs } from '../../shared/duration.ts';
@@ -15,9 +15,9 @@ import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../port/replayer.ts';
+import { wordsOf } from '../rules/custom-words.ts';
 import { type JudgedCall, type ReplayReport, reportOf } from '../rules/replay.ts';
 import { decidingVerdicts, ReplayCalls } from '../rules/replay-call.ts';
-import { wordsOf } from './tool-settings.ts';
 
 /** A saved version, the newest one without a number; a text that need not be saved; or a composition. */
 export type ReplayCandidate =

@@ -1,14 +1,11 @@
 // A tenant's settings about its agents' tools, beside its documents. All signed-in people may read them; admins write
 // them.
-
 import { recorder } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
-import type { Store } from '../../shared/ports/store.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Setting, ToolWords } from '../../tenant/rules/settings.ts';
-import type { CustomWords } from '../port/evaluator.ts';
 
 export interface ToolSettings {
   /** Null when nobody has said anything. */
@@ -16,21 +13,6 @@ export interface ToolSettings {
   /** Replaces what is given; what is absent stays as it was. @throws HubError forbidden */
   put(principal: Principal, changed: Partial<ToolWords>): Promise<Setting<'tools'>>;
 }
-
-/** The custom selectors and operators of the tenant's agents, for the compiler and the linter. */
-export async function customWords(
-  { settings }: Pick<Store, 'settings'>,
-  tenantId: string,
-): Promise<CustomWords> {
-  return wordsOf(await settings.get(tenantId, 'tools'));
-}
-
-export const wordsOf = (setting: Setting<'tools'> | null): CustomWords => ({
-  tools: Object.keys(setting?.value.toolArguments ?? {}),
-  selectors: setting?.value.customSelectors ?? [],
-  operators: setting?.value.customOperators ?? [],
-  ...(setting?.value.commandProfiles ? { commandProfiles: setting.value.commandProfiles } : {}),
-});
 
 /** The settings as a node read them less than a second ago, for calls that come one after another. */
 export interface RecentToolSettings {

@@ -3,9 +3,9 @@ import { shortenedMap } from '../../http/contract/listed.ts';
 import { iso } from '../../http/contract/render.ts';
 import { renderInstant } from '../../shared/instant.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { EventFilter } from '../port.ts';
 import { readConditions, type StoredEvent } from '../record.ts';
 import { actionOf, callIdOf, consoleVerdict } from '../rules/decision.ts';
+import type { EventFilter } from '../rules/filter.ts';
 
 export interface EventQuery {
   readonly agent_id?: string | undefined;

@@ -14,22 +14,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
-import { conditionResults } from '../record.ts';
-
-const name = z.string();
-
-/** One comparison of the contract that decided, as it came out for the call. Values are redacted and cut. */
-export const condition = z.object({
-  /** The selector, such as `args.path`; `args` for a sandbox, `limits.<limit>` for a limit of a session. */
-  path: z.string(),
-  /** Of the rule language; for a sandbox the key of the boundary, such as `within`. */
-  operator: z.string(),
-  expected: z.unknown(),
-  /** Null: the call has nothing there. */
-  actual: z.unknown(),
-  /** Whether the comparison holds; `fault`: it could not be made; `skipped`: the ones before it had decided. */
-  result: z.enum(conditionResults),
-});
+import { callEnd, condition, name, rejected } from '../wire/schemas.ts';
 
 /**
  * An audit event as agents send it. Fields beyond these are ignored. What does not fit is repaired rather than refused:
@@ -98,27 +83,6 @@ export const eventBatch = z.object({
   events: z.array(eventInput).max(10_000),
   agent_manifest: manifest.nullish(),
 });
-
-export const rejected = z.object({
-  /** In the list that was sent. */
-  index: z.number().int(),
-  call_id: z.string().nullable(),
-  /** `not_an_object`, `too_deep`, or `forbidden`: the API key is not bound to the event's agent. */
-  code: z.string(),
-  detail: z.string(),
-});
-
-/** How a call ended, where the event or the repeat says it. */
-export const callEnd = {
-  tool_success: z.boolean().optional(),
-  postconditions_passed: z.boolean().optional(),
-  /** How long the tool ran. */
-  duration_ms: z.number().optional(),
-  error: z.string().optional(),
-  /** A contract failed instead of answering. */
-  policy_error: z.boolean().optional(),
-  conditions: z.array(condition).optional(),
-};
 
 export const outcome = z.object({
   verdict: z.string(),

@@ -1,5 +1,4 @@
 // Decision events in the hosted API's words: taken in flat, stored as every other audit event, shown flat.
-
 import type { RulesetNames, RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
 import { type Caller, WrittenJson } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
@@ -13,7 +12,6 @@ import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { type Env, environments, isEnv } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { EventFilter } from '../port.ts';
 import { type EventInput, type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
 import {
   actionOf,
@@ -24,8 +22,9 @@ import {
   sessionOf,
   verdictFilter,
 } from '../rules/decision.ts';
+import type { EventFilter } from '../rules/filter.ts';
 import { flatFields } from '../rules/flat.ts';
-import { acceptBatch, type Batch, readBatch, repairContext } from '../wire.ts';
+import { acceptBatch, type Batch, readBatch, repairContext } from '../wire/batch.ts';
 import type { hostedEventRoutes } from './routes.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;

@@ -12,8 +12,8 @@ import {
 } from '../../http/contract/hosted-fields.ts';
 import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
-import { callEnd, condition, rejected } from '../console/routes.ts';
 import { decisionActions, decisionClasses } from '../rules/decision.ts';
+import { callEnd, condition, rejected } from '../wire/schemas.ts';
 
 const name = z.string();
 const object = z.record(z.string(), z.unknown());

@@ -1,5 +1,4 @@
 // Exports of audit events: read page by page while they are sent, two at once of a tenant.
-
 import { noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
 import type { JsonObject } from '../../contract/record.ts';
@@ -7,8 +6,8 @@ import { requireRole } from '../../shared/access.ts';
 import { HubError } from '../../shared/error.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { EventFilter } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
+import type { EventFilter } from '../rules/filter.ts';
 
 /** Exports of a tenant that run at once on a node: each reads on as long as its client does. */
 const maxRunning = 2;

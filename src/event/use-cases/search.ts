@@ -1,13 +1,13 @@
 // Stored events: searched, counted and looked at. A key sees those of its environment and agents, a person all of the
 // tenant's.
-
 import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { EventFilter, EventOrder, EventPage, Facets, HistogramBucket } from '../port.ts';
+import type { EventOrder, EventPage, Facets, HistogramBucket } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
+import type { EventFilter } from '../rules/filter.ts';
 
 export interface EventSearches {
   /**

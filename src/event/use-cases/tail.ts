@@ -1,15 +1,14 @@
 // Decision events as they are stored: one reader for each tenant on a node, whose events all listeners share, and what
 // a listener missed. Nodes are told over the bus that there is something to read; a look now and then finds what nobody
 // told of. Keeps promise P40.
-
 import { singleFlight } from '../../shared/concurrency/single-flight.ts';
 import { eventsOf } from '../../shared/frame.ts';
 import type { Following } from '../../shared/ports/broadcast.ts';
 import { pause, type Timer } from '../../shared/ports/clock.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { EventFilter } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
 import { isWanted, parentSessionOf, sessionOf } from '../rules/decision.ts';
+import type { EventFilter } from '../rules/filter.ts';
 
 /** Events read at a time, on the way to many listeners or to one that comes back. */
 const pageSize = 200;

@@ -72,6 +72,9 @@ const resync = event('resync', 'Frames were missed and cannot be resent: read th
   reason: resyncReason.optional(),
 });
 
+/** Null: every server of the environment. */
+const pinFields = { server: z.string().nullable(), sequence: z.number().int() };
+
 /** The agent stream of the console API. */
 export const consoleAgentFrames = {
   contract_update: contractUpdate,
@@ -85,6 +88,11 @@ export const consoleAgentFrames = {
       bundle_name: z.string().nullable(),
       source: assignmentSource,
     },
+  ),
+  tool_pins_changed: event(
+    'tool_pins_changed',
+    'Only with `pins=1`: the pin document of a server (null: of all servers) has changed up to this sequence.',
+    pinFields,
   ),
   resync,
 } satisfies FrameTable;
@@ -168,6 +176,11 @@ export const consoleDashboardFrames = {
       'document, another one, or have not reported one. Sent at connect for each environment, then on each change, at most ' +
       'once a second each.',
     { env, connected: agents, current: agents, drift: agents, unknown: agents },
+  ),
+  tool_pins_changed: event(
+    'tool_pins_changed',
+    'Only with `include=tools`: tool definitions, decisions or modes of an environment have changed.',
+    { ...pinFields, env },
   ),
   signing_key_rotated: event('signing_key_rotated', 'The signing key is replaced.', { public_key: hex(64) }),
   resync,

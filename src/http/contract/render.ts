@@ -1,6 +1,6 @@
 // What both APIs show alike: times as ISO 8601 UTC, and what was found in a document.
 import type { UnableAgents } from '../../agent/use-cases/vocabularies.ts';
-import type { Finding } from '../../bundle/rules.ts';
+import type { Finding } from '../../bundle/rules/finding.ts';
 
 /** Epoch milliseconds as ISO 8601 UTC with milliseconds. */
 export const iso = (ms: number): string => new Date(ms).toISOString();

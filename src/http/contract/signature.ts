@@ -33,10 +33,13 @@ export const provenance = (deployment: Deployment, successions: readonly KeySucc
   sequence: deployment.sequence,
   deployed_at: isoTime(deployment.createdAt),
   attestation: deployment.attestation,
-  key_succession: successions.map(({ previousKey, publicKey, rotatedAt, signature }) => ({
+  key_succession: renderSuccessions(successions),
+});
+
+export const renderSuccessions = (successions: readonly KeySuccession[]) =>
+  successions.map(({ previousKey, publicKey, rotatedAt, signature }) => ({
     previous_key: previousKey,
     public_key: publicKey,
     rotated_at: isoTime(rotatedAt),
     signature,
-  })),
-});
+  }));

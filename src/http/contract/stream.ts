@@ -60,6 +60,8 @@ export interface StreamQuery {
   readonly session_id?: string;
   /** `any`: the client loads documents of either vocabulary. */
   readonly documents?: string;
+  /** `1`: the agent wants changes of tool pins. */
+  readonly pins?: string;
   /** Of the dashboard stream: what it asks for beside the events of every dashboard. */
   readonly include?: string;
   /** True when the client says which frame it had last. The edge's word, as the next one is: no client's. */

@@ -160,6 +160,20 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       ),
     assignmentRuleChanged: ({ tenantId, ruleId, change }) =>
       toDashboards(tenantId, forDashboards('assignment_changed', { rule_id: ruleId, action: change })),
+    toolPinsChanged: ({ tenantId, env, server, sequence, isForAgents }) => [
+      ...(isForAgents
+        ? [
+            frame(
+              { audience: agentsOf(tenantId, env), tools: true },
+              forAgents('tool_pins_changed', { server, sequence }),
+            ),
+          ]
+        : []),
+      frame(
+        { audience: dashboardsOf(tenantId), tools: true },
+        forDashboards('tool_pins_changed', { server, sequence, env }),
+      ),
+    ],
     signingKeyRotated: ({ tenantId, publicKey }) =>
       toDashboards(tenantId, forDashboards('signing_key_rotated', { public_key: publicKey })),
 

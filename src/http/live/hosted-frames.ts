@@ -87,6 +87,7 @@ export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
     approvalTimedOut: none,
     bundleUndeployed: none,
     fleetChanged: none,
+    toolPinsChanged: none,
     agentsAssigned: none,
     assignmentRuleChanged: none,
     signingKeyRotated: none,

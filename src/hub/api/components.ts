@@ -1,34 +1,26 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it
 // occurs. What is used by one route alone needs no name here.
 import type { z } from 'zod';
-import { coverageCounts, driftStatus, fleetAgent, registration } from '../../agent/console/routes.ts';
+import { fleetAgent, registration } from '../../agent/console/routes.ts';
 import { rule, savedRule } from '../../agent/console/rule-routes.ts';
+import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
 import { approval, askingContract } from '../../approval/console/routes.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from '../../assistant/console/routes.ts';
-import { version as bundleVersion, deployment, runningVersion } from '../../bundle/console/routes.ts';
+import { version as bundleVersion, deployment } from '../../bundle/console/routes.ts';
+import { lintFinding, runningVersion } from '../../bundle/wire.ts';
 import { detail as composition, item, updateStrategy } from '../../composition/console/routes.ts';
 import { detail as contract } from '../../contract/console/routes.ts';
 import { contractChange, oneSided } from '../../deployment/console/routes.ts';
+import { consoleReplay, replayJudgement } from '../../evaluation/console/replay-routes.ts';
 import {
-  consoleReplay,
   replayDoubt,
   replayedSession,
-  replayJudgement,
   replaySide,
   replayWindow,
   skippedRules,
-} from '../../evaluation/console/replay-routes.ts';
-import { lintFinding } from '../../evaluation/console/routes.ts';
-import {
-  condition,
-  eventBatch,
-  eventInput,
-  facet,
-  manifest,
-  outcome,
-  rejected,
-  stored,
-} from '../../event/console/routes.ts';
+} from '../../evaluation/wire/replay-schemas.ts';
+import { eventBatch, eventInput, facet, manifest, outcome, stored } from '../../event/console/routes.ts';
+import { condition, rejected } from '../../event/wire/schemas.ts';
 import {
   anyObject,
   approvalStatus,
@@ -50,16 +42,25 @@ import { truncatedField } from '../../http/contract/listed.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
 import {
   channel,
-  channelConfig,
   channelFilters,
   channelType,
   delivery,
   deliveryStatus,
 } from '../../notification/console/routes.ts';
-import { sampleRunRemoved, sampleRunReply } from '../../run/console/routes.ts';
+import { channelConfig } from '../../notification/wire/schemas.ts';
+import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
 import * as sessions from '../../session/console/routes.ts';
 import { jobQueue } from '../../tenant/console/operator-routes.ts';
 import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';
+import {
+  agentOfPin,
+  pinMode,
+  pinStatus,
+  refusedTool,
+  signedPins,
+  toolPin,
+  toolPinDetail,
+} from '../../tool/console/routes.ts';
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
@@ -74,8 +75,16 @@ const pascal = (name: string): string =>
 const eventNames = (table: FrameTable) =>
   Object.fromEntries(Object.entries(table).map(([type, { data }]) => [`${pascal(type)}Event`, data]));
 
-const { assignment_changed: agentAssignment, ...agentFrames } = consoleAgentFrames;
-const { assignment_changed: dashboardAssignment, ...dashboardFrames } = consoleDashboardFrames;
+const {
+  assignment_changed: agentAssignment,
+  tool_pins_changed: agentPins,
+  ...agentFrames
+} = consoleAgentFrames;
+const {
+  assignment_changed: dashboardAssignment,
+  tool_pins_changed: dashboardPins,
+  ...dashboardFrames
+} = consoleDashboardFrames;
 
 export const components: {
   readonly [name: string]: z.ZodType;
@@ -143,6 +152,13 @@ export const components: {
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
+  PinMode: pinMode,
+  PinStatus: pinStatus,
+  AgentOfToolPin: agentOfPin,
+  RefusedTool: refusedTool,
+  SignedToolPins: signedPins,
+  ToolPin: toolPin,
+  ToolPinDetail: toolPinDetail,
   ContractOfOneSide: oneSided,
   ContractChange: contractChange,
   RunningVersion: runningVersion,
@@ -165,4 +181,6 @@ export const components: {
   ...eventNames(dashboardFrames),
   AgentAssignmentChangedEvent: agentAssignment.data,
   DashboardAssignmentChangedEvent: dashboardAssignment.data,
+  AgentToolPinsChangedEvent: agentPins.data,
+  DashboardToolPinsChangedEvent: dashboardPins.data,
 };

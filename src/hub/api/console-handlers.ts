@@ -21,6 +21,7 @@ import { sessions } from '../../session/console/handlers.ts';
 import { settings } from '../../tenant/console/handlers.ts';
 import { operator } from '../../tenant/console/operator-handlers.ts';
 import { setup } from '../../tenant/console/setup-handlers.ts';
+import { tools } from '../../tool/console/handlers.ts';
 import { coverage } from '../../usage/console/coverage-handlers.ts';
 import { overview } from '../../usage/console/handlers.ts';
 import { users } from '../../user/console/handlers.ts';
@@ -50,6 +51,7 @@ export const handlers: Handlers<typeof api> = {
   ...agents,
   ...coverage,
   ...rules,
+  ...tools,
   ...settings,
   ...overview,
   ...ai,

@@ -21,6 +21,7 @@ import { sessionRoutes } from '../../session/console/routes.ts';
 import { operatorRoutes } from '../../tenant/console/operator-routes.ts';
 import { settingRoutes } from '../../tenant/console/routes.ts';
 import { setupRoutes } from '../../tenant/console/setup-routes.ts';
+import { toolRoutes } from '../../tool/console/routes.ts';
 import { coverageRoutes } from '../../usage/console/coverage-routes.ts';
 import { overviewRoutes } from '../../usage/console/routes.ts';
 import { authRoutes } from '../../user/console/login-routes.ts';
@@ -50,6 +51,7 @@ export const api = routes({
   ...agentRoutes,
   ...coverageRoutes,
   ...ruleRoutes,
+  ...toolRoutes,
   ...settingRoutes,
   ...overviewRoutes,
   ...aiRoutes,

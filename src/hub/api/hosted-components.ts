@@ -5,7 +5,6 @@ import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted
 import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
 import { decisionClass, decisionEvent } from '../../event/hosted/routes.ts';
-import { attemptFailure } from '../../notification/console/routes.ts';
 import {
   hostedChannel,
   hostedChannelBody,
@@ -14,6 +13,7 @@ import {
   hostedLastDelivery,
   savedHostedChannel,
 } from '../../notification/hosted/routes.ts';
+import { attemptFailure } from '../../notification/wire/schemas.ts';
 import { healthStatus, hostedAgent, runRow, runStatus } from '../../run/hosted/routes.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {

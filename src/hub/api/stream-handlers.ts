@@ -11,7 +11,7 @@ import type { AgentStreams } from '../../agent/use-cases/streams.ts';
 import { requestApproval } from '../../approval/console/handlers.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
-import { acceptBatch, readParsedBatch, repairContext } from '../../event/wire.ts';
+import { acceptBatch, readParsedBatch, repairContext } from '../../event/wire/batch.ts';
 import type { Caller } from '../../http/contract/call.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../http/contract/fields.ts';
 import type { Hub } from '../../http/contract/handler.ts';
@@ -55,6 +55,9 @@ const skipsOf =
     return fetched === null || fetched !== bundle;
   };
 
+/** One function for all streams that do not ask for changes of tool pins. */
+const isOfToolPins = ({ tools }: FrameHeader): boolean => tools === true;
+
 /** The routes of the same purpose. Their limits count what comes over a WebSocket too: it is no way around them. */
 const routeOf: { readonly [T in AgentMessage['type']]: LimitedRoute } = {
   events: eventRoutes.ingestEvents,
@@ -82,13 +85,15 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
     },
 
     async admitDashboard({ tenantId }, { include }) {
-      const fleet = include !== undefined && checkedAt(includeField, include, 'include') === 'fleet';
+      const parts = include === undefined ? '' : checkedAt(includeField, include, 'include');
+      const fleet = parts.includes('fleet');
+      const tools = parts.includes('tools');
       return {
         audience: dashboardsOf(tenantId),
         agentId: null,
         bundleName: null,
         pinned: false,
-        skips: (frame) => frame.fleet !== undefined && !fleet,
+        skips: (frame) => (frame.fleet !== undefined && !fleet) || (frame.tools === true && !tools),
         catchUp: async () => (fleet ? streams.fleetNow(tenantId) : []),
         keepalive,
         announce: async () => {},
@@ -150,7 +155,11 @@ function admitAgent(
     client: callerNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
-    skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : null,
+    skips: hosted
+      ? skipsOf(hub, env, sessionId, { keyId, agentId })
+      : query.pins === '1'
+        ? null
+        : isOfToolPins,
     fetched: hosted ? () => hub.app.fetchedRulesets.of({ keyId, agentId }) : null,
     decisions: hosted ? decisionsOf(tenantId) : null,
   });

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { consoleAgentFrames, consoleDashboardFrames } from '../../http/contract/frames.ts';
 import { routes } from '../../http/contract/route.ts';
 
-/** What a dashboard may ask for beside the events that every dashboard gets. */
-export const includeField = z.enum(['fleet']);
+/** What a dashboard may ask for beside the events that every dashboard gets: one, or both with a comma. */
+export const includeField = z.enum(['fleet', 'tools', 'fleet,tools']);
 
 export const streamRoutes = routes({
   agentStream: {
@@ -20,6 +20,8 @@ export const streamRoutes = routes({
       policy_version: z.string().max(255).optional(),
       /** `any` when the client loads bundles of contracts and rulesets alike; anything else is ignored. */
       documents: z.string().max(255).optional(),
+      /** `1` adds `tool_pins_changed`; anything else is ignored. */
+      pins: z.string().max(255).optional(),
       /** JSON text of an object of texts; anything else is ignored. */
       tags: z.string().optional(),
     }),
@@ -36,7 +38,7 @@ export const streamRoutes = routes({
     tag: 'streams',
     summary: "Stream of a dashboard: changes in its tenant's environments",
     query: z.object({
-      /** `fleet` adds `fleet_changed`: the numbers of connected agents, live. */
+      /** `fleet` adds `fleet_changed`: the numbers of connected agents, live. `tools` adds `tool_pins_changed`. */
       include: includeField.optional(),
     }),
     status: 200,

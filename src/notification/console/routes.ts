@@ -3,16 +3,8 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { anyObject, env, instant, line, paging, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { attemptFailures, deliveryEvents, deliveryStatuses } from '../rules/delivery.ts';
-
-export const channelTypes = [
-  'chat_bot',
-  'workspace_chat',
-  'workspace_chat_app',
-  'community_chat',
-  'webhook',
-  'email',
-] as const;
+import { deliveryEvents, deliveryStatuses } from '../rules/delivery.ts';
+import { attemptFailure, channelConfig, channelTypes } from '../wire/schemas.ts';
 
 const patterns = z.array(line(255)).max(100).nullish();
 
@@ -27,7 +19,6 @@ export const channelFilters = z.object({
   ruleset_names: patterns,
 });
 
-export const attemptFailure = z.enum(attemptFailures);
 export const channelType = z.enum(channelTypes);
 export const deliveryStatus = z.enum(deliveryStatuses);
 
@@ -67,7 +58,6 @@ export const delivery = z.object({
   ),
 });
 
-export const channelConfig = z.record(z.string().max(64), z.unknown());
 const params = z.object({ channel_id: uuid });
 const path = '/api/v1/notifications/channels';
 

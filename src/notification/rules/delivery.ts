@@ -3,7 +3,7 @@
 import { dayMs, hourMs } from '../../shared/duration.ts';
 
 /** `expired` takes the buttons off a message whose approval timed out. */
-export const deliveryEvents = ['requested', 'decided', 'expired'] as const;
+export const deliveryEvents = ['requested', 'decided', 'expired', 'tool_definition_changed'] as const;
 export type DeliveryEvent = (typeof deliveryEvents)[number];
 
 /** `waiting` has a next attempt. `expired`: the approval ended before its request was delivered. `dead`: given up. */
@@ -56,6 +56,7 @@ export interface Delivery {
   readonly id: string;
   readonly tenantId: string;
   readonly channelId: string;
+  /** Or of a tool's definition, for `tool_definition_changed`. */
   readonly approvalId: string;
   readonly event: DeliveryEvent;
   readonly status: DeliveryStatus;

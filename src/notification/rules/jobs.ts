@@ -1,12 +1,15 @@
 // The background jobs of notifications: their queues, ids and payloads. Runs none (notification/jobs.ts).
 import type { Approval, ApprovalStatus } from '../../approval/record.ts';
 import type { Job } from '../../shared/job.ts';
+import type { ToolEntry } from '../../tool/record.ts';
 import type { Channel } from '../record.ts';
 import type { Delivery } from './delivery.ts';
 
 export const notificationQueues = {
   /** Finds the channels of an approval that was asked for or has ended. */
   fanOut: 'notifications',
+  /** Finds the channels of a changed tool. A queue of its own: nodes of earlier versions do not know its jobs. */
+  toolChange: 'tool-changes',
   /** Makes one attempt of one delivery. */
   deliver: 'deliveries',
   /** Tells the platform of a chat bot where its callbacks go. */
@@ -17,6 +20,12 @@ export interface FanOut {
   readonly tenantId: string;
   readonly approvalId: string;
   readonly status: ApprovalStatus;
+}
+
+export interface ToolChange {
+  readonly tenantId: string;
+  /** Of the definition. */
+  readonly definitionId: string;
 }
 
 export interface DeliveryAttempt {
@@ -44,6 +53,14 @@ export const fanOutJob = ({ tenantId, id, status }: Approval, now: number): Job 
   id: `${tenantId}/${id}/${status}`,
   queue: notificationQueues.fanOut,
   payload: { tenantId, approvalId: id, status } satisfies FanOut,
+  runAt: now,
+  ...patient,
+});
+
+export const toolChangeJob = ({ tenantId, id }: ToolEntry, now: number): Job => ({
+  id: `${tenantId}/${id}/tool`,
+  queue: notificationQueues.toolChange,
+  payload: { tenantId, definitionId: id } satisfies ToolChange,
   runAt: now,
   ...patient,
 });

@@ -1,6 +1,7 @@
 // Messages to a channel, in the words of the domain. Messengers (notification/port/messengers) write them in a
 // platform's format.
 import type { Approval } from '../../approval/record.ts';
+import type { ToolEntry } from '../../tool/record.ts';
 
 export type Notice =
   /** An approval is asked for. */
@@ -18,6 +19,16 @@ export type Notice =
       readonly approval: Approval;
       readonly link: string;
       readonly messageId: string;
+    }
+  /** A server's tool has a new definition. */
+  | {
+      readonly kind: 'toolChanged';
+      readonly entry: ToolEntry;
+      /** Definitions of the server without a decision. */
+      readonly undecided: number;
+      /** False in mode observe: nothing waits. */
+      readonly isWaiting: boolean;
+      readonly link: string;
     }
   /** A button was pressed whose approval is not there. */
   | { readonly kind: 'unknown' }

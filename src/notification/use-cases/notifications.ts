@@ -12,6 +12,7 @@ import { uuidOfDigest } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { toolLink } from '../../tool/rules/link.ts';
 import { type Channel, isInteractive, notifiedCallOf, wants } from '../record.ts';
 import {
   afterAttempt,
@@ -23,13 +24,15 @@ import {
   endsWithApproval,
   giveUpMs,
 } from '../rules/delivery.ts';
-import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../rules/jobs.ts';
+import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob, type ToolChange } from '../rules/jobs.ts';
 import type { Notice } from '../rules/notice.ts';
 import type { Channels } from './channels.ts';
 
 export interface Notifications {
   /** Puts on its way what an approval in this status is told by. Safe to repeat. */
   fanOut(job: FanOut): Promise<void>;
+  /** Puts the notifications of a new definition on their way. Safe to repeat. */
+  fanOutToolChange(job: ToolChange): Promise<void>;
   /**
    * Makes an attempt, unless it was made. Safe to repeat; a receiver may then hear twice.
    * @throws when the signal ended it
@@ -52,6 +55,8 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers
 
 /** Deliveries of one approval: as many as a tenant may have channels, three times. */
 const maxOfApproval = 1000;
+/** Definitions of a server that a message counts. */
+const maxCounted = 1000;
 /** An attempt that took longer makes its channel a slow one. */
 const slowMs = 2000;
 
@@ -82,24 +87,25 @@ export function createNotifications(ports: Ports): Notifications {
     return uuidOfDigest(secrets.sha256(`${channelId}/${approvalId}/${event}`));
   }
 
+  /** @param subject the approval, or for `tool_definition_changed` the definition, which has no deadline */
   async function send(
     channel: Channel,
-    approval: Approval,
+    subject: Pick<Approval, 'id' | 'deadline'>,
     event: DeliveryEvent,
     messageId: string | null,
   ): Promise<void> {
     const now = clock.now();
     const delivery = await deliveries.add({
-      id: idOf(channel.id, approval.id, event),
+      id: idOf(channel.id, subject.id, event),
       tenantId: channel.tenantId,
       channelId: channel.id,
-      approvalId: approval.id,
+      approvalId: subject.id,
       event,
       status: 'waiting',
       attempts: 0,
       run: 1,
       nextAt: now,
-      giveUpAt: event === 'requested' ? approval.deadline : now + giveUpMs,
+      giveUpAt: event === 'requested' ? subject.deadline : now + giveUpMs,
       createdAt: now,
       updatedAt: now,
       messageId,
@@ -124,19 +130,34 @@ export function createNotifications(ports: Ports): Notifications {
     return { kind: 'decided', approval, link, messageId };
   }
 
+  /** Null if the definition is gone, or if the delivery is about an approval. */
+  async function toolNotice({ tenantId, approvalId: id, event }: Delivery): Promise<Notice | null> {
+    if (event !== 'tool_definition_changed') return null;
+    const entry = await store.tools.get(tenantId, id);
+    if (!entry) return null;
+    const { env, server } = entry;
+    const { mode } = await store.tools.pins(tenantId, env, server);
+    const { items } = await store.tools.entries(tenantId, { env, server }, { limit: maxCounted, offset: 0 });
+    const undecided = items.filter(({ ruling }) => ruling === null).length;
+    const link = toolLink(settings.baseUrl, id);
+    return { kind: 'toolChanged', entry, undecided, isWaiting: mode !== 'observe', link };
+  }
+
   const finish = (delivery: Delivery, status: 'dead' | 'expired'): Promise<boolean> =>
     deliveries.replace(ended(delivery, status, clock.now()), delivery);
 
   /** Makes one attempt and writes down how it ended. True when the channel was slow. */
   async function attemptNow(channel: Channel, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
     const { tenantId, approvalId } = delivery;
-    const approval = await approvals.getWhole(tenantId, approvalId);
-    if (!approval) {
+    const startedAt = clock.now();
+    const isAboutTool = delivery.event === 'tool_definition_changed';
+    const approval = isAboutTool ? null : await approvals.getWhole(tenantId, approvalId);
+    const notice = approval ? noticeOf(delivery, approval) : await toolNotice(delivery);
+    if (!notice) {
       await finish(delivery, 'dead');
       return false;
     }
-    const startedAt = clock.now();
-    const isOver = approval.status !== 'pending' || isDue(approval, startedAt);
+    const isOver = approval !== null && (approval.status !== 'pending' || isDue(approval, startedAt));
     if (isOver && endsWithApproval(delivery)) {
       await finish(delivery, 'expired');
       return false;
@@ -144,7 +165,7 @@ export function createNotifications(ports: Ports): Notifications {
     const begun = clock.monotonic();
     const outcome = await messengers.send({
       config: ports.channels.open(channel).config,
-      notice: noticeOf(delivery, approval),
+      notice,
       payloadStyle: channel.payloadStyle,
       deliveryId: delivery.id,
       signal,
@@ -200,6 +221,19 @@ export function createNotifications(ports: Ports): Notifications {
         if (request.status === 'delivered') await tellEnd(approval, request);
         else if (request.status === 'waiting' && endsWithApproval(request)) await finish(request, 'expired');
       }
+    },
+
+    async fanOutToolChange({ tenantId, definitionId }) {
+      const entry = await store.tools.get(tenantId, definitionId);
+      if (!entry) return;
+      const [agent] = entry.agents;
+      const call = { env: entry.env, agentId: agent?.agentId ?? '', contractNames: [], rulesetName: null };
+      const wanting = (await channels.enabled(tenantId)).filter(
+        ({ filters, kind, payloadStyle }) =>
+          wants(filters, call) && !(kind === 'webhook' && payloadStyle === 'hosted'),
+      );
+      const subject = { id: definitionId, deadline: 0 };
+      await Promise.all(wanting.map((channel) => send(channel, subject, 'tool_definition_changed', null)));
     },
 
     async attempt(job, signal) {

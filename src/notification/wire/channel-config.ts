@@ -1,8 +1,8 @@
 // Channel configurations in the console's words: read from a body, and shown with their secrets masked.
 import { z } from 'zod';
 import { HubError } from '../../shared/error.ts';
-import type { channelTypes } from '../console/routes.ts';
 import type { ChannelConfig, ChannelKind, ConfigOf } from '../record.ts';
+import type { channelTypes } from './schemas.ts';
 
 export type ChannelType = (typeof channelTypes)[number];
 

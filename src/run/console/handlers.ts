@@ -1,8 +1,7 @@
 // The sample run in the console's words.
-
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { renderSampleRun } from '../wire.ts';
+import { renderSampleRun } from '../wire/sample.ts';
 import type { sampleRunRoutes } from './routes.ts';
 
 export const sampleRun: Handlers<typeof sampleRunRoutes> = {

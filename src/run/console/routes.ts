@@ -1,17 +1,7 @@
 // Routes of the sample run, for the console; the hosted API has the same of its own.
-import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { routes } from '../../http/contract/route.ts';
-
-export const sampleRunReply = z.object({
-  agent_id: z.string(),
-  session_id: z.string(),
-  run_id: z.string(),
-  ruleset_name: z.string(),
-  approval_id: z.string(),
-});
-
-export const sampleRunRemoved = z.object({ deleted: z.literal(true) });
+import { sampleRunRemoved, sampleRunReply } from '../wire/sample-schemas.ts';
 
 export const sampleRunRoutes = routes({
   makeSampleRun: {

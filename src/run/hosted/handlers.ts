@@ -1,5 +1,4 @@
 // Runs, agents and workflow state in the hosted API's words.
-
 import { classOf, type DecisionClass } from '../../event/rules/decision.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
@@ -10,9 +9,8 @@ import { shortened, type Truncated } from '../../http/contract/listed.ts';
 import { requireAgent } from '../../shared/acting-agent.ts';
 import { notFound } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { RunPlace } from '../port.ts';
 import { callOutcomes } from '../rules/call-outcomes.ts';
-import type { RunFacts } from '../rules/run.ts';
+import type { RunFacts, RunPlace } from '../rules/run.ts';
 import { readSnapshot } from '../rules/workflow.ts';
 import type { AgentView, RunView } from '../use-cases/runs.ts';
 import type { hostedRunRoutes } from './routes.ts';

@@ -1,7 +1,7 @@
 // Routes of runs, agents and workflow state.
 import { z } from 'zod';
-import { agentApi, driftStatus } from '../../agent/console/routes.ts';
 import { healthStatuses } from '../../agent/rules/health.ts';
+import { agentApi, driftStatus } from '../../agent/wire/schemas.ts';
 import { decisionClass } from '../../event/hosted/routes.ts';
 import { instant, line, text } from '../../http/contract/fields.ts';
 import { cursorQuery, hostedPaging, nextFields, pageFields } from '../../http/contract/hosted-fields.ts';

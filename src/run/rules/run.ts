@@ -1,6 +1,5 @@
 // Runs: what the events of one session of an agent say together. Nobody writes a run: it follows from its events
 // (promise P29). Pure.
-
 import type { JsonObject } from '../../contract/record.ts';
 import type { EventInput } from '../../event/record.ts';
 import {
@@ -304,4 +303,9 @@ export function runStatus(
   if (pendingApprovals > 0 || run.standing === 'asking') return 'approval_pending';
   if (run.standing === 'completed' || run.standing === 'blocked') return run.standing;
   return run.lastActivityAt < now - staleAfterMs ? 'stale' : 'active';
+}
+
+/** Where a run stands in the list. */
+export interface RunPlace extends RunKey {
+  readonly lastActivityAt: number;
 }

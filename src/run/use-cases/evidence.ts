@@ -1,11 +1,10 @@
 // Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
 // key.
-
 import { type Approval, asSeen } from '../../approval/record.ts';
 import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
-import type { EventFilter } from '../../event/port.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';
+import type { EventFilter } from '../../event/rules/filter.ts';
 import { requireRole } from '../../shared/access.ts';
 import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';

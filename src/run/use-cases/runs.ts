@@ -1,7 +1,6 @@
 // Runs and agents as operators look at them: which run needs a person, which agent is well, and which document each
 // runs.
-
-import type { AgentPlace } from '../../agent/port.ts';
+import type { AgentPlace } from '../../agent/record.ts';
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../../agent/rules/health.ts';
 import type { Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
 import {

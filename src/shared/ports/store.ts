@@ -13,6 +13,7 @@ import type { RunStore } from '../../run/port.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
 import type { SettingsStore } from '../../tenant/port/settings.ts';
 import type { WorkspaceStore } from '../../tenant/port/workspaces.ts';
+import type { ToolStore } from '../../tool/port.ts';
 import type { UsageStore } from '../../usage/port.ts';
 import type { OperatorTokenStore } from '../../user/port/operator-tokens.ts';
 import type { Storage } from '../storage.ts';
@@ -56,6 +57,7 @@ export interface Store {
   readonly agents: AgentStore;
   readonly rules: RuleStore;
   readonly settings: SettingsStore;
+  readonly tools: ToolStore;
   readonly aiUsage: AiUsageStore;
   readonly channels: ChannelStore;
   readonly deliveries: DeliveryStore;

@@ -1,6 +1,5 @@
 // A tenant's settings: rotation of the signing key, what tools' arguments hold, removal of old events.
-
-import { wordsOf } from '../../evaluation/use-cases/tool-settings.ts';
+import { wordsOf } from '../../evaluation/rules/custom-words.ts';
 import type { RemovalAge } from '../../event/use-cases/removal.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';

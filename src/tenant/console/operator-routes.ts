@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { notificationQueues } from '../../notification/rules/jobs.ts';
-import { email, newPassword } from './setup-routes.ts';
+import { email, newPassword } from '../../user/wire.ts';
 
 /** The queues that the hub works. */
 export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notificationQueues)]);

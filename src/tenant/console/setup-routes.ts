@@ -3,12 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { line, text, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
-
-/** An address to sign in with: lower-cased, because it names a user over all tenants. */
-export const email = z.email().max(255).toLowerCase();
-
-/** A password that someone chooses: 12 to 1,024 characters without NUL. */
-export const newPassword = text(1024, 12);
+import { email, newPassword } from '../../user/wire.ts';
 
 export const setupRoutes = routes({
   setup: {

@@ -1,5 +1,4 @@
 // Coverage and history of agents in the console API's words.
-
 import type { ToolDurations } from '../../agent/rules/tool-durations.ts';
 import type { HistoryEntry } from '../../agent/use-cases/history.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
@@ -9,7 +8,8 @@ import { iso } from '../../http/contract/render.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { parseInstant, renderInstant } from '../../shared/instant.ts';
-import type { CoverageCounts, CoveredTool, FleetAgentCoverage } from '../use-cases/coverage.ts';
+import type { CoveredTool, FleetAgentCoverage } from '../use-cases/coverage.ts';
+import { renderCounts } from '../wire.ts';
 import type { coverageRoutes } from './coverage-routes.ts';
 
 const units: { readonly [unit: string]: number } = { m: 60_000, h: hourMs, d: dayMs };
@@ -98,15 +98,6 @@ export const coverage: Handlers<typeof coverageRoutes> = {
 };
 
 const time = (ms: number): string => renderInstant(ms);
-
-/** Also of an agent in the list of the fleet. */
-export const renderCounts = ({ total, enforced, observed, ungoverned, percent }: CoverageCounts) => ({
-  total_tools: total,
-  enforced,
-  observed,
-  ungoverned,
-  coverage_pct: percent,
-});
 
 const renderTool = ({ by, ...tool }: CoveredTool, withVerdicts: boolean) => ({
   tool_name: tool.tool,

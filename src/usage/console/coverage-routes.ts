@@ -1,6 +1,6 @@
 // Routes of what agents used and ran: coverage of an agent and of the fleet, and an agent's history.
 import { z } from 'zod';
-import { coverageCounts, driftStatus } from '../../agent/console/routes.ts';
+import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
 import { env, instant, intQuery, line, mode, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 

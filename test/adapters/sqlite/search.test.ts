@@ -8,7 +8,8 @@ import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
-import type { EventFilter, EventPage } from '../../../src/event/port.ts';
+import type { EventPage } from '../../../src/event/port.ts';
+import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { aBatch } from '../../conformance/events.ts';
 import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
 

@@ -32,6 +32,11 @@ export interface LiveBundleOptions<T> {
   readonly pins: Pins;
   readonly cache: BundleCache | null;
   readonly onApplied: (bundle: AppliedBundle<T>) => void;
+  /**
+   * Called for a server (null: all) whose tool pins may have changed, also when the stream opens. Absent: the stream
+   * does not ask for changes of tool pins.
+   */
+  readonly onToolPins?: ((server: string | null) => void) | undefined;
   readonly onError: OnError;
   readonly idleTimeout?: number;
 }
@@ -72,6 +77,7 @@ export class LiveBundle<T> {
       onOpen: () => {
         this.#catchUp();
         hub.approvals.look();
+        options.onToolPins?.(null);
       },
       onError: (failure, what) => {
         this.#failed(failure, what);
@@ -171,6 +177,7 @@ export class LiveBundle<T> {
       env: hub.env,
       // Bundles of contracts and rulesets alike.
       documents: 'any',
+      ...(this.#options.onToolPins ? { pins: '1' } : {}),
       ...(name === null ? {} : { bundle_name: name }),
       ...(this.#current ? { policy_version: this.#current.policyVersion } : {}),
       ...(Object.keys(tags).length === 0 ? {} : { tags: JSON.stringify(tags) }),
@@ -180,7 +187,10 @@ export class LiveBundle<T> {
   #take(event: string, data: { readonly [name: string]: unknown }): void {
     if (event === 'contract_update') this.#queue('a pushed bundle', () => this.#pushed(data));
     else if (event === 'assignment_changed') this.#queue('a new assignment', () => this.#assigned(data));
-    else if (event === 'resync') {
+    else if (event === 'tool_pins_changed') {
+      this.#options.onToolPins?.(typeof data.server === 'string' ? data.server : null);
+    } else if (event === 'resync') {
+      this.#options.onToolPins?.(null);
       this.#queue('reconnecting the stream', () =>
         this.#refetch(this.#wanted ?? this.#current?.bundleName ?? null),
       );

@@ -30,6 +30,10 @@ const commands: { readonly [name: string]: Entry } = {
     summary: 'verify signed exports of the hub, offline',
     load: async () => (await import('./verify.ts')).verifyCommand,
   },
+  pins: {
+    summary: 'accept the tools of an MCP server for a proxy without a hub',
+    load: async () => (await import('./pins.ts')).pinsCommand,
+  },
   mcp: {
     summary: 'govern the tool calls to an MCP server, as its proxy',
     load: async () => (await import('./mcp.ts')).mcpCommand,

@@ -7,6 +7,8 @@ import { type ContractFinding, textOf } from '../guard/findings.ts';
 import { Guard } from '../guard/guard.ts';
 import { addressOf } from '../http.ts';
 import { HubClient } from '../hub.ts';
+import { PinsRejectedError } from '../tools/document.ts';
+import type { ToolPins } from '../tools/tool-pins.ts';
 import { type Command, parseOptions, UsageError } from './command.ts';
 import {
   type ConnectionPlan,
@@ -21,6 +23,7 @@ import type { Connect } from './mcp/connection.ts';
 import { type ListenAddress, listenAddress, McpListener } from './mcp/listener.ts';
 import { remoteServer } from './mcp/remote.ts';
 import { serveStdio } from './mcp/stdio.ts';
+import { proxyPins } from './proxy-pins.ts';
 
 const help = `Usage: reeve-agent mcp [options] -- COMMAND [ARGUMENT...]
        reeve-agent mcp [options] --upstream URL
@@ -33,6 +36,9 @@ ${connectionHelp}  --upstream URL       a server with streamable HTTP
   --header 'NAME: V'   header for every request to that server; can be repeated
   --listen ADDRESS     serve agents with streamable HTTP at PORT or HOST:PORT, path /mcp; default: standard input and output.
                        If REEVE_MCP_TOKEN is set, agents send it as a bearer token; a host other than loopback needs it
+  --server NAME        label of the server for its tool pins; default: its address, or the words of the command
+  --pin-mode MODE      observe, hold or deny: whether changed tools are refused while no pins of a hub say so; default: observe
+  --pins FILE          accepted tools, without a hub; reeve-agent pins accept writes the file
   --hide               hide tools that contracts refuse for all arguments
   --spool FILE         file for unsent events; one proxy per file
 
@@ -48,6 +54,9 @@ const options = {
   header: { type: 'string', multiple: true },
   listen: { type: 'string' },
   hide: { type: 'boolean' },
+  server: { type: 'string' },
+  'pin-mode': { type: 'string' },
+  pins: { type: 'string' },
   spool: { type: 'string' },
 } as const;
 
@@ -64,19 +73,29 @@ export const mcpCommand: Command = {
     const plan = await planConnection(values);
     let changed: () => void = () => {};
     let guard: Guard;
+    let pins: ToolPins;
     try {
-      guard = await guardOf(plan, values.spool, () => changed());
+      pins = await proxyPins(values, { upstream: values.upstream, command: positionals }, plan, {
+        told,
+        changed: () => changed(),
+      });
+      guard = await guardOf(plan, values.spool, () => changed(), pins);
     } catch (failure) {
-      if (!(failure instanceof ConfigurationError || failure instanceof TypeError)) throw failure;
+      const isExpected =
+        failure instanceof ConfigurationError ||
+        failure instanceof TypeError ||
+        failure instanceof PinsRejectedError;
+      if (!isExpected) throw failure;
       told(failure.message);
       return 1;
     }
-    const proxy = { guard, clock: systemClock, hide: values.hide ?? false, connect, told };
+    const proxy = { guard, clock: systemClock, hide: values.hide ?? false, connect, pins, told };
     try {
       if (listen)
         return await listenUntilSignal(new McpListener(proxy, listen), listen, (task) => (changed = task));
       return await serveStdio(proxy, process.stdin, process.stdout, (task) => (changed = task));
     } finally {
+      pins.close();
       await guard.close().catch((failure: unknown) => told(`unsent events: ${messageOf(failure)}`));
     }
   },
@@ -128,7 +147,12 @@ function serverOf(
 }
 
 /** @throws ConfigurationError, TypeError */
-async function guardOf(plan: ConnectionPlan, spool: string | undefined, changed: () => void): Promise<Guard> {
+async function guardOf(
+  plan: ConnectionPlan,
+  spool: string | undefined,
+  changed: () => void,
+  pins: ToolPins,
+): Promise<Guard> {
   const shared = {
     ...(spool === undefined ? {} : { spoolFile: spool }),
     onError: (failure: unknown, what: string) => told(`${what}: ${messageOf(failure)}`),
@@ -142,7 +166,12 @@ async function guardOf(plan: ConnectionPlan, spool: string | undefined, changed:
   }
   await makeState(plan);
   if (!plan.hub) throw new UsageError(`no contracts in ${join(plan.state)}`);
-  return Guard.connect({ ...connectOptionsOf(plan, plan.hub), ...shared, onBundle: changed });
+  return Guard.connect({
+    ...connectOptionsOf(plan, plan.hub),
+    ...shared,
+    onBundle: changed,
+    onToolPins: (server) => pins.changed(server),
+  });
 }
 
 const messageOf = (failure: unknown): string => {

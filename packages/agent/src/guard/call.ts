@@ -39,6 +39,8 @@ export interface RunOptions<R> {
   readonly metadata?: { readonly [name: string]: unknown };
   /** The folder the tool runs in, for sandboxes. Over the guard's. */
   readonly cwd?: string;
+  /** Refuses the call before any hook and contract. `name` is what decided, in the record and the error. */
+  readonly refusal?: { readonly name: string; readonly reason: string } | null;
   /** Ends the wait for an approval. */
   readonly signal?: AbortSignal;
   /** Where this call asks, made from where the guard asks (null: nowhere). Default: there. */

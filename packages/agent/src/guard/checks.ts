@@ -140,10 +140,12 @@ const connectChecks: Checks<ConnectOptions> = {
   hubSessions: aFlag,
   transport: oneOf('sse', 'websocket', 'websocket-msgpack'),
   idleTimeout: milliseconds,
+  onToolPins: aFunction,
   onBundle: aFunction,
 };
 
 const runChecks: Checks<RunOptions<unknown>> = {
+  refusal: orNull(anObject),
   principal: aPrincipal,
   environment: aText,
   sessionId: aText,

@@ -55,6 +55,7 @@ export async function connectGuard<G>(
       });
     },
     onError,
+    onToolPins: options.onToolPins,
     ...(options.idleTimeout === undefined ? {} : { idleTimeout: options.idleTimeout }),
   });
   await live.start();

@@ -76,6 +76,8 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
   readonly transport?: 'sse' | 'websocket' | 'websocket-msgpack';
   /** Milliseconds of silence after which the stream is taken up again; default 120,000. */
   readonly idleTimeout?: number;
+  /** Called for a server (null: all) whose tool pins may have changed at the hub, also when the stream opens. */
+  readonly onToolPins?: (server: string | null) => void;
   /** Told of every bundle put in use. */
   readonly onBundle?: (bundle: {
     readonly bundleName: string;

@@ -146,6 +146,8 @@ export class GovernedCall<A extends object, R> {
     const early = this.#policy.tooManyAttempts(this.#input, this.#counts);
     if (early) return this.#deny(this.#denialOf(early));
     if (this.#judged.doubt !== null) return this.#deny(argumentsInDoubt(this.#judged.doubt));
+    const { refusal } = this.#options;
+    if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
     const asked = await askHooks(hooks, this.#input, matches);
     this.#hooks = asked.evaluated;
     if (asked.denied) return this.#deny({ source: 'hook', ...asked.denied });

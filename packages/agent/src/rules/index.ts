@@ -75,6 +75,7 @@ export {
 export { type ContractCoverage, type Coverage, coverageOf } from './testing/coverage.ts';
 export {
   fingerprintOf,
+  fingerprintPattern,
   instructionsEntry,
   isFingerprint,
   isToolName,
@@ -105,4 +106,4 @@ export {
   type ToolVerdict,
   verdictOf,
 } from './tools/pins.ts';
-export type { JsonObject } from './yaml.ts';
+export { type JsonObject, parseYaml } from './yaml.ts';

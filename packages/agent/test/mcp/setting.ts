@@ -13,6 +13,7 @@ import {
 import { McpSession } from '../../src/cli/mcp/session.ts';
 import type { GuardOptions } from '../../src/guard/options.ts';
 import { Guard } from '../../src/index.ts';
+import type { ToolPins } from '../../src/tools/tool-pins.ts';
 import { ManualClock, until } from '../manual-clock.ts';
 
 export type Json = { readonly [name: string]: unknown };
@@ -46,9 +47,13 @@ export class Setting {
   constructor(
     yaml: string,
     answer: (request: Request) => Partial<Response> | undefined,
-    options: GuardOptions & { readonly hide?: boolean; readonly silentTools?: boolean } = {},
+    options: GuardOptions & {
+      readonly hide?: boolean;
+      readonly silentTools?: boolean;
+      readonly pins?: ToolPins;
+    } = {},
   ) {
-    const { hide = false, silentTools = false, ...own } = options;
+    const { hide = false, silentTools = false, pins, ...own } = options;
     this.#silentTools = silentTools;
     this.answer = answer;
     this.guard = Guard.fromYaml(yaml, { openTelemetry: null, ...own });
@@ -56,6 +61,7 @@ export class Setting {
       guard: this.guard,
       clock: this.clock,
       hide,
+      pins: pins?.session() ?? null,
       told: (text) => this.told.push(text),
       toClient: (message) => this.got.push(JSON.parse(textOf(message))),
     });

@@ -104,8 +104,11 @@ export function clientNameOf({ params }: Request): string | null {
   return typeof name === 'string' ? name : null;
 }
 
-/** The name of the server in a modern result; null: it says none. */
-export function serverNameOf(result: unknown): string | null {
-  const { name } = fieldsOf(fieldsOf(fieldsOf(result)._meta)[serverInfoKey]);
-  return typeof name === 'string' ? name : null;
-}
+/** The server's name and version in a modern result. */
+export const serverInfoOf = (result: Fields): unknown => fieldsOf(result._meta)[serverInfoKey];
+
+export const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
+
+/** True for the open request of a modern client that awaits changes of this list. */
+export const isListening = ({ method, params }: Request, list: string): boolean =>
+  method === 'subscriptions/listen' && fieldsOf(params.notifications)[`${list}ListChanged`] === true;

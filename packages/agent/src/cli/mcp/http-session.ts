@@ -26,12 +26,13 @@ export class HttpSession {
   #held: Message[] = [];
   #heldSize = 0;
 
-  constructor(id: string, { guard, clock, hide, connect, told }: ProxyParts, failed: () => void) {
+  constructor(id: string, { guard, clock, hide, connect, pins, told }: ProxyParts, failed: () => void) {
     this.id = id;
     this.#session = new McpSession({
       guard,
       clock,
       hide,
+      pins: pins?.session() ?? null,
       sessionId: id,
       told,
       toClient: (message, related) => this.#send(message, related),

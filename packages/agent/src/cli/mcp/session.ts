@@ -5,9 +5,12 @@ import type { Clock } from '../../clock.ts';
 import { DeniedError } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
+import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
 import { AskingClient } from './asking.ts';
+import { CallError, unended, unsupported } from './call-error.ts';
 import type { McpServer } from './connection.ts';
-import { clientNameOf, type Era, eraOf, modernVersion, serverNameOf, versionOf } from './era.ts';
+import { clientNameOf, type Era, eraOf, isListening, subscriptionKey, versionOf } from './era.ts';
+import { introductionOf } from './introduction.ts';
 import {
   codes,
   failureOf,
@@ -17,7 +20,6 @@ import {
   type Notification,
   type Request,
   type Response,
-  type RpcError,
   toolCallOf,
 } from './message.ts';
 import { findAmbiguousName } from './names.ts';
@@ -28,6 +30,8 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** Leaves tools out of `tools/list` that contracts refuse whatever the arguments. */
   readonly hide: boolean;
+  /** Judges the definitions of tools; null: none. */
+  readonly pins: ToolPinSession | null;
   /** Over the guard's own session. */
   readonly sessionId?: string;
   /** @param related the request of the client that the message belongs to; null: none that is known */
@@ -38,19 +42,10 @@ export interface SessionOptions {
   readonly told?: (text: string) => void;
 }
 
+/** Age of a list of tools after which a call makes the proxy list them again; milliseconds. */
+const listAge = 60_000;
 /** Requests of a client that are under way. */
 const maxOpen = 1000;
-
-/** A call that the server answered with an error: contracts see its text as they see a result's. */
-class CallError extends Error {
-  readonly answer: Response;
-
-  constructor(answer: Response, { message, data }: RpcError) {
-    super(data === undefined ? message : `${message} ${JSON.stringify(data)}`);
-    this.name = 'CallError';
-    this.answer = answer;
-  }
-}
 
 interface Open {
   readonly request: Request;
@@ -63,12 +58,6 @@ interface Open {
 type Fields = { readonly [name: string]: unknown };
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
-
-const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
-
-/** True for the open request of a modern client that awaits changes of this list. */
-const isListening = ({ method, params }: Request, list: string): boolean =>
-  method === 'subscriptions/listen' && fieldsOf(params.notifications)[`${list}ListChanged`] === true;
 
 export class McpSession {
   readonly #options: SessionOptions;
@@ -85,12 +74,21 @@ export class McpSession {
   #modernMeta: Fields | null = null;
   /** Lists that the server has. */
   #offers: readonly string[] = [];
+  #instructions: unknown;
+  #info: { readonly name: string; readonly version: string } | null = null;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#asking = new AskingClient(options.clock, options.toClient);
-    const { clock, told = () => {} } = options;
-    this.#tools = new ToolList({ clock, told, send: (request) => this.#listTools(request) });
+    const { clock, pins, told = () => {} } = options;
+    const listed = pins
+      ? (tools: readonly unknown[]) =>
+          pins.observe({ tools, instructions: this.#instructions, info: this.#info })
+      : undefined;
+    this.#tools = new ToolList({
+      ...{ clock, told, send: (request: Request) => this.#listTools(request) },
+      ...(listed ? { listed } : {}),
+    });
   }
 
   /** Where messages of the client go. */
@@ -123,8 +121,17 @@ export class McpSession {
     if (open.onAnswer) return void open.onAnswer(message);
     // The server answers a call that it was not sent: nobody has judged that.
     if (open.request.method === 'tools/call') return;
+    if (this.#options.pins && open.request.method === 'tools/list') return void this.#listed(open, message);
     this.#close(open);
     toClient(this.#adjusted(open, message), message.id);
+    this.#answered();
+  }
+
+  /** The client gets a list when the proxy has seen one, so that what is accepted as first seen is in it. */
+  async #listed(open: Open, answer: Response): Promise<void> {
+    await this.#tools.ready().catch(() => {});
+    this.#close(open);
+    this.#options.toClient(this.#adjusted(open, answer), answer.id);
     this.#answered();
   }
 
@@ -279,6 +286,7 @@ export class McpSession {
     const { name, args, request, progressToken } = toolCallOf(open.request, era.meta(open.request));
     await this.#checkNames(name, args, request.id);
     signal.throwIfAborted();
+    const { verdict, reason } = this.#options.pins?.judge(name) ?? { verdict: 'allowed', reason: null };
     const asked = { id: request.id, progressToken, tool: name };
     let given: Response | null = null;
     const result = await guard.run(
@@ -294,6 +302,7 @@ export class McpSession {
       {
         ...mcpRunOptions,
         signal,
+        refusal: verdict === 'allowed' ? null : { name: refusalName, reason: reason ?? refusalName },
         metadata: { mcp: { server: this.#serverName, client: this.#clientName } },
         approvals: (own) => this.#asking.approvals(own, asked),
         ...(sessionId === undefined ? {} : { sessionId }),
@@ -307,7 +316,12 @@ export class McpSession {
 
   /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
   async #checkNames(tool: string, args: object, id: Id): Promise<void> {
+    const { pins } = this.#options;
+    // Where nothing is refused, the call does not wait for the list.
+    const isOld = pins !== null && this.#tools.isOlderThan(listAge);
+    if (isOld && pins.mode !== 'observe') this.#tools.refresh();
     await this.#tools.ready();
+    if (isOld && pins.mode === 'observe') this.#tools.refresh();
     const wrong = (what: string, name: string, meant: string): MessageError => {
       const reason = `${what} ${JSON.stringify(name)} is refused, because the server may read it as ${JSON.stringify(meant)}`;
       return new MessageError(codes.params, reason, id);
@@ -339,54 +353,30 @@ export class McpSession {
     if (method === 'initialize' || (era.isModern && method === 'server/discover'))
       return this.#introduced(era, answer);
     const list = fieldsOf(answer.result);
+    const { hide, pins } = this.#options;
     if (method !== 'tools/list' || !Array.isArray(list.tools)) return answer;
-    if (!era.isModern && !this.#options.hide) return answer;
-    const tools = this.#options.hide ? list.tools.filter((tool) => this.#isShown(tool)) : list.tools;
+    const permitted = pins ? pins.visible(list.tools, () => this.#tools.refresh()) : list.tools;
+    if (!era.isModern && !hide && permitted.length === list.tools.length) return answer;
+    const tools = permitted.filter((tool) => {
+      const { name } = fieldsOf(tool);
+      return !hide || typeof name !== 'string' || !this.#options.guard.refusesAlways(name);
+    });
     return { kind: 'response', id: answer.id, result: era.encodeList({ ...list, tools }) };
   }
 
-  #isShown(tool: unknown): boolean {
-    const { name } = fieldsOf(tool);
-    return typeof name !== 'string' || !this.#options.guard.refusesAlways(name);
-  }
-
-  /** The server's introduction, with what the proxy changes: no calls as tasks, and lists of tools that may change. */
   #introduced(era: Era, answer: Response): Response {
-    const result = fieldsOf(answer.result);
-    const { tasks, ...capabilities } = fieldsOf(result.capabilities);
-    const { name = serverNameOf(result) } = fieldsOf(result.serverInfo);
-    if (typeof name === 'string') this.#serverName = name.slice(0, 128);
+    const introduction = introductionOf(era, answer, this.#options.pins);
+    const { info, instructions, offers } = introduction;
+    if (info) {
+      this.#serverName = info.name.slice(0, 128);
+      this.#info = info;
+    }
+    this.#instructions = instructions;
+    this.#offers = offers;
     if (!era.isModern) {
       this.#isGreeted = true;
       this.#modernMeta = null;
     }
-    this.#offers = ['tools', 'resources', 'prompts'].filter((list) => capabilities[list] !== undefined);
-    if (!era.isModern && this.#offers.length === 0 && tasks === undefined) return answer;
-    // Every list may change: with other contracts, or when the server is started again.
-    const lists = Object.fromEntries(
-      this.#offers.map((list) => [list, { ...fieldsOf(capabilities[list]), listChanged: true }]),
-    );
-    return {
-      kind: 'response',
-      id: answer.id,
-      result: era.encodeDiscovery(result, { ...capabilities, ...lists }),
-    };
+    return introduction.answer;
   }
-}
-
-/** A request of a revision that the proxy does not serve. */
-const unsupported = (request: Request): Response => ({
-  kind: 'response',
-  id: request.id,
-  error: {
-    code: codes.unsupportedVersion,
-    message: 'Unsupported protocol version',
-    data: { supported: [modernVersion], requested: versionOf(request) },
-  },
-});
-
-/** A result that ends no call, as an error that the model can read. */
-function unended({ id }: Response, era: Era, reason: string): CallError {
-  const result = era.encode({ isError: true, content: [{ type: 'text', text: reason }] });
-  return new CallError({ kind: 'response', id, result }, { code: codes.server, message: reason });
 }

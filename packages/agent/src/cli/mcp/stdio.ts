@@ -2,6 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import type { Guard } from '../../guard/guard.ts';
+import type { ToolPins } from '../../tools/tool-pins.ts';
 import { type Connect, McpServer } from './connection.ts';
 import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';
@@ -13,6 +14,8 @@ export interface ProxyParts {
   readonly clock: Clock;
   readonly hide: boolean;
   readonly connect: Connect;
+  /** Null: definitions of tools are not judged. */
+  readonly pins: ToolPins | null;
   /** For people. */
   readonly told: (text: string) => void;
 }
@@ -26,7 +29,7 @@ const lastWords = 2000;
  * @returns the exit code
  */
 export async function serveStdio(
-  { guard, clock, hide, connect, told }: ProxyParts,
+  { guard, clock, hide, connect, pins, told }: ProxyParts,
   input: Readable,
   output: Writable,
   onChange: (task: () => void) => void,
@@ -37,6 +40,7 @@ export async function serveStdio(
     guard,
     clock,
     hide,
+    pins: pins?.session() ?? null,
     told,
     toClient: (message) => write(textOf(message)),
     onIdle: () => {

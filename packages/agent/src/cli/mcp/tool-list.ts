@@ -15,6 +15,8 @@ export interface ToolListOptions {
   readonly send: (request: Request) => void;
   /** For people. */
   readonly told: (text: string) => void;
+  /** Takes each whole list before it is used. */
+  readonly listed?: (tools: readonly unknown[]) => Promise<void>;
 }
 
 type Fields = { readonly [name: string]: unknown };
@@ -26,6 +28,7 @@ interface Listing {
   id: Id;
   pages: number;
   readonly schemas: Map<string, unknown[]>;
+  readonly tools: unknown[];
   readonly timer: Timer;
   readonly done: Promise<void>;
   readonly end: () => void;
@@ -37,6 +40,7 @@ export class ToolList {
   /** By the name of the tool; null: no list so far. */
   #levels: ReadonlyMap<string, SchemaLevel> | null = null;
   #namesByFold: ReadonlyMap<string, string> = new Map();
+  #listedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ToolListOptions) {
     this.#options = options;
@@ -50,7 +54,7 @@ export class ToolList {
       end = resolve;
     });
     const timer = this.#options.clock.after(patience, () => this.#stop());
-    this.#listing = { id: '', pages: 0, schemas: new Map(), timer, done, end };
+    this.#listing = { id: '', pages: 0, schemas: new Map(), tools: [], timer, done, end };
     this.#ask(this.#listing, undefined);
   }
 
@@ -65,10 +69,15 @@ export class ToolList {
     if (!this.#levels) throw new MessageError(codes.server, 'the MCP server is not running; try again later');
   }
 
+  /** True if the last whole list is older than `ms`, and no list is on its way. */
+  isOlderThan(ms: number): boolean {
+    return this.#listing === null && this.#options.clock.monotonic() - this.#listedAt >= ms;
+  }
+
   /** True when the response answers a question of the proxy's own. */
   take({ id, result, error }: Response): boolean {
     const listing = this.#listing;
-    if (listing?.id !== id) return false;
+    if (!listing || listing.id !== id) return false;
     // The proxy's own word for a server that ended meanwhile.
     if (error?.code === codes.server) this.#stop();
     else if (error) this.#fail(error.message);
@@ -101,17 +110,23 @@ export class ToolList {
 
   #add(listing: Listing, { tools, nextCursor }: Fields): void {
     for (const tool of Array.isArray(tools) ? tools : []) {
+      listing.tools.push(tool);
       const { name, inputSchema } = fieldsOf(tool);
       if (typeof name !== 'string') continue;
       listing.schemas.set(name, [...(listing.schemas.get(name) ?? []), inputSchema]);
     }
     const isMore = typeof nextCursor === 'string' && nextCursor !== '';
-    if (!isMore) this.#finish(listing);
-    else if (listing.pages < maxPages && listing.schemas.size < maxTools) this.#ask(listing, nextCursor);
+    if (!isMore) void this.#finish(listing);
+    else if (listing.pages < maxPages && listing.tools.length < maxTools) this.#ask(listing, nextCursor);
     else this.#fail(`there are more than ${maxTools} tools or ${maxPages} pages of them`);
   }
 
-  #finish(listing: Listing): void {
+  async #finish(listing: Listing): Promise<void> {
+    // No other answer belongs to this listing.
+    listing.id = '';
+    this.#listedAt = this.#options.clock.monotonic();
+    await this.#options.listed?.(listing.tools);
+    if (this.#listing !== listing) return;
     const levels = [...listing.schemas].map(
       ([name, schemas]) => [name, new SchemaLevel(schemas, schemas[0])] as const,
     );

@@ -48,7 +48,7 @@ export const problemTexts: { readonly [P in ToolProblem]: string } = {
   unreadable: 'its definition contains text or a number that JSON readers understand differently',
 };
 
-const fingerprintPattern = /^sha256:[0-9a-f]{64}$/;
+export const fingerprintPattern = /^sha256:[0-9a-f]{64}$/;
 export const isFingerprint = (text: unknown): text is string =>
   typeof text === 'string' && fingerprintPattern.test(text);
 

@@ -1,9 +1,8 @@
 // The manifest beside a batch of events: the contracts that an agent runs of its own.
-
-import { contractTypes, modes } from '../contract/record.ts';
-import type { AgentManifest, EventInput } from '../event/record.ts';
-import { type RepairContext, shortName } from '../event/rules/repair.ts';
-import { withinPatternBounds } from './rules/manifest.ts';
+import { contractTypes, modes } from '../../contract/record.ts';
+import type { AgentManifest, EventInput } from '../../event/record.ts';
+import { type RepairContext, shortName } from '../../event/rules/repair.ts';
+import { withinPatternBounds } from '../rules/manifest.ts';
 
 const maxContracts = 1000;
 const maxToolsOfContract = 100;

@@ -1,8 +1,7 @@
 // What both APIs say alike of a replay.
-
-import { iso } from '../http/contract/render.ts';
-import type { SeenCall } from './rules/replay-call.ts';
-import type { Replay } from './use-cases/replays.ts';
+import { iso } from '../../http/contract/render.ts';
+import type { SeenCall } from '../rules/replay-call.ts';
+import type { Replay } from '../use-cases/replays.ts';
 
 /** What stands beside the results. @param time how the API writes one */
 export const renderFrame = (found: Replay, time = iso) => ({

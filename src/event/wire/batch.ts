@@ -1,22 +1,21 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
 // stored. One bad event never costs the others. What becomes of them is event/use-cases/intake.ts.
-
-import type { CountLimit } from '../admission/limit.ts';
-import { readManifest } from '../agent/wire.ts';
-import type { Hub } from '../http/contract/handler.ts';
-import { agentOf } from '../shared/acting-agent.ts';
-import type { EventLoopBudget } from '../shared/concurrency/event-loop-budget.ts';
-import { HubError } from '../shared/error.ts';
-import { changedFields } from '../shared/json/exact-numbers.ts';
-import { openObject, type Pausing, type Span } from '../shared/json/outline.ts';
-import { parseSpans, scanList } from '../shared/json/scan.ts';
-import type { KeyPrincipal } from '../shared/principal.ts';
-import type { EventInput, Ingested } from './record.ts';
-import { isAsSent, type ParsedBatch, parseBatch } from './rules/as-sent.ts';
-import { isFlat, repairEitherForm, repairFlatEvent } from './rules/decision.ts';
-import { maxParsedEvent, shortenEvent } from './rules/large.ts';
-import { depthOf, type RepairContext, type Repaired, type Shortened } from './rules/repair.ts';
-import type { IngestBatch } from './use-cases/intake.ts';
+import type { CountLimit } from '../../admission/limit.ts';
+import { readManifest } from '../../agent/wire/manifest.ts';
+import type { Hub } from '../../http/contract/handler.ts';
+import { agentOf } from '../../shared/acting-agent.ts';
+import type { EventLoopBudget } from '../../shared/concurrency/event-loop-budget.ts';
+import { HubError } from '../../shared/error.ts';
+import { changedFields } from '../../shared/json/exact-numbers.ts';
+import { openObject, type Pausing, type Span } from '../../shared/json/outline.ts';
+import { parseSpans, scanList } from '../../shared/json/scan.ts';
+import type { KeyPrincipal } from '../../shared/principal.ts';
+import type { EventInput, Ingested } from '../record.ts';
+import { isAsSent, type ParsedBatch, parseBatch } from '../rules/as-sent.ts';
+import { isFlat, repairEitherForm, repairFlatEvent } from '../rules/decision.ts';
+import { maxParsedEvent, shortenEvent } from '../rules/large.ts';
+import { depthOf, type RepairContext, type Repaired, type Shortened } from '../rules/repair.ts';
+import type { IngestBatch } from '../use-cases/intake.ts';
 
 /** Bytes of a batch over HTTP: after trouble clients post their whole buffer at once. */
 export const maxBatchBytes = 16 * 1024 * 1024;

@@ -1,6 +1,6 @@
 // The answer of a request for the sample run, which is the same on both APIs.
-import { Reply } from '../http/contract/call.ts';
-import type { SampleRun } from './use-cases/samples.ts';
+import { Reply } from '../../http/contract/call.ts';
+import type { SampleRun } from '../use-cases/samples.ts';
 
 /** 201 when it was made now. */
 export function renderSampleRun(run: SampleRun & { readonly created: boolean }) {

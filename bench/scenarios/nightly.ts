@@ -1,0 +1,18 @@
+// The long runs of `--nightly`: more events, more streams and more time than a run per commit can have.
+import type { RunSettings } from '../suite/arguments.ts';
+
+interface NightlyRun {
+  readonly scenario: string;
+  readonly settings: Partial<RunSettings>;
+}
+
+/** In order. `--rivals` adds rivals; other options give way to these. */
+export const nightlyRuns: readonly NightlyRun[] = [
+  { scenario: 'ingest', settings: { rows: 1_000_000, rounds: 5, seconds: 10 } },
+  // As many streams as a process with 20,000 descriptors holds, for ten minutes.
+  { scenario: 'idle', settings: { agents: 19_900, rounds: 3, seconds: 600 } },
+  // Half an hour on one hub, whose memory, descriptors and log are measured for each third.
+  { scenario: 'mixed', settings: { agents: 5000, rows: 100_000, rounds: 3, seconds: 600 } },
+  { scenario: 'fanout', settings: { agents: 10_000, frame: 32_768, rounds: 5 } },
+  { scenario: 'evaluate', settings: { rounds: 5, seconds: 10 } },
+];

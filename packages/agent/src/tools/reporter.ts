@@ -1,0 +1,90 @@
+// Observations: what a server lists, reported to the hub, whose answer has the signed pins. Knows no trust.
+
+import type { Succession } from '../bundle/signature.ts';
+import type { HttpConnection } from '../http.ts';
+import { maxServerLabel, type RefusedTool } from '../rules/tools/definition.ts';
+import type { SignedPins } from './document.ts';
+
+/** A tool with its fingerprint. */
+export interface FingerprintedTool {
+  readonly name: string;
+  readonly definition: string;
+  readonly fingerprint: string;
+}
+
+export interface ToolReport {
+  readonly server: string;
+  readonly info: { readonly name: string; readonly version: string } | null;
+  readonly tools: readonly FingerprintedTool[];
+  readonly refused: readonly RefusedTool[];
+}
+
+/** Characters of definitions in one request, whose body may have 1 MiB; JSON within JSON can double their size. */
+const maxSent = 400_000;
+const maxRefused = 100;
+
+type Fields = { readonly [name: string]: unknown };
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+function signedPinsOf(value: unknown): SignedPins {
+  const { document, signature, public_key: publicKey, key_succession: list } = fieldsOf(value);
+  const areTexts = [document, signature, publicKey].every((one) => typeof one === 'string');
+  if (!areTexts) throw new Error('the hub sent no tool pins');
+  const successions = (Array.isArray(list) ? list.slice(-16) : []).map((one): Succession => {
+    const { previous_key, public_key, rotated_at, signature: by } = fieldsOf(one);
+    return {
+      previousKey: String(previous_key),
+      publicKey: String(public_key),
+      rotatedAt: String(rotated_at),
+      signature: String(by),
+    };
+  });
+  return { document, signature, publicKey, successions } as SignedPins;
+}
+
+/**
+ * Reports a listing, then the definitions that the hub lacks.
+ * @returns the pins of the last answer
+ * @throws HubResponseError, HubConnectionError
+ */
+export async function reportTools(
+  http: HttpConnection,
+  report: ToolReport,
+  signal: AbortSignal,
+): Promise<SignedPins> {
+  const post = async (tools: readonly object[]): Promise<Fields> => {
+    const body = {
+      agent_id: http.agentId,
+      server: report.server.slice(0, maxServerLabel),
+      server_info: report.info,
+      tools,
+      refused: report.refused.slice(0, maxRefused),
+    };
+    return fieldsOf(await http.request('POST', '/tool-observations', { body, signal }));
+  };
+  let answer = await post(report.tools.map(({ name, fingerprint }) => ({ name, fingerprint })));
+  const missing = new Set(Array.isArray(answer.missing) ? answer.missing : []);
+  const lacking = report.tools.filter(({ fingerprint }) => missing.has(fingerprint));
+  for (let from = 0; from < lacking.length; ) {
+    let to = from;
+    let size = 0;
+    while (to < lacking.length && (to === from || size + (lacking[to]?.definition.length ?? 0) <= maxSent)) {
+      size += lacking[to]?.definition.length ?? 0;
+      to++;
+    }
+    answer = await post(lacking.slice(from, to));
+    from = to;
+  }
+  return signedPinsOf(answer.pins);
+}
+
+/** @throws HubResponseError, HubConnectionError */
+export async function fetchPins(
+  http: HttpConnection,
+  server: string,
+  signal: AbortSignal,
+): Promise<SignedPins> {
+  const query = `server=${encodeURIComponent(server)}&env=${encodeURIComponent(http.env)}`;
+  return signedPinsOf(await http.request('GET', `/tool-pins/document?${query}`, { signal }));
+}

@@ -1,0 +1,17 @@
+// Schemas of agents that several nouns share on both APIs.
+import { z } from 'zod';
+import { agentApis } from '../../shared/vocabulary.ts';
+
+export const driftStatus = z.enum(['current', 'drift', 'unknown']);
+
+export const agentApi = z.enum(agentApis);
+
+/** How many of an agent's tools a contract enforces, only observes, or none governs. */
+export const coverageCounts = z.object({
+  total_tools: z.number().int(),
+  enforced: z.number().int(),
+  observed: z.number().int(),
+  ungoverned: z.number().int(),
+  /** Whole percents that are enforced. */
+  coverage_pct: z.number().int(),
+});

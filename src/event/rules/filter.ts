@@ -1,0 +1,35 @@
+// What a search for events can ask for. Pure.
+import type { Env } from '../../shared/ids.ts';
+import type { VerdictFilter } from './decision.ts';
+
+/** Filters for events. A missing member does not filter. */
+export interface EventFilter {
+  /** Null: every environment. */
+  readonly env: Env | null;
+  readonly agentId?: string;
+  readonly toolName?: string;
+  /** Fits the stored verdict or one among the outcomes. */
+  readonly verdict?: string;
+  /** As `verdict`, for several words. */
+  readonly verdicts?: VerdictFilter;
+  readonly mode?: string;
+  /** The session that the event belongs to (event/rules/decision). */
+  readonly sessionId?: string;
+  readonly parentSessionId?: string;
+  /** Places in the order of arrival, both inclusive. */
+  readonly fromSeq?: number;
+  readonly toSeq?: number;
+  /** Epoch milliseconds, inclusive. */
+  readonly since?: number;
+  readonly until?: number;
+  /** Fits payload.decision_name of the event or of one of its outcomes. */
+  readonly decisionName?: string;
+  /** Fits payload.run_id. */
+  readonly runId?: string;
+  readonly callId?: string;
+  /**
+   * Case-insensitive substring of agent id, tool name, call id, payload.decision_name, or one of the event's texts
+   * (event/rules/texts). Of events that earlier versions stored, a store may search the whole payload.
+   */
+  readonly search?: string;
+}

@@ -1,0 +1,135 @@
+// Tool definitions in the console API's words.
+
+import type { PinMode } from 'reeve-agent/rules';
+import type { Handlers } from '../../http/contract/handler.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
+import { renderSuccessions } from '../../http/contract/signature.ts';
+import type { ToolDefinition, ToolEntry, ToolServer } from '../record.ts';
+import type { EnvironmentTools } from '../use-cases/decisions.ts';
+import type { SignedPins } from '../use-cases/signed-pins.ts';
+import type { toolRoutes } from './routes.ts';
+
+export const tools: Handlers<typeof toolRoutes> = {
+  async observeTools({ app }, { body }, caller) {
+    const { agent_id: agentId, server, server_info: info, refused } = body;
+    const { lacking, withoutRoom, pins } = await app.observations.observe(keyPrincipalOf(caller), {
+      agentId,
+      server,
+      info: info ?? null,
+      refused,
+      tools: body.tools.map(({ name, fingerprint, definition }) => ({
+        name,
+        fingerprint,
+        definition: typeof definition === 'object' ? JSON.stringify(definition) : (definition ?? null),
+      })),
+    });
+    return { missing: [...lacking], without_room: [...withoutRoom], pins: renderPins(pins) };
+  },
+
+  getPinDocument: async ({ app }, { query }, caller) =>
+    renderPins(await app.toolPins.document(keyPrincipalOf(caller), caller.env, query.server)),
+
+  async listToolPins({ app }, { query }, caller) {
+    const { env, server = null, limit, offset } = query;
+    const principal = principalOf(caller);
+    const environment = await app.toolPins.servers(principal, env);
+    const page = await app.toolPins.entries(principal, { env, server }, { limit, offset });
+    const { mode, sequence, servers } = environment;
+    return {
+      env,
+      mode,
+      sequence,
+      servers: servers.map((one) => renderServer(one, mode)),
+      tools: page.items.map((entry) => renderEntry(entry, modeOf(environment, entry.server))),
+      more: page.more,
+    };
+  },
+
+  async getToolPin({ app }, { params }, caller) {
+    const principal = principalOf(caller);
+    const { definition, history } = await app.toolPins.get(principal, params.pin_id);
+    const envs = [...new Set([definition, ...history].map(({ env }) => env))];
+    const modes = new Map(
+      await Promise.all(
+        envs.map(async (env) => {
+          const environment = await app.toolPins.servers(principal, env);
+          return [env, modeOf(environment, definition.server)] as const;
+        }),
+      ),
+    );
+    const render = (one: ToolDefinition) => renderDefinition(one, modes.get(one.env) ?? 'observe');
+    return {
+      ...render(definition),
+      mode: modes.get(definition.env) ?? 'observe',
+      history: history.map(render),
+    };
+  },
+
+  async decideToolPin({ app }, { params, body }, caller) {
+    const principal = principalOf(caller);
+    const { decision, envs, reason = null } = body;
+    const decided = await app.toolPins.decide(principal, params.pin_id, { decision, envs, reason });
+    const environment = await app.toolPins.servers(principal, decided.env);
+    return renderDefinition(decided, modeOf(environment, decided.server));
+  },
+
+  async setPinMode({ app }, { body }, caller) {
+    const { env, server, mode } = body;
+    await app.toolPins.setMode(principalOf(caller), env, server, mode);
+    return { env, server, mode };
+  },
+};
+
+const modeOf = ({ mode, servers }: EnvironmentTools, label: string): PinMode =>
+  servers.find(({ server }) => server === label)?.ownMode ?? mode;
+
+const renderPins = ({ document, signature, publicKey, successions }: SignedPins) => ({
+  document,
+  signature,
+  public_key: publicKey,
+  key_succession: renderSuccessions(successions),
+});
+
+const renderServer = (
+  { server, ownMode, info, refused, agentId, lastSeenAt }: ToolServer,
+  mode: PinMode,
+) => ({
+  server,
+  mode: ownMode ?? mode,
+  own_mode: ownMode,
+  server_info: info && { name: info.name, version: info.version },
+  refused: refused.map(({ name, problem }) => ({ name, problem })),
+  agent_id: agentId,
+  last_seen_at: isoOrNull(lastSeenAt),
+});
+
+const renderEntry = (entry: ToolEntry, mode: PinMode) => {
+  const { ruling } = entry;
+  const undecided = mode === 'observe' ? 'observed' : 'waiting';
+  return {
+    id: entry.id,
+    env: entry.env,
+    server: entry.server,
+    tool: entry.tool,
+    fingerprint: entry.fingerprint,
+    status: ruling?.decision ?? (undecided as 'observed' | 'waiting'),
+    changed: entry.isChange,
+    bytes: entry.bytes,
+    first_seen_at: iso(entry.firstSeenAt),
+    last_seen_at: iso(entry.lastSeenAt),
+    decided_by: ruling?.decidedBy ?? null,
+    decided_at: isoOrNull(ruling?.decidedAt ?? null),
+    reason: ruling?.reason ?? null,
+  };
+};
+
+const renderDefinition = (definition: ToolDefinition, mode: PinMode) => ({
+  ...renderEntry(definition, mode),
+  definition: definition.definition,
+  agents: definition.agents.map(({ agentId, firstSeenAt, lastSeenAt }) => ({
+    agent_id: agentId,
+    first_seen_at: iso(firstSeenAt),
+    last_seen_at: iso(lastSeenAt),
+  })),
+});

@@ -1,0 +1,199 @@
+// Routes of tool definitions: observations of agents, pin documents, decisions and modes.
+import {
+  fingerprintPattern,
+  isToolName,
+  maxDefinitionBytes,
+  maxServerLabel,
+  maxToolName,
+  maxTools,
+  pinDecisions,
+  pinModes,
+  toolProblems,
+} from 'reeve-agent/rules';
+import { z } from 'zod';
+import { limits } from '../../admission/limit.ts';
+import { anyObject, env, instant, line, paging, text, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { keySuccession } from '../../http/contract/signature.ts';
+import { maxPinReason, maxRefusedListings } from '../record.ts';
+
+const server = line(maxServerLabel);
+const toolName = z.string().max(maxToolName).refine(isToolName, 'must be the name of a tool');
+const fingerprint = z.string().regex(fingerprintPattern, 'must be sha256: and 64 hex characters');
+export const pinMode = z.enum(pinModes);
+const pinDecision = z.enum(pinDecisions);
+
+const observedTool = z.object({
+  name: toolName,
+  fingerprint,
+  /** JSON text of the fingerprint's members, or the object. */
+  definition: z.union([z.string().max(maxDefinitionBytes), anyObject]).optional(),
+});
+
+export const refusedTool = z.object({
+  name: z.string().max(maxToolName),
+  problem: z.enum([...toolProblems, 'no_room']),
+});
+
+const serverInfo = z.object({ name: z.string(), version: z.string() });
+
+/** A pin document as a client checks it. */
+export const signedPins = z.object({
+  /** Canonical JSON of `{tenant, env, server, mode, sequence, pins}`. */
+  document: z.string(),
+  /** Ed25519 over `reeve-tool-pins-v1`, a line feed and the document, 128 hex characters. */
+  signature: z.string(),
+  public_key: z.string(),
+  key_succession: z.array(keySuccession),
+});
+
+export const toolServer = z.object({
+  server: z.string(),
+  /** In force. */
+  mode: pinMode,
+  /** Null: the environment's mode holds. */
+  own_mode: pinMode.nullable(),
+  /** The name that the server gives itself; nothing is trusted by it. */
+  server_info: serverInfo.nullable(),
+  refused: z.array(refusedTool),
+  agent_id: z.string().nullable(),
+  last_seen_at: instant.nullable(),
+});
+
+/** `observed`: undecided in mode observe. `waiting`: undecided in another mode. */
+export const pinStatus = z.enum(['observed', 'waiting', 'accepted', 'rejected']);
+
+export const toolPin = z.object({
+  id: uuid,
+  env,
+  server: z.string(),
+  tool: z.string(),
+  fingerprint: z.string(),
+  status: pinStatus,
+  /** True if the tool had another definition before. */
+  changed: z.boolean(),
+  /** 0 until an agent sends the definition. */
+  bytes: z.number().int(),
+  first_seen_at: instant,
+  last_seen_at: instant,
+  /** `first_seen` if the hub accepted it. */
+  decided_by: z.string().nullable(),
+  decided_at: instant.nullable(),
+  reason: z.string().nullable(),
+});
+
+export const agentOfPin = z.object({ agent_id: z.string(), first_seen_at: instant, last_seen_at: instant });
+
+export const toolPinDetail = toolPin.extend({
+  /** JSON text; null until an agent sends it. */
+  definition: z.string().nullable(),
+  agents: z.array(agentOfPin),
+});
+
+const params = z.object({ pin_id: uuid });
+
+export const toolRoutes = routes({
+  observeTools: {
+    method: 'POST',
+    path: '/api/v1/tool-observations',
+    auth: ['key'],
+    tag: 'tools',
+    summary:
+      'Report the tools that an MCP server lists; the answer names lacking definitions and has the signed pins',
+    body: z.object({
+      agent_id: line(255),
+      server,
+      server_info: z.object({ name: z.string().max(256), version: z.string().max(256) }).nullish(),
+      tools: z.array(observedTool).max(maxTools + 1),
+      /** Tools that the agent refuses to list. */
+      refused: z.array(refusedTool).max(maxRefusedListings).default([]),
+    }),
+    agent: 'body',
+    limits: [limits.toolObservations],
+    status: 200,
+    reply: z.object({
+      /** Fingerprints whose definitions the hub lacks: send them in a second request. */
+      missing: z.array(z.string()),
+      /** Tools that the hub has no room for. */
+      without_room: z.array(z.string()),
+      pins: signedPins,
+    }),
+    errors: ['forbidden', 'unprocessable', 'validation_failed', 'rate_limited'],
+  },
+  getPinDocument: {
+    method: 'GET',
+    path: '/api/v1/tool-pins/document',
+    auth: ['key'],
+    tag: 'tools',
+    summary: "The signed pins of a server in the key's environment",
+    query: z.object({ server, env: z.string().max(255).optional() }),
+    ownEnvironment: true,
+    status: 200,
+    reply: signedPins,
+    errors: ['env_mismatch', 'unprocessable', 'validation_failed'],
+  },
+  listToolPins: {
+    method: 'GET',
+    path: '/api/v1/tool-pins',
+    auth: ['cookie'],
+    tag: 'tools',
+    summary: 'Servers of an environment and definitions of their tools, undecided ones first',
+    query: z.object({ env, server: server.optional(), ...paging(1000, 200) }),
+    status: 200,
+    reply: z.object({
+      env,
+      mode: pinMode,
+      sequence: z.number().int(),
+      servers: z.array(toolServer),
+      tools: z.array(toolPin),
+      /** True if more definitions follow. */
+      more: z.boolean(),
+    }),
+    errors: ['validation_failed'],
+  },
+  getToolPin: {
+    method: 'GET',
+    path: '/api/v1/tool-pins/{pin_id}',
+    auth: ['cookie'],
+    tag: 'tools',
+    summary: 'A definition, and the other definitions of its tool in all environments, oldest first',
+    params,
+    status: 200,
+    reply: toolPinDetail.extend({ mode: pinMode, history: z.array(toolPinDetail) }),
+    errors: ['not_found', 'validation_failed'],
+    download: true,
+  },
+  decideToolPin: {
+    method: 'PUT',
+    path: '/api/v1/tool-pins/{pin_id}',
+    auth: ['cookie'],
+    tag: 'tools',
+    summary: 'Accept or reject a definition in environments; a repeat changes nothing',
+    params,
+    body: z.object({
+      decision: pinDecision,
+      envs: z.array(env).min(1).max(3),
+      reason: text(maxPinReason).nullish(),
+    }),
+    status: 200,
+    reply: toolPinDetail,
+    errors: ['not_found', 'conflict', 'validation_failed'],
+  },
+  setPinMode: {
+    method: 'PUT',
+    path: '/api/v1/tool-pin-modes',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'tools',
+    summary: 'Set the mode of an environment, or of a server in it (null: the mode of its environment)',
+    body: z
+      .object({ env, server: server.nullable().default(null), mode: pinMode.nullable() })
+      .refine(({ server: label, mode }) => label !== null || mode !== null, {
+        path: ['mode'],
+        message: 'must not be null without a server',
+      }),
+    status: 200,
+    reply: z.object({ env, server: z.string().nullable(), mode: pinMode.nullable() }),
+    errors: ['validation_failed'],
+  },
+});

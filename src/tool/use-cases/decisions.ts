@@ -1,0 +1,127 @@
+// Decisions about tool definitions and the modes of environments and servers: acts of people, with an audit entry and
+// an announcement each.
+import type { PinDecision, PinMode } from 'reeve-agent/rules';
+import { noted } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { EntryFilter } from '../port.ts';
+import type { ToolDefinition, ToolEntry, ToolServer } from '../record.ts';
+import { entryIdOf } from '../rules/identity.ts';
+import { type SignedPins, signPins } from './signed-pins.ts';
+
+export interface PinRequest {
+  readonly decision: PinDecision;
+  /** At least one. */
+  readonly envs: readonly Env[];
+  readonly reason: string | null;
+}
+
+export interface EnvironmentTools {
+  readonly mode: PinMode;
+  readonly sequence: number;
+  readonly servers: readonly ToolServer[];
+}
+
+export interface ToolPins {
+  servers(principal: Principal, env: Env): Promise<EnvironmentTools>;
+  entries(principal: Principal, filter: EntryFilter, page: PageRequest): Promise<Page<ToolEntry>>;
+  /** The definition, and all of its tool in all environments, oldest first. @throws HubError not_found */
+  get(
+    principal: Principal,
+    id: string,
+  ): Promise<{ readonly definition: ToolDefinition; readonly history: readonly ToolDefinition[] }>;
+  /** @throws HubError unprocessable */
+  document(principal: Principal, env: Env, server: string): Promise<SignedPins>;
+  /** @throws HubError forbidden, not_found, conflict (no agent sent the definition yet) */
+  decide(principal: Principal, id: string, request: PinRequest): Promise<ToolDefinition>;
+  /** @throws HubError forbidden */
+  setMode(principal: Principal, env: Env, server: string | null, mode: PinMode | null): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'announcer'>;
+
+/** Definitions of one tool that its page shows. */
+const maxHistory = 200;
+
+export function createToolPins(ports: Ports): ToolPins {
+  const { store, secrets, clock, announcer } = ports;
+  const { tools } = store;
+
+  async function find({ tenantId }: Principal, id: string): Promise<ToolDefinition> {
+    const definition = await tools.get(tenantId, id);
+    if (!definition) throw notFound('Tool definition not found.');
+    return definition;
+  }
+
+  async function decideIn(
+    principal: Principal,
+    from: ToolDefinition,
+    env: Env,
+    request: PinRequest,
+  ): Promise<void> {
+    const { tenantId, server, tool, fingerprint } = from;
+    const { decision, reason } = request;
+    const id = entryIdOf({ tenantId, env, server, tool, fingerprint }, secrets.sha256);
+    const ruling = { decision, reason, decidedBy: actorName(principal.actor), decidedAt: clock.now() };
+    const recorded = noted(ports, principal, {
+      action: `tool.${decision}`,
+      subject: { id, name: tool.slice(0, 128) },
+      summary: `A definition of ${tool.slice(0, 100)} on ${server.slice(0, 100)} was ${decision} in ${env}.`,
+      details: { env, server, tool, fingerprint, reason },
+      fromAnswer: { previous: 'previous', sequence: 'sequence' },
+    });
+    const change = await recorded.tools.decide({ tenantId, env, from, id, ruling });
+    // After an earlier call that died before its announcement, the repeat announces.
+    const { sequence } = change ?? (await tools.pins(tenantId, env, server));
+    await announcer.announce([
+      { kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: true },
+    ]);
+  }
+
+  return {
+    servers: ({ tenantId }, env) => tools.servers(tenantId, env),
+    entries: ({ tenantId }, filter, page) => tools.entries(tenantId, filter, page),
+    async get(principal, id) {
+      const definition = await find(principal, id);
+      const { tenantId, server, tool } = definition;
+      return { definition, history: await tools.history(tenantId, server, tool, maxHistory) };
+    },
+    async document({ tenantId }, env, server) {
+      const place = { tenantId, env, server };
+      return signPins({ store, secrets }, place, await tools.pins(tenantId, env, server));
+    },
+    async decide(principal, id, request) {
+      requireRole(principal, 'operator');
+      const from = await find(principal, id);
+      if (from.definition === null && request.decision === 'accepted') {
+        throw new HubError(
+          'conflict',
+          'No agent has sent this definition yet, so nobody can review it. Wait for the next report of an agent.',
+        );
+      }
+      for (const env of new Set(request.envs)) await decideIn(principal, from, env, request);
+      return find(principal, id);
+    },
+    async setMode(principal, env, server, mode) {
+      requireRole(principal, 'admin');
+      const { tenantId } = principal;
+      const subject = server === null ? env : `${env}: ${server.slice(0, 128)}`;
+      const recorded = noted(ports, principal, {
+        action: 'tool.mode_changed',
+        subject: { id: subject, name: subject },
+        summary: `The mode of tool pins for ${subject} is ${mode ?? "the environment's"}.`,
+        details: { env, server, mode },
+        fromAnswer: { sequence: 'sequence', accepted_first_seen: 'accepted' },
+      });
+      const change = await recorded.tools.setMode({ tenantId, env, server, mode, at: clock.now() });
+      const sequence = change?.sequence ?? (await tools.servers(tenantId, env)).sequence;
+      await announcer.announce([
+        { kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: true },
+      ]);
+    },
+  };
+}

@@ -1,0 +1,11 @@
+// How figures of coverage are shown.
+import type { CoverageCounts } from './use-cases/coverage.ts';
+
+/** Also of an agent in the list of the fleet. */
+export const renderCounts = ({ total, enforced, observed, ungoverned, percent }: CoverageCounts) => ({
+  total_tools: total,
+  enforced,
+  observed,
+  ungoverned,
+  coverage_pct: percent,
+});

@@ -1,0 +1,74 @@
+// The write-ahead log is copied into the file by a thread of its own, and writes go on when that thread fails.
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Database } from '../../../adapters/sqlite/database.ts';
+import { LogCopier, type LogCopierOptions } from '../../../adapters/sqlite/threads/log-copier.ts';
+import { startWorker } from '../../../adapters/sqlite/threads/start-worker.ts';
+import type { Log } from '../../../src/shared/ports/log.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reeve-log-'));
+  path = join(folder, 'reeve.db');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const megabyte = 1 << 20;
+
+/** A database whose content is in its log alone. */
+function withFullLog(): Database {
+  const db = new Database(path);
+  db.get('PRAGMA journal_mode = WAL');
+  db.get('PRAGMA wal_autocheckpoint = 0');
+  db.exec('CREATE TABLE t (body BLOB)');
+  db.run('INSERT INTO t VALUES (?)', [Buffer.alloc(megabyte)]);
+  return db;
+}
+
+function copierOf(over: Partial<LogCopierOptions>) {
+  const log = { warn: vi.fn(), error: vi.fn(), info: vi.fn(), debug: vi.fn() };
+  const copyRest = vi.fn(async () => null);
+  const start = vi.fn(() => startWorker('log-thread', 'log', { path }));
+  const copier = new LogCopier({ start, copyRest, pages: 100, log: log as unknown as Log, ...over });
+  return { copier, log, copyRest, start };
+}
+
+it('copies what is written once enough is, and leaves the rest to the writer', async () => {
+  const db = withFullLog();
+  const { copier, log, copyRest } = copierOf({});
+  copier.note(1000);
+  expect(statSync(path).size).toBeLessThan(megabyte);
+  copier.note(megabyte);
+  await vi.waitFor(() => expect(copyRest).toHaveBeenCalledTimes(1), { timeout: 20_000 });
+  expect(statSync(path).size).toBeGreaterThan(megabyte);
+  expect(log.warn).not.toHaveBeenCalled();
+  await copier.close();
+  expect(db.get('SELECT length(body) FROM t')).toEqual([megabyte]);
+  db.close();
+});
+
+it('tries again with the next write when its thread ended', async () => {
+  const db = withFullLog();
+  const { copier, log, copyRest, start } = copierOf({});
+  start.mockImplementationOnce(() => new Worker('process.exit(1)', { eval: true }));
+  copier.note(megabyte);
+  await vi.waitFor(() => expect(log.warn).toHaveBeenCalledTimes(1), { timeout: 20_000 });
+  expect(copyRest).not.toHaveBeenCalled();
+  copier.note(megabyte);
+  await vi.waitFor(() => expect(copyRest).toHaveBeenCalledTimes(1), { timeout: 20_000 });
+  await copier.close();
+  db.close();
+});
+
+it('starts no thread before there is something to copy, and none after it was closed', async () => {
+  const { copier, start } = copierOf({});
+  copier.note(1000);
+  await copier.close();
+  copier.note(megabyte);
+  await copier.close();
+  expect(start).not.toHaveBeenCalled();
+});
