@@ -1,5 +1,5 @@
-// An MCP server of revision 2026-07-28 over standard input and output: it rejects clients of older revisions. Calls that
-// run are lines of the file in its first argument.
+// An MCP server of revision 2026-07-28 over standard input and output: it rejects clients of older revisions.
+// Calls that run are lines of the file in its first argument.
 import { appendFileSync } from 'node:fs';
 import { inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';

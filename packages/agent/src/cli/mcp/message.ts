@@ -213,7 +213,7 @@ export interface ToolCall {
   readonly name: string;
   readonly args: Params;
   readonly progressToken: Id | null;
-  /** With name, arguments, progress token and the revision's own members, and nothing else: what was not judged is not sent. */
+  /** With name, arguments, progress token and what the revision requires: what was not judged is not sent. */
   readonly request: Request;
 }
 
