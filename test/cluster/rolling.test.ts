@@ -146,16 +146,15 @@ describe('a rolling upgrade behind the shipped nginx.conf', () => {
     let calls = 0;
     const report = () =>
       send(`${url}/api/v1/events`, 'POST', asAgent, {
-        events: [
-          {
-            call_id: `call-${calls++}`,
-            agent_id: 'agent-0',
-            tool_name: 'read_file',
-            verdict: 'call_allowed',
-            mode: 'enforce',
-            timestamp: new Date().toISOString(),
-          },
-        ],
+        // A post with fewer counts against a limit of its own, which a fast machine reaches.
+        events: Array.from({ length: 10 }, () => ({
+          call_id: `call-${calls++}`,
+          agent_id: 'agent-0',
+          tool_name: 'read_file',
+          verdict: 'call_allowed',
+          mode: 'enforce',
+          timestamp: new Date().toISOString(),
+        })),
       });
     const read = () => send(`${url}/api/v1/bundles`, 'GET', asPerson);
     const put = () => send(`${url}/api/v1/sessions/s1/k1`, 'PUT', asAgent, { value: 'v' });
