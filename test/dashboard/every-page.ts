@@ -113,7 +113,9 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
   Tools: {
     path: '/tools',
     api: /\/api\/v1\/tool-pins\?/,
-    shows: (page) => main(page).getByLabel('Mode of production'),
+    // Admins have a choice, others a sentence.
+    shows: (page) =>
+      main(page).getByLabel('Mode of production').or(main(page).getByText('Mode: observe')).first(),
   },
   Playground: {
     path: '/playground',

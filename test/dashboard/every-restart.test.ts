@@ -161,6 +161,7 @@ const admins: { readonly [path: string]: string } = {
   '/audit': 'Only admins can verify and download the chain.',
   '/keys': 'Only admins can create and revoke keys.',
   '/channels': 'Only admins can change channels.',
+  '/tools': 'Only admins can change modes.',
   '/settings': 'Only an admin can change users, keys and data.',
   '/system': 'Only admins can view nodes, shards and metrics.',
 };

@@ -75,7 +75,14 @@ function ModeSelect({
 }): JSX.Element {
   const me = useSignedIn();
   const change = useAction('setPinMode', ['listToolPins', 'getToolPin']);
-  if (!me.is_admin) return <span className="muted">Mode: {mode}</span>;
+  const hint = server === null ? '. Only admins can change modes.' : '';
+  if (!me.is_admin)
+    return (
+      <span className="muted">
+        Mode: {mode}
+        {hint}
+      </span>
+    );
   const inherited = [['', `as the environment (${mode})`]] as const;
   const options = [...(server === null ? [] : inherited), ...modes.map((one) => [one, one] as const)];
   return (
