@@ -2,7 +2,7 @@
 // between two looks the bytes that were let through are counted. Keeps promise P22.
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
+import { type Clock, pause, type Timer } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { Storage, StorageState } from '../../src/shared/storage.ts';
 import { diskFull } from './failure.ts';
@@ -19,10 +19,11 @@ const floorBytes = mebibyte;
 const usualReserve = { part: 0.05, min: 16 * mebibyte, max: 512 * mebibyte, maxPart: 0.25 };
 /** An event's bytes go into the write-ahead log and then into the file. */
 const bytesPerByte = 2;
-/** When the counted bytes run out the system is asked again at once, but not more often than this. */
+/** When the counted bytes run out the system is asked again, but not more often than this: events wait for the answer. */
 const lookAgainMs = 100;
 /** Pages in the write-ahead log before they are copied into the file: on a small disk fewer, 4 KiB each. */
-const [leastLogPages, mostLogPages, pageBytes] = [1000, 8000, 4096];
+const [leastLogPages, pageBytes] = [1000, 4096];
+export const mostLogPages = 8000;
 
 /** What the disk's keeper asks of the store. */
 export interface DiskWork {
@@ -86,6 +87,7 @@ export class Disk {
   #told: StorageState = 'ok';
   #timer: Timer | null = null;
   #looking: Promise<void> | null = null;
+  #lookingAgain: Promise<void> | null = null;
 
   constructor(options: DiskOptions) {
     this.#options = options;
@@ -115,8 +117,7 @@ export class Disk {
   /** Counts bytes that only grow the store. @throws HubError('disk_full') when they would use up the reserve */
   async take(bytes: number): Promise<void> {
     const needed = bytes * bytesPerByte;
-    if (needed > this.#left && this.#options.clock.monotonic() - this.#lookedAt >= lookAgainMs)
-      await this.#look();
+    if (needed > this.#left && this.#grows()) await this.#lookAgain();
     if (!this.#grows() || needed > this.#left) throw diskFull();
     this.#left -= needed;
   }
@@ -160,6 +161,18 @@ export class Disk {
   #grows(): boolean {
     const state = this.#state();
     return this.#room?.reserve === 0 || (state !== 'reserved' && state !== 'full');
+  }
+
+  /** A look as soon as one may follow the last; who asks meanwhile waits for the same one. */
+  #lookAgain(): Promise<void> {
+    const { clock } = this.#options;
+    const wait = this.#lookedAt + lookAgainMs - clock.monotonic();
+    this.#lookingAgain ??= (wait > 0 ? pause(clock, wait) : Promise.resolve())
+      .then(() => this.#look())
+      .finally(() => {
+        this.#lookingAgain = null;
+      });
+    return this.#lookingAgain;
   }
 
   /** One look at a time: who asks meanwhile waits for that one. */

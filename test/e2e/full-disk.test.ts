@@ -226,7 +226,8 @@ describe.skipIf(!canMount)('a disk without any room', () => {
   it('without a reserve loses nothing acknowledged, and goes on by itself when there is room', async () => {
     const made = await hubOn(40, { DISK_RESERVE_BYTES: '0' });
     const { hub, disk } = made;
-    disk.fill(16 * mebibyte);
+    // At 16 MiB the index of the log has to grow as well: then a refused batch may be there or not.
+    disk.fill(12 * mebibyte);
     const acknowledged: string[] = [];
     const refusedBatches: object[][] = [];
     const refusals = new Set<string>();

@@ -191,7 +191,6 @@ describe.skipIf(!canMount)('a disk of 64 MB that events filled', () => {
           );
         }
         expect(refusal).toMatchObject({ code: 'disk_full' });
-        // A fast sender is refused somewhat early: bytes count twice between two looks at the disk.
         expect(stored * 40_000).toBeGreaterThan(16 * mebibyte);
         expect(await purgeAll(store, round + 1)).toBe(stored);
       }

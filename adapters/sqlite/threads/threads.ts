@@ -6,7 +6,7 @@ import type { EventBatch } from '../../../src/event/port.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';
-import { Disk, logPagesOn } from '../disk.ts';
+import { Disk, logPagesOn, mostLogPages } from '../disk.ts';
 import { buffersOf, encodeBatch } from '../events/encode.ts';
 import { unavailable } from '../failure.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from '../hub-id.ts';
@@ -161,7 +161,8 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     // The writer makes or updates the tables.
     await writer.open();
     await reader.open();
-    copier = logCopier();
+    // While the log is copied, commits lengthen it: a small disk has no room for that.
+    if (checkpointPages === mostLogPages) copier = logCopier();
     if (hubId) checkIdentity(path, await identity(), hubId);
     await disk.watch();
   } catch (error) {
