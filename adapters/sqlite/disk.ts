@@ -19,7 +19,9 @@ const floorBytes = mebibyte;
 const usualReserve = { part: 0.05, min: 16 * mebibyte, max: 512 * mebibyte, maxPart: 0.25 };
 /** An event's bytes go into the write-ahead log and then into the file. */
 const bytesPerByte = 2;
-/** When the counted bytes run out the system is asked again, but not more often than this: events wait for the answer. */
+/**
+ * When the counted bytes run out the system is asked again, but not more often than this: events wait for the answer.
+ */
 const lookAgainMs = 100;
 /** Pages in the write-ahead log before they are copied into the file: on a small disk fewer, 4 KiB each. */
 const [leastLogPages, pageBytes] = [1000, 4096];

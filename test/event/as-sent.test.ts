@@ -131,5 +131,5 @@ it('any events are read alike in one go and in steps, and alike again from kept 
     }),
     { numRuns: runsOf(300, 100) },
   );
-  expect(kept).toBeGreaterThan(20);
+  expect(kept).toBeGreaterThan(5);
 });
