@@ -34,6 +34,7 @@ import { hostedHandlers } from '../src/hub/api/hosted-handlers.ts';
 import { type HostedApi, hostedApi } from '../src/hub/api/hosted-routes.ts';
 import { createApp } from '../src/hub/use-cases.ts';
 import { workNotifications } from '../src/notification/jobs.ts';
+import { adminRoles } from '../src/shared/env-roles.ts';
 import type { Control } from '../src/shared/frame.ts';
 import type { Env } from '../src/shared/ids.ts';
 import type { Broadcast } from '../src/shared/ports/broadcast.ts';
@@ -359,7 +360,14 @@ export async function makeHub(
     async tenant(email = `admin${++tenants}@example.com`) {
       const body = { name: email, email, password: 'correct horse battery' };
       const { tenant_id, user_id } = (await made.call('createTenant', { body }, { kind: 'operator' })).body;
-      return { kind: 'user', userId: user_id, tenantId: tenant_id, email, isAdmin: true, tokenHash: user_id };
+      return {
+        kind: 'user',
+        userId: user_id,
+        tenantId: tenant_id,
+        email,
+        roles: adminRoles,
+        tokenHash: user_id,
+      };
     },
     hostedKey: (user, env = null, agentId = 'agent-1') => ({
       ...made.key(user, env ?? 'production', agentId),
@@ -372,7 +380,7 @@ export async function makeHub(
       issuer: 'https://issuer.example',
       subject: userId,
       display: email,
-      role,
+      roles: [{ role, env: '*' }],
       loginHash: null,
       expiresAt: Number.MAX_SAFE_INTEGER,
     }),

@@ -177,7 +177,12 @@ export function mongoAgents(
         at,
       }));
     },
-    count: (tenantId) => agents.countDocuments({ tenantId, retiredAt: null }),
+    count: (tenantId, lastEnv = null) =>
+      agents.countDocuments({
+        tenantId,
+        retiredAt: null,
+        ...(lastEnv === null ? {} : { lastEnv: typeof lastEnv === 'string' ? lastEnv : { $in: lastEnv } }),
+      }),
     async retire(before, now, limit) {
       const idle = { bundleName: null, retiredAt: null, lastSeenAt: { $lt: before } };
       const rows = await oldest(idle, limit);

@@ -5,7 +5,7 @@ import { type Approval, asSeen } from '../../src/approval/record.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
 import { environments } from '../../src/shared/ids.ts';
 import { type ApprovalRow, approvalOf, placeOf } from './approval-rows.ts';
-import { searchPattern } from './form.ts';
+import { inEnvs, searchPattern } from './form.ts';
 import { pageOf } from './page.ts';
 
 /** What people search, page by page. */
@@ -35,7 +35,7 @@ export function approvalLists(
     countPending: (tenantId, env, now) =>
       approvals.countDocuments({
         tenantId,
-        ...(env === null ? {} : { env }),
+        ...inEnvs(env),
         status: 'pending',
         deadline: { $gt: now },
       }),
@@ -102,7 +102,7 @@ function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<
   };
   return {
     tenantId,
-    ...(env === null ? {} : { env }),
+    ...inEnvs(env),
     ...(agentId === undefined ? {} : { agentId }),
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(since === undefined && until === undefined ? {} : { createdAt: time }),

@@ -2,12 +2,14 @@
 // The history keeps every deployment as a row; it is written after the document, so a process that dies between the two
 // leaves the current one out of the history. That loses nothing: readers lay the document over the history, and nothing
 // leaves the document before it is in the history.
+
 import type { Collection } from 'mongodb';
 import type { DeploymentStore } from '../../src/bundle/port.ts';
 import type { Deployment } from '../../src/deployment/record.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import { isInFilter } from '../../src/shared/ids.ts';
 import { stale, unlessTaken } from './failure.ts';
-import { fieldOf, type Row } from './form.ts';
+import { fieldOf, inEnvs, type Row } from './form.ts';
 import { pageIn } from './page.ts';
 import type { OrderedDeployment, SigningDocument } from './signing.ts';
 import { decide, readVersioned } from './versioned-document.ts';
@@ -200,11 +202,10 @@ export function mongoDeployments(
       const row = await c.deployments.findOne({ _id: id, tenantId });
       return row && bare(rowToPlaced(row));
     },
-    async list(tenantId, { env, bundleName }, { limit, offset }) {
+    async list(tenantId, { env = null, bundleName }, { limit, offset }) {
       // The document first: what leaves it after this reading is in the history already.
       const current = (await currentOfTenant(c.signing, tenantId)).filter(
-        (d) =>
-          (env === undefined || d.env === env) && (bundleName === undefined || d.bundleName === bundleName),
+        (d) => isInFilter(env, d.env) && (bundleName === undefined || d.bundleName === bundleName),
       );
       const rowless = await withoutRow(current);
       // Those without a row move the rows after them further back, by as many at most.
@@ -212,7 +213,7 @@ export function mongoDeployments(
       const rows = await c.deployments
         .find({
           tenantId,
-          ...(env === undefined ? {} : { env }),
+          ...inEnvs(env),
           ...(bundleName === undefined ? {} : { bundleName }),
         })
         .sort({ order: -1 })

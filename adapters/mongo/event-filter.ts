@@ -17,7 +17,7 @@ import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { searchedTextsOf } from '../../src/event/rules/texts.ts';
 import { isRunDecision, type Reporter } from '../../src/run/rules/report.ts';
 import { HubError } from '../../src/shared/error.ts';
-import { fromBsonText, fromText, jsonSearchPattern, textSearch, toBsonText, toText } from './form.ts';
+import { fromBsonText, fromText, inEnvs, jsonSearchPattern, textSearch, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
 /** An outcome, with what its run needs to be counted anew. */
@@ -172,7 +172,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index
     // by plain equality.
     tenantId: { $eq: tenantId },
-    ...(env === null ? {} : { env: { $eq: env } }),
+    ...inEnvs(env),
     ...(agentId === undefined ? {} : { agentId: { $eq: toBsonText(agentId) } }),
     ...(toolName === undefined ? {} : { toolName: { $eq: toBsonText(toolName) } }),
     ...(verdict === undefined ? {} : { verdicts: { $eq: toBsonText(verdict) } }),

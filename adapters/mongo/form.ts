@@ -2,7 +2,7 @@
 // the server), and names as field names.
 
 import type { JsonObject } from '../../src/contract/record.ts';
-import { isWellFormed } from '../../src/shared/ids.ts';
+import { type Env, type EnvFilter, isWellFormed } from '../../src/shared/ids.ts';
 import { searchedLetters } from '../../src/shared/search-text.ts';
 
 /** A record with its id as `_id`. */
@@ -43,6 +43,12 @@ export function byTenant<T extends { readonly tenantId: string }>(
   }
   return [...ids];
 }
+
+/** What documents of a filter's environments match. */
+export const inEnvs = (filter: EnvFilter): { readonly env?: Env | { readonly $in: readonly Env[] } } => {
+  if (filter === null) return {};
+  return { env: typeof filter === 'string' ? filter : { $in: filter } };
+};
 
 /** JSON as text; null stays null. */
 export const toText = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));

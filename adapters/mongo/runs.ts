@@ -10,7 +10,7 @@ import type { RunPlace } from '../../src/run/rules/run.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';
 import type { EventRow } from './event-filter.ts';
-import { fromBsonText, toBsonText } from './form.ts';
+import { fromBsonText, inEnvs, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 
 import {
@@ -107,7 +107,7 @@ export function mongoRuns(
     const base: Filter<RunRow> = {
       tenantId,
       ...counted,
-      ...(env === null ? {} : { env }),
+      ...inEnvs(env),
       ...(agentId === undefined ? {} : { agentId: toBsonText(agentId) }),
       ...(sessionId === undefined ? {} : { sessionId: toBsonText(sessionId) }),
     };

@@ -4,17 +4,18 @@
 // process dies before the copying, it is done at the next start, or as soon as someone looks for the tenant; every copy
 // is an insert that may be repeated.
 import type { Collection } from 'mongodb';
+import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
 import type { TenantStore } from '../../src/tenant/port/identity.ts';
 import type { SigningKey, Tenant, User } from '../../src/tenant/record.ts';
 import { unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
 import { newSigningDocument, type SigningDocument } from './signing.ts';
-import { type Changed, changeUser, type Numbered } from './user-changes.ts';
+import { type Changed, changeUser, type Numbered, rolesOf, type StoredUser } from './user-changes.ts';
 
 export type TenantRow = Row<Tenant> & Numbered;
 
-export type UserRow = Row<User> &
+export type UserRow = StoredUser &
   Changed & {
     readonly first?: true;
     readonly founding?: { readonly tenant: Row<Tenant>; readonly key: SigningKey };
@@ -41,22 +42,29 @@ export async function finishFounding(c: TenantCollections, tenantId?: string): P
 export function mongoTenants(c: TenantCollections): TenantStore {
   const inserted = (row: UserRow): Promise<boolean> => unlessTaken(c.users.insertOne(row));
   const found = async (tenant: Tenant, admin: User, key: SigningKey, first: boolean): Promise<boolean> => {
-    const row: UserRow = { ...toRow(admin), founding: { tenant: toRow(tenant), key } };
+    const row: UserRow = { ...rowOf(admin), founding: { tenant: toRow(tenant), key } };
     if (!(await inserted(first ? { ...row, first } : row))) return false;
     await finishFounding(c, tenant.id);
     return true;
   };
-  const userIn = ({ first: _first, founding: _founding, changed: _changed, ...row }: UserRow): User =>
-    fromRow<User>(row);
+  const userIn = ({
+    first: _first,
+    founding: _founding,
+    changed: _changed,
+    isAdmin: isMarked,
+    roles,
+    ...row
+  }: UserRow): User => fromRow<User>({ ...row, roles: rolesOf({ isAdmin: isMarked, roles }) });
+  const rowOf = (of: User): StoredUser => ({ ...toRow(of), isAdmin: isAdmin(of.roles) });
   const user = (row: UserRow | null): User | null => row && userIn(row);
   const anyUser = async (): Promise<boolean> =>
     (await c.users.findOne({}, { projection: { _id: 1 } })) !== null;
   /** The user as it is after the change. */
-  async function change(tenantId: string, userId: string, isAdmin: boolean | null) {
+  async function change(tenantId: string, userId: string, roles: readonly EnvRole[] | null) {
     await finishFounding(c, tenantId);
-    const before = await changeUser(c, tenantId, userId, isAdmin);
+    const before = await changeUser(c, tenantId, userId, roles);
     if (before === 'last_admin') return before;
-    return before ? { ...userIn(before), ...(isAdmin === null ? {} : { isAdmin }) } : ('absent' as const);
+    return before ? { ...userIn(before), ...(roles === null ? {} : { roles }) } : ('absent' as const);
   }
   return {
     anyUser,
@@ -82,7 +90,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
         await finishFounding(c, added.tenantId);
         if (!(await known())) return 'no_tenant';
       }
-      return (await inserted(toRow(added))) ? 'created' : 'email_taken';
+      return (await inserted(rowOf(added))) ? 'created' : 'email_taken';
     },
     async userByEmail(email) {
       return user(await c.users.findOne({ email }));
@@ -91,7 +99,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
       return user(await c.users.findOne({ _id: id }));
     },
     users: (tenantId, page) => pageOf(c.users.find({ tenantId }).sort({ email: 1 }), page, userIn),
-    setAdmin: (tenantId, userId, isAdmin) => change(tenantId, userId, isAdmin),
+    setRoles: (tenantId, userId, roles) => change(tenantId, userId, roles),
     removeUser: (tenantId, userId) => change(tenantId, userId, null),
     async setPassword(userId, expected, passwordHash) {
       const filter = { _id: userId, passwordHash: expected };

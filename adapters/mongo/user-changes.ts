@@ -1,9 +1,10 @@
-// Who is an admin, and who is removed, in MongoDB. Such a change needs two documents, the tenant's and the user's, and
-// there are no transactions: the changes of a tenant are numbered. One is entered in the tenant's document, if no other
-// was entered since the admins were counted, and then carried out on the user's. Whoever finds one entered carries it
-// out first, so a process that dies in between leaves nothing half done; and one that wakes up late changes nothing,
-// because the user's document knows the number of its last change.
+// The roles of users, and who is removed, in MongoDB. Such a change needs two documents, the tenant's and the user's,
+// and there are no transactions: the changes of a tenant are numbered. One is entered in the tenant's document, if no
+// other was entered since the admins were counted, and then carried out on the user's. Whoever finds one entered
+// carries it out first, so a process that dies in between leaves nothing half done; and one that wakes up late changes
+// nothing, because the user's document knows the number of its last change.
 import type { Collection } from 'mongodb';
+import { adminRoles, type EnvRole, isAdmin, memberRoles } from '../../src/shared/env-roles.ts';
 import type { Tenant, User } from '../../src/tenant/record.ts';
 import { unavailable } from './failure.ts';
 import type { Row } from './form.ts';
@@ -13,7 +14,19 @@ interface Change {
   readonly userId: string;
   /** Null: the user is removed. */
   readonly isAdmin: boolean | null;
+  /** Absent from a node that knows no roles. */
+  readonly roles?: readonly EnvRole[] | null;
 }
+
+/** Roles of a user, and for nodes that know no roles whether one is an admin's. */
+export interface StoredRoles {
+  readonly isAdmin: boolean;
+  readonly roles?: readonly EnvRole[] | undefined;
+}
+
+/** The user's roles: where a node that knows none changed `isAdmin` last, that decides. */
+export const rolesOf = ({ isAdmin: isMarked, roles }: StoredRoles): readonly EnvRole[] =>
+  roles && isAdmin(roles) === isMarked ? roles : isMarked ? adminRoles : memberRoles;
 
 /** What a tenant's document knows of changes besides. */
 export interface Numbered {
@@ -28,43 +41,46 @@ export interface Changed {
   readonly changed?: number;
 }
 
-export interface UserChanges<U extends Row<User> & Changed> {
+export interface UserChanges<U extends StoredUser & Changed> {
   readonly tenants: Collection<Row<Tenant> & Numbered>;
   readonly users: Collection<U>;
 }
 
+/** A user as MongoDB keeps it. */
+export type StoredUser = Omit<Row<User>, 'roles'> & StoredRoles;
+
 /** Each time another change came first. */
 const maxAttempts = 200;
 
-async function carryOut<U extends Row<User> & Changed>(
+async function carryOut<U extends StoredUser & Changed>(
   { tenants, users }: UserChanges<U>,
   tenantId: string,
-  { number, userId, isAdmin }: Change,
+  { number, userId, isAdmin, roles }: Change,
 ): Promise<void> {
   // The driver's types do not follow a document type that is a parameter.
-  const plain = users as unknown as Collection<Row<User> & Changed>;
+  const plain = users as unknown as Collection<StoredUser & Changed>;
   const open = {
     _id: userId,
     tenantId,
     $or: [{ changed: { $exists: false } }, { changed: { $lt: number } }],
   };
   if (isAdmin === null) await plain.deleteOne(open);
-  else await plain.updateOne(open, { $set: { isAdmin, changed: number } });
+  else await plain.updateOne(open, { $set: { isAdmin, ...(roles ? { roles } : {}), changed: number } });
   await tenants.updateOne({ _id: tenantId, 'change.number': number }, { $unset: { change: '' } });
 }
 
 /**
- * Makes a user an admin or not, or removes the user (null).
+ * Replaces a user's roles, or removes the user (null).
  * @returns the user's row before the change; null when there is no such user
  * @throws HubError unavailable when other changes came first each time
  */
-export async function changeUser<U extends Row<User> & Changed>(
+export async function changeUser<U extends StoredUser & Changed>(
   c: UserChanges<U>,
   tenantId: string,
   userId: string,
-  isAdmin: boolean | null,
+  roles: readonly EnvRole[] | null,
 ): Promise<U | null | 'last_admin'> {
-  const plain = c.users as unknown as Collection<Row<User> & Changed>;
+  const plain = c.users as unknown as Collection<StoredUser & Changed>;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const tenant = await c.tenants.findOne({ _id: tenantId });
     if (!tenant) return null;
@@ -73,12 +89,17 @@ export async function changeUser<U extends Row<User> & Changed>(
       continue;
     }
     const user = await plain.findOne({ _id: userId, tenantId });
-    if (!user || user.isAdmin === isAdmin) return user as U | null;
-    if (user.isAdmin && !(await plain.findOne({ tenantId, isAdmin: true, _id: { $ne: userId } }))) {
+    if (!user) return null;
+    const staysAdmin = roles !== null && isAdmin(roles);
+    if (
+      user.isAdmin &&
+      !staysAdmin &&
+      !(await plain.findOne({ tenantId, isAdmin: true, _id: { $ne: userId } }))
+    ) {
       return 'last_admin';
     }
     const number = (tenant.changes ?? 0) + 1;
-    const change: Change = { number, userId, isAdmin };
+    const change: Change = { number, userId, isAdmin: roles && isAdmin(roles), roles };
     const unchanged = {
       _id: tenantId,
       change: { $exists: false },

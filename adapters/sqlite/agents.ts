@@ -10,7 +10,7 @@ import { agentSeen, listed, registrationOf, registrations } from './agent-seen.t
 import { type Database, givenText, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { table } from './table.ts';
+import { envClause, table } from './table.ts';
 
 const summaries = table<RegistrationSummary>('registrations', listed);
 
@@ -134,12 +134,11 @@ export function agentStore(db: Database): Sync<AgentStore> {
         [JSON.stringify({ ...manifest, updatedAt: now }), tenantId, manifest.agent_id],
       );
     },
-    count: (tenantId) =>
-      Number(
-        db.get('SELECT count(*) FROM registrations WHERE tenant_id = ? AND retired_at IS NULL', [
-          tenantId,
-        ])?.[0],
-      ),
+    count(tenantId, lastEnv = null) {
+      const where = envClause(lastEnv, 'last_env');
+      const sql = `SELECT count(*) FROM registrations WHERE tenant_id = ? AND retired_at IS NULL ${where.sql}`;
+      return Number(db.get(sql, [tenantId, ...where.params])?.[0]);
+    },
     retire(before, now, limit) {
       const retired = db.all(
         `UPDATE registrations SET retired_at = ? WHERE rowid IN (SELECT rowid FROM registrations

@@ -8,6 +8,7 @@ import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Steps } from './sync.ts';
+import { envsParameter, inEnvs } from './table.ts';
 
 /** Rows looked at in one step. */
 const atOnce = 2_000;
@@ -17,7 +18,7 @@ const seenStatus = `CASE WHEN status = 'pending' AND deadline <= ?3 THEN 'timeou
 
 const searched = ['agent_id', 'tool_name', 'message', 'contract_name', 'decided_by'];
 
-const fits = `(?2 IS NULL OR env = ?2) AND (?4 IS NULL OR ${seenStatus} = ?4) AND (?5 IS NULL OR agent_id = ?5)
+const fits = `${inEnvs('?2', 'env')} AND (?4 IS NULL OR ${seenStatus} = ?4) AND (?5 IS NULL OR agent_id = ?5)
   AND (?6 IS NULL OR created_at >= ?6) AND (?10 IS NULL OR session_id = ?10)`;
 
 /** Behind the place ?7 (time), ?8 (row); with the columns that are searched. */
@@ -49,7 +50,7 @@ function* fitting(
   for (;;) {
     const rows = db.all(needle === null ? walkAll : walkSearched, [
       tenantId,
-      env,
+      envsParameter(env),
       now,
       status,
       agentId,
@@ -115,7 +116,18 @@ export function countApprovals(db: Database, tenantId: string, filter: ApprovalF
   }
   const sql = `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7 AND ${fits}
     AND ?8 IS NULL AND ?9 IS NULL`;
-  const row = db.get(sql, [tenantId, env, now, status, agentId, since, last, null, null, sessionId]);
+  const row = db.get(sql, [
+    tenantId,
+    envsParameter(env),
+    now,
+    status,
+    agentId,
+    since,
+    last,
+    null,
+    null,
+    sessionId,
+  ]);
   return Number(row?.[0] ?? 0);
 }
 

@@ -8,7 +8,7 @@ import { approvalArguments } from './approval-arguments.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
 import type { Database, Row } from './database.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { envsParameter, inEnvs, json, number, table, text } from './table.ts';
 
 const columns = {
   id: text('id'),
@@ -158,9 +158,9 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
     countPending: (tenantId, env, now) =>
       Number(
         db.get(
-          `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2)
+          `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND ${inEnvs('?2', 'env')}
              AND status = 'pending' AND deadline > ?3`,
-          [tenantId, env, now],
+          [tenantId, envsParameter(env), now],
         )?.[0],
       ),
   };

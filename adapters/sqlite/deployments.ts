@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import { activeKeyId } from './signing.ts';
 import type { Sync } from './sync.ts';
-import { flag, number, table, text } from './table.ts';
+import { envsParameter, flag, inEnvs, number, table, text } from './table.ts';
 
 const deployments = table<Deployment>('deployments', {
   id: text('id'),
@@ -108,9 +108,9 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
     list: (tenantId, { env = null, bundleName = null }, page) =>
       pageOf(db, page, {
         which: `SELECT rowid FROM deployments
-          WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?3 IS NULL OR bundle_name = ?3)
+          WHERE tenant_id = ?1 AND ${inEnvs('?2', 'env')} AND (?3 IS NULL OR bundle_name = ?3)
           ORDER BY created_at DESC, rowid DESC`,
-        params: [tenantId, env, bundleName],
+        params: [tenantId, envsParameter(env), bundleName],
         row: `${select} WHERE rowid = ?`,
         read: deployments.read,
       }),

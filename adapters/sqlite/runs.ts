@@ -1,5 +1,6 @@
 // Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are
 // looked up, not kept. Keeps promise P29.
+
 import { asSeen } from '../../src/approval/record.ts';
 import type { Run, RunFilter, RunPageRequest, RunStore } from '../../src/run/port.ts';
 import type { RunFacts, RunPlace, RunStanding, RunStatus } from '../../src/run/rules/run.ts';
@@ -11,6 +12,7 @@ import { eventId, positionOf, segmentOf } from './events/segment.ts';
 import type { Clause } from './events/walk.ts';
 import { rowsOf } from './page.ts';
 import type { Steps, Sync } from './sync.ts';
+import { envsParameter, envTest } from './table.ts';
 
 const factsIn = (value: unknown): RunFacts | null =>
   typeof value === 'string' ? (JSON.parse(givenText(value)) as RunFacts) : null;
@@ -169,12 +171,13 @@ function* walkRuns(
   { limit, offset, after }: RunPageRequest,
   { now, staleBefore, names }: Walk,
 ): Steps<number> {
-  const given = { tenant_id: tenantId, env, agent: agentId ?? null, session: sessionId ?? null };
-  const named = all(
-    Object.entries(given).map(([column, value]) =>
+  const exact = { tenant_id: tenantId, agent: agentId ?? null, session: sessionId ?? null };
+  const named = all([
+    ...Object.entries(exact).map(([column, value]) =>
       value === null ? null : { sql: `${column} = ?`, params: [value] },
     ),
-  );
+    env === null ? null : { sql: envTest(env), params: [envsParameter(env)] },
+  ]);
   const countOf = ({ sql, params }: Clause): number =>
     Number(db.get(`SELECT count(*) FROM runs WHERE ${sql}`, params)?.[0] ?? 0);
   const fits = statuses ? ofStatuses(statuses, now, staleBefore) : null;

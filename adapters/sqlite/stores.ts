@@ -101,7 +101,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     userByEmail: 'read',
     userById: 'read',
     users: 'read',
-    setAdmin: 'write',
+    setRoles: 'write',
     removeUser: 'write',
     setPassword: 'write',
     tenantIds: 'read',

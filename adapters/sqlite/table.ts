@@ -1,5 +1,6 @@
 // Maps records of the domain to rows of one table: column names, and how each field is written and read. No query
 // language.
+import type { Env, EnvFilter } from '../../src/shared/ids.ts';
 import { givenText, type Row, type SqlValue } from './database.ts';
 
 export interface Column<T> {
@@ -30,6 +31,30 @@ export const json = <T>(name: string): Column<T> => ({
   write: (value) => (value === null ? null : JSON.stringify(value)),
   read: (value) => (typeof value === 'string' ? (JSON.parse(value) as T) : (null as T)),
 });
+
+/**
+ * A filter of environments as a parameter: NULL for all, else their names. `inEnvs` compares with it.
+ */
+export const envsParameter = (filter: EnvFilter): string | null =>
+  filter === null || typeof filter === 'string' ? filter : filter.join(' ');
+/** The comparison with a filter that is not null. */
+export const envTest = (filter: Env | readonly Env[], column = 'env', parameter = '?'): string =>
+  typeof filter === 'string' ? `${column} = ${parameter}` : `instr(${parameter}, ${column}) > 0`;
+
+/** A condition on the environment that follows others, and its parameter. */
+export const envClause = (
+  filter: EnvFilter,
+  column = 'env',
+  parameter = '?',
+): { readonly sql: string; readonly params: readonly string[] } => {
+  const text = envsParameter(filter);
+  if (filter === null || text === null) return { sql: '', params: [] };
+  return { sql: `AND ${envTest(filter, column, parameter)}`, params: [text] };
+};
+
+/** No environment's name is a part of another's. */
+export const inEnvs = (parameter: string, column: string): string =>
+  `(${parameter} IS NULL OR instr(${parameter}, ${column}) > 0)`;
 
 type Columns<T> = { readonly [K in keyof T]-?: Column<T[K]> };
 

@@ -1,12 +1,13 @@
 // Tenants and users in SQLite.
 
+import { isAdmin } from '../../src/shared/env-roles.ts';
 import type { TenantStore } from '../../src/tenant/port/identity.ts';
 import type { SigningKey, Tenant, User } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import { signingKeys } from './signing.ts';
 import type { Sync } from './sync.ts';
-import { flag, number, table, text } from './table.ts';
+import { json, number, table, text } from './table.ts';
 
 const tenants = table<Tenant>('tenants', {
   id: text('id'),
@@ -19,7 +20,7 @@ const users = table<User>('users', {
   tenantId: text('tenant_id'),
   email: text('email'),
   passwordHash: text('password_hash'),
-  isAdmin: flag('is_admin'),
+  roles: json('roles'),
   createdAt: number('created_at'),
 });
 
@@ -29,9 +30,13 @@ export function tenantStore(db: Database): Sync<TenantStore> {
 
   const userOf = (tenantId: string, id: string): User | null =>
     users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
-  const isLastAdmin = ({ tenantId, id, isAdmin }: User): boolean =>
-    isAdmin &&
-    !db.get('SELECT 1 FROM users WHERE tenant_id = ? AND is_admin = 1 AND id <> ? LIMIT 1', [tenantId, id]);
+  const isLastAdmin = ({ tenantId, id, roles }: User): boolean =>
+    isAdmin(roles) &&
+    !db.get(
+      `SELECT 1 FROM users WHERE tenant_id = ? AND id <> ?
+         AND EXISTS (SELECT 1 FROM json_each(users.roles) WHERE value ->> 'role' = 'admin') LIMIT 1`,
+      [tenantId, id],
+    );
 
   function found(tenant: Tenant, admin: User, key: SigningKey): void {
     db.run(tenants.insert, tenants.values(tenant));
@@ -74,12 +79,12 @@ export function tenantStore(db: Database): Sync<TenantStore> {
         row: `SELECT ${users.columns} FROM users WHERE rowid = ?`,
         read: users.read,
       }),
-    setAdmin(tenantId, userId, isAdmin) {
+    setRoles(tenantId, userId, roles) {
       const user = userOf(tenantId, userId);
       if (!user) return 'absent';
-      if (!isAdmin && isLastAdmin(user)) return 'last_admin';
-      db.run('UPDATE users SET is_admin = ? WHERE id = ?', [isAdmin ? 1 : 0, userId]);
-      return { ...user, isAdmin };
+      if (!isAdmin(roles) && isLastAdmin(user)) return 'last_admin';
+      db.run('UPDATE users SET roles = ? WHERE id = ?', [JSON.stringify(roles), userId]);
+      return { ...user, roles };
     },
     removeUser(tenantId, userId) {
       const user = userOf(tenantId, userId);

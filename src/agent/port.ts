@@ -1,6 +1,6 @@
 // Store ports of agent registrations, reported versions and assignment rules.
 import type { AgentManifest } from '../event/record.ts';
-import type { Env } from '../shared/ids.ts';
+import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { Page } from '../shared/ports/page.ts';
 import type { AgentApi, AgentVocabulary, SeenOn } from '../shared/vocabulary.ts';
 import type {
@@ -100,8 +100,8 @@ export interface AgentStore {
   report(tenantId: string, env: Env, reported: Reported): Promise<void>;
   /** The newest reports of an environment, for its actor, oldest first. */
   reports(tenantId: string, env: Env, limit: number): Promise<readonly Reported[]>;
-  /** How many live. */
-  count(tenantId: string): Promise<number>;
+  /** How many live, or of these how many were last in one of these environments. */
+  count(tenantId: string, lastEnv?: EnvFilter): Promise<number>;
   /**
    * Retires those that were not seen since `before` and carry no explicit assignment, with their reports; returns how
    * many.

@@ -1,6 +1,6 @@
 // Store port of approvals. Adapters keep promise P19.
 
-import type { Env } from '../shared/ids.ts';
+import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { Approval, ApprovalStatus, Decision } from './record.ts';
 
@@ -23,7 +23,7 @@ export interface KeptArgs extends ApprovalPlace {
 
 /** Which approvals a list holds. Texts are equal as they stand. */
 export interface ApprovalFilter {
-  readonly env: Env | null;
+  readonly env: EnvFilter;
   readonly status?: ApprovalStatus;
   readonly agentId?: string;
   readonly sessionId?: string;
@@ -113,5 +113,5 @@ export interface ApprovalStore {
   /** Removes an approval, whatever its status: one that nobody asked for, as the sample run's. Safe to repeat. */
   remove(tenantId: string, id: string): Promise<void>;
   /** How many are pending and not yet due. */
-  countPending(tenantId: string, env: Env | null, now: number): Promise<number>;
+  countPending(tenantId: string, env: EnvFilter, now: number): Promise<number>;
 }

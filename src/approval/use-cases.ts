@@ -2,7 +2,7 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import type { LastSeen } from '../agent/use-cases/last-seen.ts';
 import { auditActor, timeoutNote } from '../audit/record.ts';
-import { requireRole } from '../shared/access.ts';
+import { listedEnvs, requireRole, seesEnv } from '../shared/access.ts';
 import { requireAgent } from '../shared/acting-agent.ts';
 import { requireAgentId } from '../shared/agent-ids.ts';
 import { scopeTest } from '../shared/agent-scope.ts';
@@ -272,9 +272,10 @@ export function createApprovals({
 
     async decide(principal, id, decision) {
       const { tenantId, actor } = principal;
-      requireRole(principal, 'operator');
+      requireRole(principal, 'approver');
       const approval = await approvals.getWhole(tenantId, id);
-      if (!approval) throw unknown();
+      if (!approval || !seesEnv(principal, approval.env)) throw unknown();
+      requireRole(principal, 'approver', approval.env);
       // An ended approval never changes, so the actor need not be asked.
       if (approval.status !== 'pending') throw alreadyEnded();
       const key = environmentKey(tenantId, approval.env);
@@ -310,13 +311,13 @@ export function createApprovals({
   };
 }
 
-/** A key sees the approvals of its environment and its agents, a person all of the tenant's. */
+/** A key sees the approvals of its environment and its agents, a person those of the environments of its roles. */
 const isSeen = (principal: Principal, { env, agentId }: Approval): boolean =>
-  (principal.env === null || env === principal.env) && scopeTest(principal)(agentId);
+  seesEnv(principal, env) && scopeTest(principal)(agentId);
 
 /** @throws HubError forbidden when the principal is bound to other agents, or to several and names none */
 function within(principal: Principal, filter: ApprovalFilter): ApprovalFilter {
-  const env = principal.env ?? filter.env;
+  const env = listedEnvs(principal, filter.env);
   if (principal.agentPattern === null) return { ...filter, env };
   const agentId = filter.agentId ?? principal.agentId;
   if (agentId === null) {

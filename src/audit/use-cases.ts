@@ -1,9 +1,11 @@
 // Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
 // then.
+
 import { maxSearchMs, searchTimeout } from '../event/record.ts';
-import { requireRole } from '../shared/access.ts';
+import { requireRole, seesEnv, visibleEnvs } from '../shared/access.ts';
 import { dayMs } from '../shared/duration.ts';
 import { HubError, notFound, refused } from '../shared/error.ts';
+import { isEnv } from '../shared/ids.ts';
 import type { Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { envelopeBytes } from '../signing/rules/envelope.ts';
@@ -75,24 +77,28 @@ const maxExportBytes = 8 * 1024 * 1024;
 const retainedAtOnce = 500;
 const utf8 = new TextEncoder();
 
+const isOfActors = ({ entry }: PlacedAuditEntry, types: readonly AuditActorType[] | null): boolean => {
+  const { type } = entry.actor as { readonly type?: AuditActorType };
+  return types === null || types.some((one) => one === type);
+};
+
 /**
- * Entries of these actors, read in portions until they are enough or the chain ends.
+ * Entries that fit, read in portions until they are enough or the chain ends.
  * @throws HubError search_timeout
  */
-async function entriesOfActors(
+async function entriesOf(
   read: (before: AuditPlace | null) => Promise<readonly PlacedAuditEntry[]>,
-  types: readonly AuditActorType[],
+  fits: (entry: PlacedAuditEntry) => boolean,
   before: AuditPlace | null,
   limit: number,
   clock: AppPorts['clock'],
 ): Promise<readonly PlacedAuditEntry[]> {
-  const typeOf = ({ entry }: PlacedAuditEntry) => (entry.actor as { readonly type?: AuditActorType }).type;
   const entries: PlacedAuditEntry[] = [];
   const until = clock.monotonic() + maxSearchMs;
   let place = before;
   while (true) {
     const portion = await read(place);
-    entries.push(...portion.filter((one) => types.some((type) => type === typeOf(one))));
+    entries.push(...portion.filter(fits));
     place = portion.at(-1) ?? null;
     if (entries.length >= limit || portion.length < feedPortion) return entries.slice(0, limit);
     if (clock.monotonic() > until) throw searchTimeout();
@@ -137,14 +143,19 @@ export function createAuditLog({
       const listed = subjects ?? usual;
       const from = question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * dayMs;
       const filter = { from, to: question.to, actor: question.actor, actions, subjects: listed };
-      if (actorTypes === null) return store.audit.feed(principal.tenantId, filter, before, limit);
+      const isSeen = ({ entry }: PlacedAuditEntry): boolean => {
+        const env = (entry.details as { readonly env?: unknown } | undefined)?.env;
+        return typeof env !== 'string' || !isEnv(env) || seesEnv(principal, env);
+      };
+      const seesAll = visibleEnvs(principal) === null;
+      if (actorTypes === null && seesAll) return store.audit.feed(principal.tenantId, filter, before, limit);
       // Runs are reported by agents and their keys alone, and are most of a chain: no page of them is read in vain.
-      const isOfRuns = actorTypes.some((type) => type === 'agent' || type === 'key');
+      const isOfRuns = actorTypes === null || actorTypes.some((type) => type === 'agent' || type === 'key');
       const withoutRuns = (listed ?? auditSubjects).filter((subject) => subject !== 'run');
       const narrowed = isOfRuns ? filter : { ...filter, subjects: withoutRuns };
       const read = (place: AuditPlace | null) =>
         store.audit.feed(principal.tenantId, narrowed, place, feedPortion);
-      return entriesOfActors(read, actorTypes, before, limit, clock);
+      return entriesOf(read, (one) => isSeen(one) && isOfActors(one, actorTypes), before, limit, clock);
     },
 
     async export(principal, from, to) {

@@ -1,6 +1,6 @@
 // Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
 import type { BundleSummary, BundleVersion, Deployment } from '../deployment/record.ts';
-import type { Env } from '../shared/ids.ts';
+import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 
 export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
@@ -88,7 +88,7 @@ export interface DeploymentStore {
   /** Newest first. */
   list(
     tenantId: string,
-    filter: { readonly env?: Env; readonly bundleName?: string },
+    filter: { readonly env?: EnvFilter; readonly bundleName?: string },
     page: PageRequest,
   ): Promise<Page<Deployment>>;
 }

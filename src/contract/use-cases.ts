@@ -59,7 +59,11 @@ export interface Contracts {
    * Adds a version and rolls it out where compositions say so.
    * @throws HubError forbidden, not_found, unprocessable (an empty patch)
    */
-  update(principal: Principal, contractId: string, patch: ContractPatch): Promise<ContractView>;
+  update(
+    principal: Principal,
+    contractId: string,
+    patch: ContractPatch,
+  ): Promise<ContractView & { readonly isHeld: boolean }>;
   /** @throws HubError forbidden, not_found, conflict (compositions use it) */
   remove(principal: Principal, contractId: string): Promise<void>;
   /** Compositions that name the contract. */
@@ -165,8 +169,8 @@ export function createContracts(ports: Ports): Contracts {
       await announcer.announce([
         { kind: 'contractUpdated', tenantId, contractId, version: contract.version },
       ]);
-      await rollouts.rollOut(tenantId, contractId);
-      return viewOf(contract);
+      const isHeld = await rollouts.rollOut(principal, contractId);
+      return { ...(await viewOf(contract)), isHeld };
     },
 
     async remove(principal, contractId) {

@@ -1,7 +1,7 @@
 // Store port of audit events. Adapters keep promise P27 until the events are purged.
 import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
 import type { Reporter } from '../run/rules/report.ts';
-import type { Env } from '../shared/ids.ts';
+import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { ContractNames } from '../usage/port.ts';
 import type { EventInput, FacetName, Ingested, StoredEvent } from './record.ts';
 import type { Facet } from './rules/facet.ts';
@@ -147,7 +147,7 @@ export interface EventStore {
    */
   counts(
     tenantId: string,
-    env: Env | null,
+    env: EnvFilter,
     since: number,
     activeSince: number,
     entries?: ContractNames['entries'],

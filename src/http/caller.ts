@@ -1,18 +1,18 @@
 // Identifies callers: one strategy for each authentication scheme that a route can declare. Also checks that a
 // browser's page may call.
 
-import { HubError, refused } from '../shared/error.ts';
+import { includesRole, roleIn, rolesText } from '../shared/env-roles.ts';
+import { HubError } from '../shared/error.ts';
 import type { Control } from '../shared/frame.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
-import { type OperatorRole, rolesUpTo } from '../shared/principal.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.ts';
 import { type ApiKey, isExpired } from '../tenant/record.ts';
 import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import type { Caller } from './contract/call.ts';
 import { cookieOf } from './contract/cookie.ts';
-import type { AuthScheme, RouteDeclaration } from './contract/route.ts';
+import { type AuthScheme, isPersonRole, type RouteDeclaration, type RouteRole } from './contract/route.ts';
 import type { StreamCaller } from './contract/stream.ts';
 import {
   bearer,
@@ -144,8 +144,8 @@ export function createCallers(options: CallersOptions): Callers {
     if (!token) throw unauthenticated('Not authenticated.');
     if (token.length > maxCredential) throw unauthenticated('Session expired or invalid.');
     const { user, tokenHash, renewed } = await logins.find(token);
-    const { id: userId, tenantId, email, isAdmin } = user;
-    return { caller: { kind: 'user', userId, tenantId, email, isAdmin, tokenHash }, cookie: renewed };
+    const { id: userId, tenantId, email, roles } = user;
+    return { caller: { kind: 'user', userId, tenantId, email, roles, tokenHash }, cookie: renewed };
   }
 
   function byOperatorToken(headers: Headers): Caller {
@@ -205,14 +205,14 @@ export function createCallers(options: CallersOptions): Callers {
     async find({ auth, role }, headers, network) {
       if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
       const found = await chosen(auth, headers).identify(headers, network);
-      if (role !== undefined) requireRole(found.caller, role);
+      requireRole(found.caller, role);
       return found;
     },
 
     remembered({ auth, role }, headers, network) {
       if (auth.length === 0) return null;
       const found = chosen(auth, headers).remembered?.(headers, network) ?? null;
-      if (found && role !== undefined) requireRole(found.caller, role);
+      if (found) requireRole(found.caller, role);
       return found;
     },
 
@@ -237,7 +237,9 @@ export function createCallers(options: CallersOptions): Callers {
         const hash = caller.kind === 'user' ? caller.tokenHash : caller.loginHash;
         if (hash === null) return true;
         const login = await options.logins.get(hash, options.clock.now());
-        return login !== null && (await options.users.userById(login.userId)) !== null;
+        const user = login && (await options.users.userById(login.userId));
+        // A stream that was opened with other roles is opened again.
+        return user !== null && rolesText(user.roles) === rolesText(caller.roles);
       }
       const key = await options.keys.byHash(caller.keyHash);
       return key !== null && key.revokedAt === null && !isExpired(key, options.clock.now());
@@ -250,7 +252,8 @@ export function createCallers(options: CallersOptions): Callers {
       }
       if (message.kind === 'key_revoked') ring.revoked(message.keyHash);
       else if (message.kind === 'login_ended') logins.ended(message.tokenHash);
-      else if (message.kind === 'user_logins_ended') logins.userEnded(message.userId);
+      else if (message.kind === 'user_logins_ended' || message.kind === 'user_roles_changed')
+        logins.userEnded(message.userId);
     },
 
     flush: () => ring.flush(),
@@ -259,19 +262,19 @@ export function createCallers(options: CallersOptions): Callers {
 }
 
 /**
- * @throws HubError forbidden when the caller has not the role; a key of the hosted API needs none where its scheme is
- *   taken
+ * The role in any environment; `checkEnvironment` and use cases ask for that of the environment. A key of the hosted
+ * API needs none where its scheme is taken.
+ * @throws HubError forbidden when the caller has not the role
  */
-function requireRole(caller: Caller, role: OperatorRole): void {
-  // The operator's token has more rights than an admin of a tenant.
-  if (caller.kind === 'hostedKey' || caller.kind === 'operator') return;
-  if (caller.kind === 'hostedOperator') {
-    if (rolesUpTo(caller.role).includes(role)) return;
-    throw refused(
-      'role_required',
-      `This request needs the role ${role}, but the token has the role ${caller.role}. Ask an admin for the role.`,
-    );
-  }
-  if (caller.kind === 'user' && (caller.isAdmin || role !== 'admin')) return;
-  throw new HubError('forbidden', 'Admin access required.');
+function requireRole(caller: Caller, role: RouteRole): void {
+  if (caller.kind !== 'user' && caller.kind !== 'hostedOperator') return;
+  if (!isPersonRole(role)) return;
+  const held = roleIn(caller.roles, null);
+  if (includesRole(held, role)) return;
+  if (caller.kind === 'user' && role === 'admin') throw new HubError('forbidden', 'Admin access required.');
+  const bearer = caller.kind === 'user' ? 'you have' : 'the token has';
+  throw new HubError(
+    'role_required',
+    `This request needs the role ${role}, but ${bearer} the role ${held ?? 'none'}. Ask an admin for the role.`,
+  );
 }

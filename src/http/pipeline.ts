@@ -33,7 +33,7 @@ import { createRouter, families, type Match, type Route } from './router.ts';
 import { createSearches } from './searches.ts';
 import type { StaticFiles } from './static-files.ts';
 import { openStream } from './streams.ts';
-import { checkOwnEnvironment, validate } from './validate.ts';
+import { checkNamedEnvironment, checkOwnEnvironment, validate } from './validate.ts';
 
 /** A handler as the pipeline calls it, bound to its hub. */
 export type BoundHandler = (
@@ -161,7 +161,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     seen.route = '/api/openapi.json';
     await raw.body();
     if (options.openApiPublic === false) {
-      seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, seen.network)).caller;
+      seen.caller = (
+        await callers.find({ auth: ['key', 'cookie'], role: 'viewer' }, raw.headers, seen.network)
+      ).caller;
     }
     return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
   }
@@ -203,6 +205,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     await limits.arrived();
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
+    checkNamedEnvironment(declaration, caller, input);
     const sent = { operation: name, declaration, caller, headers: raw.headers };
     const key = options.idempotency.keyOf(sent);
     try {

@@ -15,6 +15,8 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   unauthenticated: 401,
   forbidden: 403,
   csrf_header_missing: 403,
+  role_required: 403,
+  environment_protected: 403,
   env_mismatch: 403,
   origin_refused: 403,
   not_found: 404,

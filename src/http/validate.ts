@@ -1,9 +1,12 @@
 // Validation of params, query and body against a declaration, and the problems in the specification's form. Reads no
 // bytes. Keeps promise P48.
 import type { z } from 'zod';
+import { roleRefusal } from '../shared/access.ts';
+import { includesRole, roleIn } from '../shared/env-roles.ts';
 import { HubError, type Problem } from '../shared/error.ts';
+import { isEnv } from '../shared/ids.ts';
 import type { Caller } from './contract/call.ts';
-import type { RouteDeclaration } from './contract/route.ts';
+import { isPersonRole, type RouteDeclaration } from './contract/route.ts';
 import { problemsOf, sentences, validationFailed } from './contract/validation.ts';
 
 export interface RequestParts {
@@ -37,6 +40,22 @@ export function validate(declaration: RouteDeclaration, parts: RequestParts): Re
   const body = declaration.parse === 'bytes' ? parts.body : check(declaration.body, parts.body, 'body');
   if (problems.length > 0) throw validationFailed(problems);
   return { params, query, body };
+}
+
+/**
+ * A person needs the route's role in the environment that the request names.
+ * @throws HubError forbidden (role_required)
+ */
+export function checkNamedEnvironment(
+  { role, envs }: RouteDeclaration,
+  caller: Caller,
+  input: { readonly query: unknown; readonly body: unknown },
+): void {
+  if ((envs !== 'query' && envs !== 'body') || !isPersonRole(role)) return;
+  if (caller.kind !== 'user' && caller.kind !== 'hostedOperator') return;
+  const named = input[envs] as { readonly env?: unknown; readonly environment?: unknown } | null;
+  const env = named?.env ?? named?.environment;
+  if (isEnv(env) && !includesRole(roleIn(caller.roles, env), role)) throw roleRefusal(role, env);
 }
 
 /**

@@ -62,7 +62,11 @@ export const settings: readonly Setting[] = [
     '',
     'Claims with a role or a list of roles, comma separated; the strongest counts [role,org_role,o.rol,roles]',
   ),
-  setting('OIDC_ROLE_MAP', '', 'JSON that maps words in those claims to roles: viewer, operator, admin'),
+  setting(
+    'OIDC_ROLE_MAP',
+    '',
+    'JSON that maps words in those claims to roles: viewer, approver, operator, admin',
+  ),
   setting('OIDC_DEFAULT_ROLE', '', 'Role for people without any of these; if absent, they are refused'),
   setting(
     'AUTO_PROVISION',

@@ -48,6 +48,7 @@ import { createSessionValues, type SessionValues } from '../session/use-cases.ts
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
 import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
+import { createEnvironments, type Environments } from '../tenant/use-cases/environments.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
@@ -105,33 +106,36 @@ export interface App {
   readonly signingKeys: SigningKeys;
   readonly eventRemoval: EventRemoval;
   readonly assistant: Assistant;
+  readonly environments: Environments;
 }
 
 export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
+  const environments = createEnvironments(ports);
   const access = createAiAccess(ports);
-  const deployments = createDeployments({ ...ports, inspector });
+  const deployments = createDeployments({ ...ports, environments, inspector });
   const channels = createChannels(ports);
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
-  const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
+  const rollouts = createRollouts({ ...ports, environments, assembler, releases, inspector });
   const rulings = createRulings(ports);
-  const compositions = createCompositions({ ...ports, assembler, releases, inspector });
+  const compositions = createCompositions({ ...ports, environments, assembler, releases, inspector });
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
-  const rulesets = createRulesets({ ...ports, inspector, deployments });
+  const rulesets = createRulesets({ ...ports, environments, inspector, deployments });
   const sampleRuns = createSampleRuns({ ...ports, rulesets });
   const lastSeen = createLastSeen(ports);
   const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
   const approvals = createApprovals({ ...ports, lastSeen });
   return {
+    environments,
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
     rateLimits: createRateLimits(ports),
     accounts,
-    assignmentRules: createAssignmentRules(ports),
+    assignmentRules: createAssignmentRules({ ...ports, environments }),
     logins: createLogins(ports),
     deployments,
     inspector,
@@ -140,7 +144,7 @@ export function createApp(ports: AppPorts): App {
     installation: createInstallation(ports),
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
-    registrations: createRegistrations({ ...ports, lastSeen }),
+    registrations: createRegistrations({ ...ports, environments, lastSeen }),
     eventIntake: createEventIntake({ ...ports, lastSeen }),
     eventSearches: createEventSearches(ports),
     eventTail: createEventTail(ports),
@@ -161,7 +165,7 @@ export function createApp(ports: AppPorts): App {
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
     vocabularies: createVocabularies(ports),
-    toolPins: createToolPins(ports),
+    toolPins: createToolPins({ ...ports, environments }),
     observations: createObservations(ports),
     toolSettings: createToolSettings({ ...ports, recentToolSettings }),
     aiSettings: createAiSettings({ ...ports, access }),

@@ -2,7 +2,7 @@
 // makes keys for all.
 import { environmentKey } from '../../actors/protocol.ts';
 import { noted } from '../audit/note.ts';
-import { requireRole } from '../shared/access.ts';
+import { requireRole, seesEnv } from '../shared/access.ts';
 import { HubError, notFound } from '../shared/error.ts';
 import { type Env, environments } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
@@ -102,7 +102,10 @@ export function createKeys(ports: Ports): Keys {
       return { record, key };
     },
 
-    list: (principal, page) => store.keys.list(principal.tenantId, page),
+    async list(principal, page) {
+      const keys = await store.keys.list(principal.tenantId, page);
+      return { ...keys, items: keys.items.filter(({ env }) => env === null || seesEnv(principal, env)) };
+    },
 
     async streams({ tenantId }) {
       const counted = await Promise.all(

@@ -2,7 +2,7 @@
 // and the changes of an approval that names a session, which make a run where there is none and move its activity,
 // never back.
 import type { Approval } from '../approval/record.ts';
-import type { Env } from '../shared/ids.ts';
+import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { RunFacts, RunKey, RunPlace, RunStanding, RunStatus, StatusTime } from './rules/run.ts';
 
@@ -29,7 +29,7 @@ export interface Run extends RunKey {
 /** Filters for runs. A missing member does not filter. */
 export interface RunFilter {
   /** Null: every environment. */
-  readonly env: Env | null;
+  readonly env: EnvFilter;
   readonly agentId?: string;
   readonly sessionId?: string;
   /** One of these; absent: any. */

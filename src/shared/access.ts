@@ -1,15 +1,70 @@
 // Checks of rights that use cases share. Keeps promise P47.
-import { refused } from './error.ts';
-import type { Principal, Role } from './principal.ts';
+import { type EnvRole, envsOf, includesRole, roleIn } from './env-roles.ts';
+import { HubError, refused } from './error.ts';
+import type { Env, EnvFilter } from './ids.ts';
+import { type OperatorRole, operatorRoles, type Principal, type Role } from './principal.ts';
 
 const words: { readonly [R in Role]: string } = {
   agent: 'This request needs an API key. Send one as a bearer token.',
   viewer: 'Your credentials do not allow reading. Use a role or an API key that does.',
+  approver: 'Your role does not allow decisions. Ask an admin for the role approver.',
   operator: 'Your role does not allow changes. Ask an admin for the role operator.',
   admin: 'Admin access required.',
 };
 
-/** @throws HubError forbidden when the principal has not the role */
-export function requireRole(principal: Principal, role: Role): void {
-  if (!principal.roles.has(role)) throw refused('role_required', words[role]);
+type Rights = Pick<Principal, 'roles' | 'envRoles'>;
+
+/** The rights of somebody with these roles. */
+export const rightsOf = (envRoles: readonly EnvRole[]): Rights => {
+  const strongest = roleIn(envRoles, null);
+  return { roles: new Set(operatorRoles.filter((role) => includesRole(strongest, role))), envRoles };
+};
+
+/** True when the principal has the role in the environment, or with null in any. */
+export function holdsRole({ roles, envRoles }: Rights, role: Role, env: Env | null): boolean {
+  if (envRoles === null || env === null || role === 'agent') return roles.has(role);
+  return includesRole(roleIn(envRoles, env), role);
+}
+
+export const roleRefusal = (role: OperatorRole, env: Env): HubError =>
+  new HubError('role_required', `This request needs the role ${role} in ${env}. Ask an admin for the role.`);
+
+/**
+ * @param env the environment that is changed or named; null: the role in any one suffices
+ * @throws HubError forbidden when the principal has not the role
+ */
+export function requireRole(principal: Principal, role: Role, env: Env | null = null): void {
+  if (holdsRole(principal, role, env)) return;
+  if (env === null || role === 'agent' || !principal.roles.has(role))
+    throw refused('role_required', words[role]);
+  throw roleRefusal(role, env);
+}
+
+/** True when records of the environment exist for the principal. */
+export const seesEnv = (principal: Pick<Principal, 'env' | 'envRoles'>, env: string): boolean =>
+  (principal.env === null || principal.env === env) &&
+  (principal.envRoles === null || roleIn(principal.envRoles, env) !== null);
+
+/** The environments whose records exist for the principal; null: all. */
+export function visibleEnvs({ env, envRoles }: Pick<Principal, 'env' | 'envRoles'>): readonly Env[] | null {
+  if (env !== null) return [env];
+  return envRoles === null ? null : envsOf(envRoles);
+}
+
+/** A person who names an environment needs a role there. @throws HubError forbidden (role_required) */
+export function requireSight(principal: Pick<Principal, 'envRoles'>, env: Env): void {
+  if (principal.envRoles !== null && roleIn(principal.envRoles, env) === null)
+    throw roleRefusal('viewer', env);
+}
+
+/**
+ * The environments of a principal's list: its own, the named one, or all that it sees.
+ * @throws HubError forbidden (role_required) when it has no role in the named one
+ */
+export function listedEnvs(principal: Pick<Principal, 'env' | 'envRoles'>, named: EnvFilter): EnvFilter {
+  if (principal.env !== null) return principal.env;
+  if (typeof named === 'string') requireSight(principal, named);
+  if (named !== null) return named;
+  const envs = visibleEnvs(principal);
+  return envs?.length === 1 ? (envs[0] ?? null) : envs;
 }

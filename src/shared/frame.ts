@@ -53,6 +53,8 @@ export interface FrameHeader {
    * ones.
    */
   readonly fleet?: Env;
+  /** Of a dashboard's frame: only people with a role in this environment get it. */
+  readonly env?: Env;
   /** Only streams that asked for changes of tool pins get it. */
   readonly tools?: true;
   /**
@@ -83,6 +85,8 @@ export type Control =
   | { readonly kind: 'operator_token_revoked'; readonly tokenId: string }
   /** All logins of a user have ended, but the one with the hash `except`. */
   | { readonly kind: 'user_logins_ended'; readonly userId: string; readonly except?: string }
+  /** The roles of a user have changed: they hold from now on, also for open streams. */
+  | { readonly kind: 'user_roles_changed'; readonly userId: string }
   /** An environment actor was activated and asks every edge to announce its agent streams again. */
   | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env }
   /** Shards have a new owner: who holds streams of their environments wakes their actors. */

@@ -12,6 +12,11 @@ export {
 
 export const environments = ['production', 'staging', 'development'] as const;
 export type Env = (typeof environments)[number];
+/** The environments of a list: one, some, or (null) all. */
+export type EnvFilter = Env | readonly Env[] | null;
+
+export const isInFilter = (filter: EnvFilter, env: string): boolean =>
+  filter === null || (typeof filter === 'string' ? filter === env : filter.some((one) => one === env));
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

@@ -5,19 +5,21 @@ import type { AgentScope } from './agent-scope.ts';
 import type { Env } from './ids.ts';
 import type { AgentApi } from './vocabulary.ts';
 
-/** Rights of a principal. `agent` has those of an API key. An admin is also an operator and a viewer. */
-export type Role = 'agent' | 'viewer' | 'operator' | 'admin';
+/** Rights of a principal. `agent` has those of an API key. */
+export type Role = 'agent' | OperatorRole;
 
-/** Roles in operator tokens. Each includes the weaker ones. */
-export const operatorRoles = ['viewer', 'operator', 'admin'] as const;
+/** Roles of people and programs. Each includes the weaker ones before it. */
+export const operatorRoles = ['viewer', 'approver', 'operator', 'admin'] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
 export const isOperatorRole = (value: unknown): value is OperatorRole =>
   typeof value === 'string' && (operatorRoles as readonly string[]).includes(value);
 
-/** The role and those that it includes. */
-export const rolesUpTo = (role: OperatorRole): readonly OperatorRole[] =>
-  operatorRoles.slice(0, operatorRoles.indexOf(role) + 1);
+/** A role in an environment, or (`*`) in all. An admin's is for all. */
+export interface EnvRole {
+  readonly role: OperatorRole;
+  readonly env: Env | '*';
+}
 
 /** Whose name stands in records. */
 export type Actor =
@@ -32,9 +34,12 @@ export type Actor =
 
 export interface Principal extends AgentScope {
   readonly tenantId: string;
-  /** The one environment that it sees and changes; null: all of the tenant's. */
+  /** The one environment that it acts in; null: those of its roles. */
   readonly env: Env | null;
+  /** Its roles in any environment. */
   readonly roles: ReadonlySet<Role>;
+  /** A person's roles by environment; null: `roles` hold in every environment that `env` allows. */
+  readonly envRoles: readonly EnvRole[] | null;
   readonly actor: Actor;
   /** The agent it speaks for; null when it speaks for none or does not say. */
   readonly agentId: string | null;
@@ -67,7 +72,8 @@ export function actorName(actor: Actor): string {
 export const systemPrincipal = (tenantId: string, name: string): Principal => ({
   tenantId,
   env: null,
-  roles: new Set<Role>(['viewer', 'operator', 'admin']),
+  roles: new Set<Role>(operatorRoles),
+  envRoles: null,
   actor: { kind: 'system', name },
   agentId: null,
   agentPattern: null,

@@ -1,6 +1,7 @@
 // Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are
 // epoch milliseconds.
 import { dayMs } from '../shared/duration.ts';
+import type { EnvRole } from '../shared/env-roles.ts';
 import type { Env } from '../shared/ids.ts';
 
 export interface Tenant {
@@ -15,7 +16,8 @@ export interface User {
   /** Lower-cased; unique over all tenants, because a login names no tenant. */
   readonly email: string;
   readonly passwordHash: string;
-  readonly isAdmin: boolean;
+  /** At least one, at most `maxEnvRoles`. */
+  readonly roles: readonly EnvRole[];
   readonly createdAt: number;
 }
 

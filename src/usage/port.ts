@@ -1,6 +1,6 @@
 // Store port of what events say over time: the tools and versions of agents, and how contracts decided. Adapters keep
 // promise P31.
-import type { Env } from '../shared/ids.ts';
+import type { Env, EnvFilter } from '../shared/ids.ts';
 
 /** An agent's use of a tool in one environment. */
 export interface ToolUse {
@@ -92,7 +92,7 @@ export interface UsageStore {
    * The agents with events not older than `since`, with all tools of these.
    * @param env null: every environment
    */
-  fleet(tenantId: string, env: Env | null, since: number, countSince: number): Promise<FleetUse>;
+  fleet(tenantId: string, env: EnvFilter, since: number, countSince: number): Promise<FleetUse>;
   /**
    * As `fleet`, of these agents alone (at most 500), without the number of their events: its cost grows with them,
    * whatever the fleet.
@@ -100,7 +100,7 @@ export interface UsageStore {
    */
   toolsOfAgents(
     tenantId: string,
-    env: Env | null,
+    env: EnvFilter,
     since: number,
     agentIds: readonly string[],
   ): Promise<FleetUse<AgentTools>>;
@@ -110,7 +110,7 @@ export interface UsageStore {
    */
   contracts(
     tenantId: string,
-    env: Env | null,
+    env: EnvFilter,
     since: number,
     until: number,
     names?: ContractNames,

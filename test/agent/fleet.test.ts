@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
+import { memberRoles } from '../../src/shared/env-roles.ts';
 import { settled } from '../clock.ts';
 import { deploy } from '../deployment/deploy.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -258,7 +259,7 @@ it('list the open streams of an agent on every node, the newest first, and the n
   };
   expect((await streams()).body).toEqual({ agent_id: 'agent-1', total: 2, streams: [second, first] });
   expect((await streams(user, { limit: '1' })).body).toMatchObject({ total: 2, streams: [{ id: 'second' }] });
-  const member = { ...user, isAdmin: false };
+  const member = { ...user, roles: memberRoles };
   expect((await streams(member)).body.streams.map(({ node }) => node)).toEqual([null, null]);
   admitted.closed();
   await settled();

@@ -14,7 +14,7 @@ const pending = {
 const ann = {
   tenantId: 't',
   env: null,
-  roles: new Set(['operator']),
+  roles: new Set(['approver']),
   actor: { kind: 'user', id: 'ann', email: 'ann@example.org' },
 } as unknown as Principal;
 const yes = { approved: true, reason: null, decidedVia: 'console' };

@@ -453,7 +453,7 @@ describe('reading rulesets', () => {
       store: { ...store, bundles: noting(store.bundles), deployments: noting(store.deployments) },
     }).app;
     const { tenantId } = operator;
-    const principal = { tenantId, env: null } as Parameters<typeof rulesets.list>[0];
+    const principal = { tenantId, env: null, envRoles: null } as Parameters<typeof rulesets.list>[0];
     const { items, more } = await rulesets.list(principal, { limit: 2, offset: 1 });
     expect([items.map(({ latest }) => latest.name), more]).toEqual([['beta', 'gamma'], true]);
     expect(reads.sort()).toEqual(['currentOf', 'currentOf', 'summaries', 'version', 'version']);

@@ -11,7 +11,7 @@ import {
 } from '../../src/event/record.ts';
 import { facetOf } from '../../src/event/rules/facet.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
-import { type Env, environments } from '../../src/shared/ids.ts';
+import { type Env, type EnvFilter, environments, isInFilter } from '../../src/shared/ids.ts';
 import { runsOf } from '../runs.ts';
 import { readAll } from './events.ts';
 import { type Open, sharedStore, t0, uuid } from './fixtures.ts';
@@ -52,7 +52,12 @@ const batch = fc.record({
 
 const filter: fc.Arbitrary<EventFilter> = fc.record(
   {
-    env: fc.option(fc.constantFrom<Env>(...environments), { freq: 1 }),
+    env: fc.option(
+      fc.oneof(fc.constantFrom<Env>(...environments), fc.subarray([...environments], { minLength: 1 })),
+      {
+        freq: 1,
+      },
+    ),
     agentId: fc.constantFrom('a', 'b', 'Agent "c"'),
     toolName: fc.constantFrom('read', 'tool\u0000'),
     verdict: fc.constantFrom(...verdicts),
@@ -102,7 +107,7 @@ const detailsOf = ({ payload }: Kept): unknown[] => [
 ];
 
 const fits = (e: Kept, f: EventFilter): boolean =>
-  (f.env === null || e.env === f.env) &&
+  isInFilter(f.env, e.env) &&
   (f.agentId === undefined || e.agent_id === f.agentId) &&
   (f.toolName === undefined || e.tool_name === f.toolName) &&
   (f.verdict === undefined || e.verdict === f.verdict || e.outcomes.some((o) => o.verdict === f.verdict)) &&
@@ -154,8 +159,8 @@ function facets(list: readonly Kept[], f: EventFilter, limit: number): Facets {
   };
 }
 
-function counts(list: readonly Kept[], env: Env | null, since: number, activeSince: number) {
-  const within = list.filter((e) => (env === null || e.env === env) && e.timestamp >= since);
+function counts(list: readonly Kept[], env: EnvFilter, since: number, activeSince: number) {
+  const within = list.filter((e) => isInFilter(env, e.env) && e.timestamp >= since);
   return {
     events: within.length,
     denials: within.filter((e) => countedAs(e.verdict, e.mode) === 'denied').length,

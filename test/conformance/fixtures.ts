@@ -8,6 +8,7 @@ import type { NewBundle } from '../../src/bundle/port.ts';
 import type { Composition, CompositionItem, ContractVersion } from '../../src/contract/record.ts';
 import type { Deployment } from '../../src/deployment/record.ts';
 import type { EventInput } from '../../src/event/record.ts';
+import { adminRoles } from '../../src/shared/env-roles.ts';
 import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import type { ValueWriter } from '../../src/shared/ports/values.ts';
@@ -88,7 +89,7 @@ export const aUser = (over: Partial<User> = {}): User => ({
   tenantId: uuid(),
   email: `${uuid()}@example.org`,
   passwordHash: 'scrypt$16384$c2FsdA$aGFzaA',
-  isAdmin: true,
+  roles: adminRoles,
   createdAt: t0,
   ...over,
 });

@@ -1,6 +1,7 @@
 // What every store promises of tenants, users, logins and API keys (tenant/port/identity). Signing keys are in
 // signing.ts.
 import { describe, expect, it } from 'vitest';
+import { memberRoles } from '../../src/shared/env-roles.ts';
 import { maxNetworks } from '../../src/tenant/port/identity.ts';
 import {
   aKey,
@@ -186,7 +187,7 @@ export function tenantsContract(name: string, open: Open): void {
           tenantId: f.tenant.id,
           email: `${text}${uuid()}`,
           passwordHash: text,
-          isAdmin: false,
+          roles: memberRoles,
         });
         expect(await store.tenants.addUser(user)).toBe('created');
         expect(await store.tenants.userByEmail(user.email)).toEqual(user);

@@ -1,5 +1,6 @@
 // What every store promises of a tenant's users: lists, admins of whom one always stays, removal and passwords.
 import { describe, expect, it } from 'vitest';
+import { adminRoles, isAdmin, memberRoles } from '../../src/shared/env-roles.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import type { User } from '../../src/tenant/record.ts';
 import {
@@ -21,7 +22,11 @@ import {
 async function peopleOf(store: DocumentStore, admins: number, others = 0): Promise<readonly User[]> {
   const tenant = aTenant();
   const made = Array.from({ length: admins + others }, (_, i) =>
-    aUser({ tenantId: tenant.id, isAdmin: i < admins, email: `${i}-${uuid()}@example.org` }),
+    aUser({
+      tenantId: tenant.id,
+      roles: i < admins ? adminRoles : memberRoles,
+      email: `${i}-${uuid()}@example.org`,
+    }),
   );
   const [first, ...rest] = made;
   if (first) await store.tenants.create(tenant, first, aSigningKey({ tenantId: tenant.id }));
@@ -31,7 +36,7 @@ async function peopleOf(store: DocumentStore, admins: number, others = 0): Promi
 
 const adminsOf = async (store: DocumentStore, tenantId: string): Promise<readonly string[]> =>
   (await itemsOf(store.tenants.users(tenantId, firstPage)))
-    .filter((user) => user.isAdmin)
+    .filter((user) => isAdmin(user.roles))
     .map(({ id }) => id);
 
 export function usersContract(name: string, open: Open): void {
@@ -60,24 +65,30 @@ export function usersContract(name: string, open: Open): void {
       const [admin, other] = (await peopleOf(store, 1, 1)) as [User, User];
       const { tenantId } = admin;
       for (let i = 0; i < 2; i++) {
-        expect(await store.tenants.setAdmin(tenantId, other.id, true)).toEqual({ ...other, isAdmin: true });
+        expect(await store.tenants.setRoles(tenantId, other.id, adminRoles)).toEqual({
+          ...other,
+          roles: adminRoles,
+        });
       }
-      expect(await store.tenants.userById(other.id)).toEqual({ ...other, isAdmin: true });
+      expect(await store.tenants.userById(other.id)).toEqual({ ...other, roles: adminRoles });
       for (let i = 0; i < 2; i++) {
-        expect(await store.tenants.setAdmin(tenantId, admin.id, false)).toEqual({ ...admin, isAdmin: false });
+        expect(await store.tenants.setRoles(tenantId, admin.id, memberRoles)).toEqual({
+          ...admin,
+          roles: memberRoles,
+        });
       }
       expect(await adminsOf(store, tenantId)).toEqual([other.id]);
-      expect(await store.tenants.setAdmin(tenantId, other.id, false)).toBe('last_admin');
-      expect(await store.tenants.setAdmin(tenantId, admin.id, true)).toEqual(admin);
+      expect(await store.tenants.setRoles(tenantId, other.id, memberRoles)).toBe('last_admin');
+      expect(await store.tenants.setRoles(tenantId, admin.id, adminRoles)).toEqual(admin);
     });
 
     it('are not found by another tenant', async () => {
       const store = shared.get();
       const [admin] = (await peopleOf(store, 2)) as [User];
       const [stranger] = (await peopleOf(store, 2)) as [User];
-      expect(await store.tenants.setAdmin(stranger.tenantId, admin.id, false)).toBe('absent');
+      expect(await store.tenants.setRoles(stranger.tenantId, admin.id, memberRoles)).toBe('absent');
       expect(await store.tenants.removeUser(stranger.tenantId, admin.id)).toBe('absent');
-      expect(await store.tenants.setAdmin(uuid(), admin.id, false)).toBe('absent');
+      expect(await store.tenants.setRoles(uuid(), admin.id, memberRoles)).toBe('absent');
       expect(await store.tenants.userById(admin.id)).toEqual(admin);
     });
 
@@ -103,7 +114,7 @@ export function usersContract(name: string, open: Open): void {
         const answers = await parallel(people.length, (i) => {
           const id = people[i]?.id ?? '';
           return i % 2 === 0
-            ? store.tenants.setAdmin(tenantId, id, false)
+            ? store.tenants.setRoles(tenantId, id, memberRoles)
             : store.tenants.removeUser(tenantId, id);
         });
         expect(answers.filter((answer) => answer === 'last_admin')).toHaveLength(1);
@@ -115,10 +126,12 @@ export function usersContract(name: string, open: Open): void {
       const store = shared.get();
       const [first, other] = (await peopleOf(store, 2)) as [User, User];
       const { tenantId } = first;
-      await parallel(12, (i) => store.tenants.setAdmin(tenantId, other.id, i % 2 === 0));
-      for (const isAdmin of [true, false]) {
-        await store.tenants.setAdmin(tenantId, other.id, isAdmin);
-        expect(await store.tenants.userById(other.id)).toEqual({ ...other, isAdmin });
+      await parallel(12, (i) =>
+        store.tenants.setRoles(tenantId, other.id, i % 2 === 0 ? adminRoles : memberRoles),
+      );
+      for (const roles of [adminRoles, memberRoles]) {
+        await store.tenants.setRoles(tenantId, other.id, roles);
+        expect(await store.tenants.userById(other.id)).toEqual({ ...other, roles });
       }
     });
 

@@ -1,5 +1,6 @@
 // Deploying what no agent can load, rolling back to it, forcing it; and taking bundles away.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { memberRoles } from '../../src/shared/env-roles.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { environments } from '../../src/shared/ids.ts';
 import { addComposition, addContract, bundleYaml, definition } from '../contract/library.ts';
@@ -18,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const operator = (): UserCaller => ({ ...user, isAdmin: false });
+const operator = (): UserCaller => ({ ...user, roles: memberRoles });
 const upload = async (yaml: string) =>
   (await t.call('uploadBundle', { body: { yaml_content: yaml } }, user)).body;
 const deploy = (

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/http/contract/call.ts';
+import { adminRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { ManualClock } from '../clock.ts';
 import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './fixtures.ts';
@@ -66,7 +67,7 @@ describe('API keys', () => {
     const expiresAt = clock.now() + 1000;
     keys.set(key.hash, { ...key, expiresAt });
     const caller = await callers
-      .find({ auth: ['key'] }, new Map(Object.entries(asKey)), '')
+      .find({ auth: ['key'], role: 'agent' }, new Map(Object.entries(asKey)), '')
       .then((found) => found.caller as Extract<Caller, { kind: 'key' }>);
     clock.advance(999);
     expect((await get()).status).toBe(200);
@@ -89,7 +90,11 @@ describe('API keys', () => {
     const { callers, keys, key } = edge();
     keys.set(key.hash, { ...key, agentPattern });
     const headers = { ...asKey, ...(header === undefined ? {} : { 'x-service-agent-id': header }) };
-    const { caller } = await callers.find({ auth: ['key'] }, new Map(Object.entries(headers)), '');
+    const { caller } = await callers.find(
+      { auth: ['key'], role: 'agent' },
+      new Map(Object.entries(headers)),
+      '',
+    );
     expect(caller).toMatchObject({ agentId, agentPattern });
   });
 
@@ -213,7 +218,7 @@ describe('login cookies', () => {
     const create = () =>
       pipeline.handle(raw('POST', '/api/v1/keys', asUser, '{"env":"staging"}')).then(({ status }) => status);
     expect(await create()).toBe(403);
-    if (people.user) people.user = { ...people.user, isAdmin: true };
+    if (people.user) people.user = { ...people.user, roles: adminRoles };
     clock.advance(5_000);
     expect(await create()).toBe(201);
     logins.clear();
@@ -225,7 +230,11 @@ describe('login cookies', () => {
 describe('the login of a user who was removed', () => {
   it('is not valid any more, although the store has it still', async () => {
     const { callers, people } = edge();
-    const { caller } = await callers.find({ auth: ['cookie'] }, new Map(Object.entries(asUser)), '');
+    const { caller } = await callers.find(
+      { auth: ['cookie'], role: 'viewer' },
+      new Map(Object.entries(asUser)),
+      '',
+    );
     const login = caller as Extract<Caller, { kind: 'user' }>;
     expect(await callers.isStillValid(login)).toBe(true);
     people.user = null;

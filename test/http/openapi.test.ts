@@ -22,7 +22,7 @@ describe('the OpenAPI document', () => {
     const revoke = document.paths['/api/v1/keys/{key_id}'].delete;
     expect(revoke.operationId).toBe('revokeKey');
     expect(revoke.parameters).toMatchObject([{ name: 'key_id', in: 'path', required: true }]);
-    expect(Object.keys(revoke.responses)).toEqual(['204', '401', '404', '422']);
+    expect(Object.keys(revoke.responses)).toEqual(['204', '401', '403', '404', '422']);
     expect(revoke.security).toEqual([{ cookie: [] }]);
     const create = document.paths['/api/v1/keys'].post;
     const { schemas } = document.components;

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Caller } from '../../src/http/contract/call.ts';
 import { createOpenings } from '../../src/http/openings.ts';
+import { memberRoles } from '../../src/shared/env-roles.ts';
 import { ManualClock } from '../clock.ts';
 
 const callerOf = (tenantId: string): Caller => ({
@@ -9,7 +10,7 @@ const callerOf = (tenantId: string): Caller => ({
   tenantId,
   userId: 'u',
   email: 'a@example.com',
-  isAdmin: false,
+  roles: memberRoles,
   tokenHash: 'x',
 });
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

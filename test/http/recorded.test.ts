@@ -105,6 +105,7 @@ it('records an export of events before its first byte', async () => {
     tenantId: admin.tenantId,
     env: null,
     roles: new Set(['viewer'] as const),
+    envRoles: null,
     actor: { kind: 'user', id: admin.userId, email: 'ann@example.com' },
     agentId: null,
     agentPattern: null,

@@ -3,7 +3,17 @@ import { routes } from '../../src/http/contract/route.ts';
 import { createRouter, type Match } from '../../src/http/router.ts';
 
 const of = (method: 'GET' | 'POST' | 'PUT', path: string) =>
-  ({ method, path, auth: [], tag: 't', summary: 's', status: 200, errors: [] }) as const;
+  ({
+    method,
+    path,
+    auth: [],
+    role: 'nobody',
+    envs: 'none',
+    tag: 't',
+    summary: 's',
+    status: 200,
+    errors: [],
+  }) as const;
 
 const router = createRouter([
   routes({

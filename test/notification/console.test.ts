@@ -1,5 +1,6 @@
 // Notification channels: made, changed, masked, tried, removed; each tenant its own.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { memberRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { type Receiver, startReceiver, status } from '../receiver.ts';
@@ -236,7 +237,7 @@ describe('changes', () => {
 
   it('are for admins, each in their own tenant', async () => {
     const made = await create('webhook');
-    const member = { ...user, isAdmin: false };
+    const member = { ...user, roles: memberRoles };
     expect((await refusal(create('webhook', {}, member))).code).toBe('forbidden');
     expect((await refusal(update(made.id, { name: 'x' }, member))).code).toBe('forbidden');
     const other = await t.tenant();

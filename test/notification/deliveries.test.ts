@@ -2,6 +2,7 @@
 // else.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Delivery } from '../../src/notification/rules/delivery.ts';
+import { memberRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { settled } from '../clock.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -350,7 +351,7 @@ describe('a replay', () => {
     const other = await webhook();
     expect(await refusal(replay(other.id, id))).toBe('not_found');
     const ids = { params: { channel_id: channel.id, delivery_id: id } };
-    expect(await refusal(t.call('replayDelivery', ids, { ...user, isAdmin: false }))).toBe('forbidden');
+    expect(await refusal(t.call('replayDelivery', ids, { ...user, roles: memberRoles }))).toBe('forbidden');
     expect(await refusal(t.call('replayDelivery', ids, await t.tenant()))).toBe('not_found');
     await t.call('updateChannel', { params: { channel_id: channel.id }, body: { enabled: false } }, user);
     await t.clock.advanceAsync(10 * second, second);

@@ -1,5 +1,6 @@
 // Tenants and users made by the operator.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { adminRoles, memberRoles } from '../../src/shared/env-roles.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;
@@ -19,7 +20,7 @@ it('creates a tenant with its admin and signing key, apart from others', async (
   expect(await t.hub.store.tenants.userByEmail('two@example.com')).toMatchObject({
     id: made.body.user_id,
     tenantId: made.body.tenant_id,
-    isAdmin: true,
+    roles: adminRoles,
   });
 });
 
@@ -36,7 +37,7 @@ it('adds a user to a tenant that exists, and answers 404 for one that does not',
   const body = { tenant_id: tenantId, email: 'b@example.com', password, is_admin: false };
   const made = await t.call('createUser', { body }, operator);
   expect(made.status).toBe(201);
-  expect(await t.hub.store.tenants.userById(made.body.user_id)).toMatchObject({ isAdmin: false });
+  expect(await t.hub.store.tenants.userById(made.body.user_id)).toMatchObject({ roles: memberRoles });
   const elsewhere = { ...body, tenant_id: made.body.user_id, email: 'c@example.com' };
   await expect(t.call('createUser', { body: elsewhere }, operator)).rejects.toMatchObject({
     code: 'not_found',

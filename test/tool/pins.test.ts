@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { fingerprintOf, readPinDocument, readToolList, signedPinText } from 'reeve-agent/rules';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { memberRoles } from '../../src/shared/env-roles.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { startReceiver } from '../receiver.ts';
 
@@ -151,7 +152,7 @@ describe('modes', () => {
   });
 
   it('are set by admins, and hold for a server of its own', async () => {
-    const member = { ...user, isAdmin: false };
+    const member = { ...user, roles: memberRoles };
     await expect(
       t.call('setPinMode', { body: { env: 'production', server: null, mode: 'deny' } }, member),
     ).rejects.toMatchObject({ code: 'forbidden' });

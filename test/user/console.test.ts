@@ -1,5 +1,6 @@
 // People: added, made admins, removed, and their passwords.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { adminRoles, memberRoles } from '../../src/shared/env-roles.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -21,7 +22,7 @@ const update = (user_id: string, is_admin: boolean, as = admin) =>
 const remove = (user_id: string, as = admin) => t.call('removeUser', { params: { user_id } }, as);
 const login = (email: string, secret = password) =>
   t.call('login', { body: { email, password: secret } }, undefined, { network: '203.0.113.1' });
-const memberOf = (user_id: string): UserCaller => ({ ...admin, userId: user_id, isAdmin: false });
+const memberOf = (user_id: string): UserCaller => ({ ...admin, userId: user_id, roles: memberRoles });
 const tokenHashIn = (cookie = '') => t.hub.secrets.sha256(/=([^;]+)/.exec(cookie)?.[1] ?? '');
 
 it('are added, sign in, and are listed by e-mail without their password', async () => {
@@ -55,12 +56,16 @@ it('are the business of admins', async () => {
   await expect(remove(admin.userId, member)).rejects.toMatchObject(refused);
 });
 
-it('become admins; one who is no admin any more is signed out everywhere', async () => {
+it('become admins; one who is no admin any more is an operator, and signed in as before', async () => {
   const { user_id } = await add();
   expect((await update(user_id, true)).body).toMatchObject({ user_id, is_admin: true });
-  expect(t.controls).toEqual([]);
-  expect((await update(user_id, false)).body).toMatchObject({ is_admin: false });
-  expect(t.controls).toEqual([{ kind: 'user_logins_ended', userId: user_id }]);
+  const changed = { kind: 'user_roles_changed', userId: user_id };
+  expect(t.controls).toEqual([changed]);
+  expect((await update(user_id, false)).body).toMatchObject({
+    is_admin: false,
+    roles: [{ role: 'operator', env: '*' }],
+  });
+  expect(t.controls).toEqual([changed, changed]);
 });
 
 it('are removed and signed out; their login and password are worth nothing', async () => {
@@ -79,7 +84,7 @@ it('always keep one admin', async () => {
   await expect(remove(admin.userId)).rejects.toMatchObject(last);
   expect(t.controls).toEqual([]);
   const { user_id } = await add({ is_admin: true });
-  await remove(admin.userId, { ...memberOf(user_id), isAdmin: true });
+  await remove(admin.userId, { ...memberOf(user_id), roles: adminRoles });
 });
 
 it("of another tenant are not there, whoever's id is used", async () => {

@@ -67,7 +67,7 @@ describe('a certified provider', () => {
     expect(await provider(systemClock).identify(token)).toMatchObject({
       tenantId: 'tenant-1',
       issuer,
-      role: 'operator',
+      roles: [{ role: 'operator', env: '*' }],
     });
     expect(requests).toContain('/.well-known/openid-configuration');
   });
@@ -125,7 +125,7 @@ describe('a provider', () => {
       subject: 'ann',
       display: 'ann@example.com',
       loginHash: null,
-      role: 'admin',
+      roles: [{ role: 'admin', env: '*' }],
       expiresAt: (seconds() + 600) * 1000,
     });
     const nested = {
@@ -135,12 +135,15 @@ describe('a provider', () => {
       name: 'Ann',
       o: { id: 'acme', rol: 'viewer' },
     };
-    expect(await one.identify(await sign(nested))).toMatchObject({ role: 'viewer', display: 'Ann' });
+    expect(await one.identify(await sign(nested))).toMatchObject({
+      roles: [{ role: 'viewer', env: '*' }],
+      display: 'Ann',
+    });
     expect(
       await one.identify(await sign({ role: undefined, roles: ['x', 'viewer', 'operator'] })),
-    ).toMatchObject({ role: 'operator' });
+    ).toMatchObject({ roles: [{ role: 'operator', env: '*' }] });
     expect(await one.identify(await sign({ aud: undefined, azp: audience }))).toMatchObject({
-      role: 'admin',
+      roles: [{ role: 'admin', env: '*' }],
     });
     // All of that with one look for the keys.
     expect(requests).toEqual(['/.well-known/openid-configuration', '/keys']);
@@ -193,8 +196,12 @@ describe('a provider', () => {
       await expect(one.identify(await sign({ role }))).rejects.toMatchObject(reason('role_required'));
     }
     const mapped = provider(clock, { roleMap: { owner: 'admin' }, defaultRole: 'viewer' });
-    expect(await mapped.identify(await sign({ role: 'owner' }))).toMatchObject({ role: 'admin' });
-    expect(await mapped.identify(await sign({ role: 'guest' }))).toMatchObject({ role: 'viewer' });
+    expect(await mapped.identify(await sign({ role: 'owner' }))).toMatchObject({
+      roles: [{ role: 'admin', env: '*' }],
+    });
+    expect(await mapped.identify(await sign({ role: 'guest' }))).toMatchObject({
+      roles: [{ role: 'viewer', env: '*' }],
+    });
   });
 
   it('has a tenant made for a workspace that nobody linked, by an admin alone and only with AUTO_PROVISION', async () => {
@@ -217,7 +224,7 @@ describe('a provider', () => {
     await one.identify(old);
     clock.advance(31_000);
     keys = [newKey('k2')];
-    expect(await one.identify(await sign())).toMatchObject({ role: 'admin' });
+    expect(await one.identify(await sign())).toMatchObject({ roles: [{ role: 'admin', env: '*' }] });
     await expect(one.identify(old)).rejects.toMatchObject({ code: 'unauthenticated' });
     const looked = requests.length;
     for (let i = 0; i < 5; i++) {
@@ -233,7 +240,7 @@ describe('a provider', () => {
     await one.identify(await sign());
     isAway = true;
     clock.advance(23 * 3_600_000);
-    expect(await one.identify(await sign())).toMatchObject({ role: 'admin' });
+    expect(await one.identify(await sign())).toMatchObject({ roles: [{ role: 'admin', env: '*' }] });
     const looked = requests.length;
     await one.identify(await sign());
     expect(requests).toHaveLength(looked);
@@ -241,7 +248,7 @@ describe('a provider', () => {
     await expect(one.identify(await sign())).rejects.toMatchObject({ code: 'unavailable' });
     isAway = false;
     clock.advance(31_000);
-    expect(await one.identify(await sign())).toMatchObject({ role: 'admin' });
+    expect(await one.identify(await sign())).toMatchObject({ roles: [{ role: 'admin', env: '*' }] });
   });
 
   it('that was never reached is unavailable, whatever it answers', async () => {

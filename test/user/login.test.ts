@@ -75,7 +75,13 @@ it('answers a sign-out without a session, and announces nothing', async () => {
 it('says who is signed in', async () => {
   const user = await hubWithUser();
   const { body } = await t.call('me', {}, user);
-  expect(body).toEqual({ user_id: user.userId, tenant_id: user.tenantId, email, is_admin: true });
+  expect(body).toEqual({
+    user_id: user.userId,
+    tenant_id: user.tenantId,
+    email,
+    is_admin: true,
+    roles: [{ role: 'admin', env: '*' }],
+  });
 });
 
 describe('guesses at the password of one e-mail, each from another address', () => {

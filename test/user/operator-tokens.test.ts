@@ -2,6 +2,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { adminRoles } from '../../src/shared/env-roles.ts';
 import { createOperatorTokens, type OwnTokens } from '../../src/user/use-cases/operator-tokens.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -41,7 +42,7 @@ describe("a signed-in person's token", () => {
       tenantId: user.tenantId,
       subject: user.userId,
       display: 'ann@example.com',
-      role: 'admin',
+      roles: adminRoles,
     });
     await t.hub.store.logins.remove(user.tokenHash);
     await expect(tokens.identify(token)).rejects.toMatchObject({ code: 'unauthenticated' });
@@ -54,11 +55,18 @@ describe("a signed-in person's token", () => {
     await expect(tokens.identify(token)).rejects.toMatchObject({ detail: { reason: 'token_expired' } });
   });
 
-  it('says operator for who is no admin', async () => {
+  it('has the roles that its person has when it is used', async () => {
     await signIn();
-    expect(await tokens.identify((await exchange({ ...user, isAdmin: false })).token)).toMatchObject({
-      role: 'operator',
-    });
+    const { token } = await exchange();
+    expect(await tokens.identify(token)).toMatchObject({ roles: adminRoles });
+    const roles = [{ role: 'viewer', env: 'staging' }] as const;
+    await t.call(
+      'addUser',
+      { body: { email: 'second@example.com', password: 'a long password', is_admin: true } },
+      user,
+    );
+    await t.call('updateUser', { params: { user_id: user.userId }, body: { roles } }, user);
+    expect(await tokens.identify(token)).toMatchObject({ roles });
   });
 });
 
@@ -66,7 +74,10 @@ describe("a token of an admin's making", () => {
   it('has the role and the life that were asked for', async () => {
     const { token, expires_at } = await make({ role: 'viewer', ttl_seconds: 60 });
     expect(Math.abs(Date.parse(expires_at) - t.clock.now() - 60_000)).toBeLessThanOrEqual(1000);
-    expect(await tokens.identify(token)).toMatchObject({ role: 'viewer', display: 'ann@example.com' });
+    expect(await tokens.identify(token)).toMatchObject({
+      roles: [{ role: 'viewer', env: '*' }],
+      display: 'ann@example.com',
+    });
   });
 
   it.each([
@@ -88,6 +99,7 @@ describe("a token of an admin's making", () => {
       tenantId: user.tenantId,
       env: null,
       roles: new Set(['admin'] as const),
+      envRoles: null,
       actor: { kind: 'user', id: user.userId, email: user.email } as const,
       agentId: null,
       agentPattern: null,
@@ -112,7 +124,9 @@ describe('the key of tokens', () => {
   it('is one for all nodes of a store', async () => {
     const other = createOperatorTokens({ ...t.hub, provider: null });
     const { token } = await make({ role: 'viewer', ttl_seconds: 60 });
-    expect(await other.identify(token)).toMatchObject({ role: 'viewer' });
+    expect(await other.identify(token)).toMatchObject({
+      roles: [{ role: 'viewer', env: '*' }],
+    });
     expect(await other.keys()).toEqual(await tokens.keys());
   });
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../src/event/record.ts';
 import { facetOf } from '../../../src/event/rules/facet.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
-import type { Env } from '../../../src/shared/ids.ts';
+import type { EnvFilter } from '../../../src/shared/ids.ts';
 import type { ContractNames } from '../../../src/usage/port.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
@@ -164,7 +164,7 @@ export function* facets(db: Database, tenantId: string, filter: EventFilter, lim
 export function* counts(
   db: Database,
   tenantId: string,
-  env: Env | null,
+  env: EnvFilter,
   since: number,
   activeSince: number,
   entries?: ContractNames['entries'],

@@ -1,6 +1,9 @@
 // Walks segments backwards in time, in windows, skipping those whose summary shows that nothing fits. Reads no bodies.
+
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
+import { isInFilter } from '../../../src/shared/ids.ts';
 import type { Database, SqlValue } from '../database.ts';
+import { envsParameter, envTest } from '../table.ts';
 import { placeOfEntry } from './calls.ts';
 import { callKey } from './encode.ts';
 import {
@@ -28,7 +31,7 @@ export function mayFit(filter: EventFilter, hi: number): Clause {
     parts.push(sql);
     params.push(...values);
   };
-  if (filter.env !== null) add('env = ?', filter.env);
+  if (filter.env !== null) add(envTest(filter.env), envsParameter(filter.env));
   if (filter.toolName !== undefined) add('instr(tallies, ?) > 0', JSON.stringify(filter.toolName));
   if (filter.mode !== undefined) add('instr(tallies, ?) > 0', JSON.stringify(filter.mode));
   if (filter.verdict !== undefined) {
@@ -71,7 +74,7 @@ function* ofCall(
   );
   for (const row of rows) {
     const summary = readSummary(row);
-    const isSeen = filter.env === null || summary.env === filter.env;
+    const isSeen = isInFilter(filter.env, summary.env);
     if (isSeen && (filter.agentId === undefined || summary.agent === filter.agentId)) yield summary;
   }
 }

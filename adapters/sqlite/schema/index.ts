@@ -11,6 +11,7 @@ import { channels } from './channels.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
+import { userRoles } from './users.ts';
 import { vocabulary } from './vocabulary.ts';
 
 const control = `
@@ -323,6 +324,7 @@ const migrations: readonly string[] = [
   laterSummaries,
   auditOrder,
   toolTables,
+  userRoles,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

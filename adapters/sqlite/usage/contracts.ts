@@ -3,11 +3,12 @@
 
 import { contractMarks, countedAs } from '../../../src/event/record.ts';
 import { minuteMs } from '../../../src/shared/duration.ts';
-import type { Env } from '../../../src/shared/ids.ts';
+import type { EnvFilter } from '../../../src/shared/ids.ts';
 import type { ContractNames, ContractUse } from '../../../src/usage/port.ts';
 import { type Database, givenText } from '../database.ts';
 import { segmentSpanMs } from '../events/segment.ts';
 import type { Steps } from '../sync.ts';
+import { envClause } from '../table.ts';
 import { type CountedEvent, eachEvent } from './events.ts';
 import { allEvents, contractRow, entryOf } from './rows.ts';
 
@@ -56,7 +57,7 @@ function partsOf(since: number, until: number, minutesFrom: number): Part[] {
 export function* contractSums(
   db: Database,
   tenantId: string,
-  env: Env | null,
+  env: EnvFilter,
   since: number,
   until: number,
   names?: ContractNames,
@@ -109,10 +110,11 @@ export function* contractSums(
       const range = { env, from: part.from * width, to: part.to * width, repeated: true };
       yield* eachEvent(db, tenantId, range, takeAway);
     }
+    const where = envClause(env);
     const rows = db.all(
       `SELECT name, sum(events), sum(denied), sum(observed), max(last_ts) FROM ${part.table}
-         WHERE tenant = ? AND start >= ? AND start < ? ${env === null ? '' : 'AND env = ?'} GROUP BY name`,
-      [number, part.from, part.to, ...(env === null ? [] : [env])],
+         WHERE tenant = ? AND start >= ? AND start < ? ${where.sql} GROUP BY name`,
+      [number, part.from, part.to, ...where.params],
     );
     for (const [name, events, denied, observed, last] of rows) {
       const given = givenText(String(name));
@@ -132,7 +134,7 @@ export function* contractSums(
 export function* contractUses(
   db: Database,
   tenantId: string,
-  env: Env | null,
+  env: EnvFilter,
   since: number,
   until: number,
   names?: ContractNames,

@@ -2,7 +2,7 @@
 // on the reader, in steps.
 
 import type { EventOutcome } from '../../../src/event/record.ts';
-import type { Env } from '../../../src/shared/ids.ts';
+import type { Env, EnvFilter } from '../../../src/shared/ids.ts';
 import type { Database } from '../database.ts';
 import { fittingCounts } from '../events/search.ts';
 import type { Counted } from '../events/segment.ts';
@@ -24,7 +24,7 @@ export function* eachEvent(
   db: Database,
   tenantId: string,
   filter: {
-    readonly env: Env | null;
+    readonly env: EnvFilter;
     readonly agentId?: string;
     readonly from: number;
     readonly to: number;

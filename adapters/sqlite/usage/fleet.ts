@@ -1,25 +1,19 @@
 // Reads from the summaries of events which agents there are, what they used, and how much they did. Runs on the reader,
 // in steps.
-import type { Env } from '../../../src/shared/ids.ts';
+import type { Env, EnvFilter } from '../../../src/shared/ids.ts';
 import type { AgentTools, AgentUse, FleetUse } from '../../../src/usage/port.ts';
-import { type Database, givenText, type SqlValue, storedText } from '../database.ts';
+import { type Database, givenText, storedText } from '../database.ts';
 import { countedIn, segmentSpanMs, tenantNumber } from '../events/segment.ts';
 import type { Steps } from '../sync.ts';
+import { envClause } from '../table.ts';
 import { segmentsPerStep } from './events.ts';
 import { entryOf, hourOf } from './rows.ts';
 
-/** A condition on the environment, and its parameter. */
-export const inEnv = (
-  env: Env | null,
-  column = 'env',
-): { readonly sql: string; readonly params: SqlValue[] } =>
-  env === null ? { sql: '', params: [] } : { sql: `AND ${column} = ?`, params: [env] };
-
 /** Events of each agent since a moment. */
-function* countsOf(db: Database, tenant: number, env: Env | null, since: number): Steps<Map<string, number>> {
+function* countsOf(db: Database, tenant: number, env: EnvFilter, since: number): Steps<Map<string, number>> {
   const counts = new Map<string, number>();
   const first = Math.ceil(since / segmentSpanMs);
-  const where = inEnv(env);
+  const where = envClause(env);
   const add = (agent: string, count: number): void => {
     counts.set(agent, (counts.get(agent) ?? 0) + count);
   };
@@ -57,12 +51,12 @@ function* countsOf(db: Database, tenant: number, env: Env | null, since: number)
 function* toolsByAgent(
   db: Database,
   tenant: number,
-  env: Env | null,
+  env: EnvFilter,
   since: number,
   only: readonly string[] | null,
 ): Steps<FleetUse<AgentTools>> {
   const hour = hourOf(since);
-  const where = inEnv(env, 't.env');
+  const where = envClause(env, 't.env', '?4');
   // Tools by agent and environment as one text, because most agents share theirs with others.
   const rows = db.all(
     `SELECT agent, env, tools, (SELECT max(last_ts) FROM agent_hours a WHERE a.tenant = ?1 AND a.hour = last
@@ -70,7 +64,7 @@ function* toolsByAgent(
        FROM (SELECT t.agent, t.env, json_group_array(t.tool) AS tools, max(t.last_hour) AS last FROM agent_tools t
          WHERE t.tenant = ?1 AND (t.last_hour > ?2 OR (t.last_hour = ?2 AND EXISTS (SELECT 1 FROM tool_hours h
            WHERE h.tenant = ?1 AND h.agent = t.agent AND h.hour = ?2 AND h.env = t.env AND h.tool = t.tool
-             AND h.last_ts >= ?3))) ${env === null ? '' : 'AND t.env = ?4'}
+             AND h.last_ts >= ?3))) ${where.sql}
            ${only === null ? '' : `AND t.agent IN (SELECT value FROM json_each(?${env === null ? 4 : 5}))`}
          GROUP BY t.agent, t.env) AS used`,
     [tenant, hour, since, ...where.params, ...(only === null ? [] : [JSON.stringify(only.map(storedText))])],
@@ -105,7 +99,7 @@ function* toolsByAgent(
 export function* fleet(
   db: Database,
   tenantId: string,
-  env: Env | null,
+  env: EnvFilter,
   since: number,
   countSince: number,
 ): Steps<FleetUse> {
@@ -120,7 +114,7 @@ export function* fleet(
 export function* toolsOfAgents(
   db: Database,
   tenantId: string,
-  env: Env | null,
+  env: EnvFilter,
   since: number,
   agentIds: readonly string[],
 ): Steps<FleetUse<AgentTools>> {

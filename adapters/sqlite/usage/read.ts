@@ -3,7 +3,7 @@
 // so that none counts twice.
 
 import { countedAs } from '../../../src/event/record.ts';
-import type { Env } from '../../../src/shared/ids.ts';
+import type { Env, EnvFilter } from '../../../src/shared/ids.ts';
 import type {
   AgentSpan,
   ToolUse,
@@ -14,9 +14,10 @@ import type {
 import { type Database, givenText } from '../database.ts';
 import { segmentSpanMs, tenantNumber } from '../events/segment.ts';
 import type { Steps, Sync } from '../sync.ts';
+import { envClause } from '../table.ts';
 import { contractUses } from './contracts.ts';
 import { eachEvent } from './events.ts';
-import { fleet, inEnv, toolsOfAgents } from './fleet.ts';
+import { fleet, toolsOfAgents } from './fleet.ts';
 import { entryOf, hourOf } from './rows.ts';
 
 function* toolsOf(db: Database, tenantId: string, agentId: string, since: number): Steps<readonly ToolUse[]> {
@@ -120,8 +121,8 @@ function* versionsAt(
 }
 
 /** Agents with an event after a moment. */
-export function activeAgents(db: Database, tenant: number, env: Env | null, since: number): number {
-  const where = inEnv(env);
+export function activeAgents(db: Database, tenant: number, env: EnvFilter, since: number): number {
+  const where = envClause(env);
   const row = db.get(
     `SELECT count(DISTINCT agent) FROM agent_hours WHERE tenant = ? AND hour >= ? AND last_ts > ? ${where.sql}`,
     [tenant, hourOf(since), since, ...where.params],

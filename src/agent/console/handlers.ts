@@ -70,7 +70,7 @@ export const agents: Handlers<typeof agentRoutes> = {
   async listAgentStreams({ app }, { params, query }, caller) {
     const { agent_id } = params;
     const { total, streams } = await app.fleet.streams(principalOf(caller), agent_id, query.limit);
-    const isAdmin = caller.isAdmin;
+    const isAdmin = principalOf(caller).roles.has('admin');
     return { agent_id, total, streams: streams.map((one) => renderStream(one, isAdmin)) };
   },
 
@@ -80,10 +80,17 @@ export const agents: Handlers<typeof agentRoutes> = {
     const { limit, cursor } = query;
     const scope = { tenantId: caller.tenantId, list: 'registrations' } as const;
     const after = cursor === undefined ? null : openCursor(hub, scope, cursor);
-    const { items, more, leftOut } = await hub.app.registrations.list(principalOf(caller), { limit, after });
+    const page = { limit, after };
+    const {
+      items,
+      more,
+      leftOut,
+      last: lastOfPage,
+    } = await hub.app.registrations.list(principalOf(caller), page);
     const next = (sent: number) => {
-      const last = sent < items.length || more ? items[sent - 1] : undefined;
-      return last === undefined ? null : { cursor: sealCursor(hub, scope, last.registration.agentId), limit };
+      const lastSent = items[sent - 1]?.registration.agentId;
+      const last = sent < items.length ? lastSent : more ? lastOfPage : null;
+      return last == null ? null : { cursor: sealCursor(hub, scope, last), limit };
     };
     return new List(items.map(render), next, { headers: { 'X-Agents-Not-Registered': String(leftOut) } });
   },

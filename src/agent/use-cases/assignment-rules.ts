@@ -3,11 +3,12 @@
 
 import { noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
-import { requireRole } from '../../shared/access.ts';
+import { requireRole, seesEnv } from '../../shared/access.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { AssignmentRule, Tags } from '../record.ts';
 import { type Resolution, unassigned } from '../rules/assignment.ts';
 
@@ -49,10 +50,13 @@ function checkPattern(pattern: string): void {
   );
 }
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock'>;
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock'> & {
+  readonly environments: Pick<Environments, 'requireChange'>;
+};
 
 export function createAssignmentRules(ports: Ports): AssignmentRules {
   const { store, actors, ruleSets, secrets, clock } = ports;
+  const { requireChange } = ports.environments;
 
   const noteOn = (
     principal: Principal,
@@ -67,16 +71,25 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
       summary,
     });
 
-  /** As it is now, for the note; null: there is no such rule, and nothing will be noted. */
-  const patternOf = async (tenantId: string, id: string): Promise<string | null> =>
-    (await store.rules.list(tenantId)).find((rule) => rule.id === id)?.pattern ?? null;
+  /**
+   * The rule as it is now; null: there is none that the principal sees, and nothing will be noted.
+   * @throws HubError forbidden unless the principal may change the environment of the rule
+   */
+  async function changeable(principal: Principal, id: string): Promise<AssignmentRule | null> {
+    const rule = (await store.rules.list(principal.tenantId)).find((one) => one.id === id);
+    if (!rule || !seesEnv(principal, rule.env)) return null;
+    await requireChange(principal, [rule.env]);
+    return rule;
+  }
 
   return {
-    list: ({ tenantId }) => store.rules.list(tenantId),
+    list: async (principal) =>
+      (await store.rules.list(principal.tenantId)).filter((rule) => seesEnv(principal, rule.env)),
 
     async create(principal, rule) {
       requireRole(principal, 'operator');
       checkPattern(rule.pattern);
+      await requireChange(principal, [rule.env]);
       const { tenantId } = principal;
       const id = secrets.uuid();
       return actors.ask('tenant', tenantId, 'changeRule', {
@@ -95,7 +108,9 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
     async update(principal, id, patch) {
       requireRole(principal, 'operator');
       if (patch.pattern !== undefined) checkPattern(patch.pattern);
-      const pattern = await patternOf(principal.tenantId, id);
+      const rule = await changeable(principal, id);
+      if (rule && patch.env !== undefined) await requireChange(principal, [patch.env]);
+      const pattern = rule?.pattern ?? null;
       return actors.ask('tenant', principal.tenantId, 'changeRule', {
         action: 'update',
         id,
@@ -106,7 +121,7 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
 
     async remove(principal, id) {
       requireRole(principal, 'operator');
-      const pattern = await patternOf(principal.tenantId, id);
+      const pattern = (await changeable(principal, id))?.pattern ?? null;
       await actors.ask('tenant', principal.tenantId, 'changeRule', {
         action: 'delete',
         id,
@@ -114,7 +129,8 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
       });
     },
 
-    async resolve({ tenantId }, agentId, env) {
+    async resolve(principal, agentId, env) {
+      const { tenantId } = principal;
       const [registration, known] = await Promise.all([
         store.agents.get(tenantId, agentId),
         store.rules.list(tenantId),

@@ -1,7 +1,7 @@
 // The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
 // Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
 import { type AgentState, environmentKey, type OpenStream } from '../../../actors/protocol.ts';
-import { requireRole } from '../../shared/access.ts';
+import { requireRole, requireSight, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -156,13 +156,14 @@ export function createFleet({
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       if (!(await store.agents.get(tenantId, agentId))) throw notFound('Agent not found.');
+      const visible = environments.filter((env) => seesEnv(principal, env));
       const found = await Promise.all(
-        environments.map((env) =>
+        visible.map((env) =>
           actors.ask('environment', environmentKey(tenantId, env), 'streamsOf', { agentId, limit }),
         ),
       );
       const streams = found
-        .flatMap(({ streams }, i) => streams.map((one) => ({ ...one, env: environments[i] ?? 'production' })))
+        .flatMap(({ streams }, i) => streams.map((one) => ({ ...one, env: visible[i] ?? 'production' })))
         .sort((a, b) => b.connectedAt - a.connectedAt);
       return { total: found.reduce((sum, { total }) => sum + total, 0), streams: streams.slice(0, limit) };
     },
@@ -171,6 +172,8 @@ export function createFleet({
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const { order, descending, search, limit } = query;
+      if (query.env !== null) requireSight(principal, query.env);
+      const isHidden = visibleEnvs(principal) !== null;
       const placeIn = ({ agentId, ...times }: RegistrationSummary): AgentPlace => ({
         agentId,
         at: order === 'agentId' ? 0 : (times[order] ?? 0),
@@ -178,12 +181,13 @@ export function createFleet({
       const found: Omit<FleetAgent, 'version'>[] = [];
       let after = query.after;
       let left = true;
-      const atOnce = isOpen(query) ? limit : portion;
+      const atOnce = isOpen(query) && !isHidden ? limit : portion;
       for (let looked = 0; left && found.length < limit && looked < maxLookedAt; ) {
         const page = { order, descending, search, limit: atOnce, after };
         const { items, more } = await store.agents.find(tenantId, page);
         const described = await describe(tenantId, items, query.env);
-        found.push(...described.filter((agent) => fits(agent, query)));
+        const seen = described.filter(({ env }) => env === null || seesEnv(principal, env));
+        found.push(...seen.filter((agent) => fits(agent, query)));
         looked += items.length;
         const last = items.at(-1);
         if (last) after = placeIn(last);

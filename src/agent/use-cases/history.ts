@@ -2,7 +2,7 @@
 // stored events.
 
 import type { Deployment } from '../../deployment/record.ts';
-import { requireRole } from '../../shared/access.ts';
+import { requireRole, seesEnv } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -53,7 +53,7 @@ export function createHistories({
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const span = await store.usage.spanOf(tenantId, agentId);
-      if (!span) throw notFound('No event of this agent is stored.');
+      if (!span || !seesEnv(principal, span.env)) throw notFound('No event of this agent is stored.');
       const { env, firstAt, firstEnv } = span;
       const registration = await store.agents.get(tenantId, agentId);
       const known = registration ?? { agentId, bundleName: null, tags: {} };

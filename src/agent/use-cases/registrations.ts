@@ -1,15 +1,18 @@
 // Agents as they are registered: which bundle each is assigned, what it reports to run, and who of the connected
 // drifts.
+
 import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
-import { requireRole } from '../../shared/access.ts';
+import { requireRole, requireSight, seesEnv } from '../../shared/access.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { dayMs } from '../../shared/duration.ts';
 import { notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { KeyPrincipal, Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { isUnable } from '../../shared/vocabulary.ts';
+import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { RegistrationPatch } from '../port.ts';
 import type { Registration } from '../record.ts';
 import type { Resolution, RuleSet } from '../rules/assignment.ts';
@@ -26,6 +29,8 @@ export interface RegistrationPage {
   readonly more: boolean;
   /** About how many agents were not registered in the last hour, because of the caps. */
   readonly leftOut: number;
+  /** The last agent of the page, whether or not the principal sees it; null on an empty page. */
+  readonly last: string | null;
 }
 
 /** Where a page of the status list begins. */
@@ -75,22 +80,52 @@ export interface Registrations {
   ): Promise<string>;
 }
 
+/** How far back an agent's environments count. */
+const seenMs = 30 * dayMs;
+
 const unknown = () => notFound('Agent not found.');
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'registrar' | 'clock'> & {
   readonly lastSeen: LastSeen;
+  readonly environments: Pick<Environments, 'requireChange'>;
 };
 
 export function createRegistrations(ports: Ports): Registrations {
   const { store, actors, ruleSets, registrar, clock, lastSeen } = ports;
+  const { requireChange } = ports.environments;
   const { agents } = store;
 
   const rulesOf = async (tenantId: string): Promise<RuleSet> =>
     ruleSets.of(tenantId, await store.rules.list(tenantId));
 
-  async function view({ tenantId }: Principal, agentId: string): Promise<RegistrationView> {
+  /** Where an agent's assignment holds: where it was seen in the last month; every environment when it was not. */
+  async function envsOf(tenantId: string, agentId: string, lastEnv: Env | null): Promise<readonly Env[]> {
+    const uses = await store.usage.toolsOf(tenantId, agentId, clock.now() - seenMs);
+    const seen = new Set(uses.map(({ env }) => env));
+    if (lastEnv !== null) seen.add(lastEnv);
+    return seen.size === 0 ? environments : [...seen];
+  }
+
+  /** @throws HubError forbidden unless the principal may change each environment of these agents */
+  async function requireAssignable(principal: Principal, agentIds: readonly string[]): Promise<void> {
+    const { tenantId } = principal;
+    const touched = new Set<Env>();
+    for (const agentId of agentIds) {
+      const { lastEnv = null } = (await agents.get(tenantId, agentId)) ?? {};
+      for (const env of await envsOf(tenantId, agentId, lastEnv)) touched.add(env);
+      if (touched.size === environments.length) break;
+    }
+    await requireChange(principal, [...touched]);
+  }
+
+  /** True for an agent without an environment, too. */
+  const isSeen = (principal: Principal, { lastEnv }: Pick<Registration, 'lastEnv'>): boolean =>
+    lastEnv === null || seesEnv(principal, lastEnv);
+
+  async function view(principal: Principal, agentId: string): Promise<RegistrationView> {
+    const { tenantId } = principal;
     const registration = await agents.get(tenantId, agentId);
-    if (!registration) throw unknown();
+    if (!registration || !isSeen(principal, registration)) throw unknown();
     return { registration, resolution: resolve(await rulesOf(tenantId), registration) };
   }
 
@@ -107,13 +142,15 @@ export function createRegistrations(ports: Ports): Registrations {
   }
 
   return {
-    async list({ tenantId }, page) {
+    async list(principal, page) {
+      const { tenantId } = principal;
       const [{ items, more }, rules, leftOut] = await Promise.all([
         agents.list(tenantId, page),
         rulesOf(tenantId),
         registrar.leftOut(tenantId),
       ]);
-      return { items: await resolveAll(rules, items), more, leftOut };
+      const seen = items.filter((one) => isSeen(principal, one));
+      return { items: await resolveAll(rules, seen), more, leftOut, last: items.at(-1)?.agentId ?? null };
     },
 
     get: view,
@@ -122,7 +159,8 @@ export function createRegistrations(ports: Ports): Registrations {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const before = await agents.get(tenantId, agentId);
-      if (!before) throw unknown();
+      if (!before || !isSeen(principal, before)) throw unknown();
+      if (bundleName !== undefined || patch.tags !== undefined) await requireAssignable(principal, [agentId]);
       const changed = omitUndefined(patch);
       if (Object.keys(changed).length > 0) await agents.update(tenantId, agentId, changed);
       const wanted = bundleName === undefined ? before.bundleName : bundleName;
@@ -140,15 +178,19 @@ export function createRegistrations(ports: Ports): Registrations {
 
     async assign(principal, agentIds, bundleName) {
       requireRole(principal, 'operator');
+      await requireAssignable(principal, agentIds);
       const assignment = { agentIds: [...new Set(agentIds)], bundleName, bulk: true };
       return (await actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
     },
 
-    async status({ tenantId }, { env: asked, bundleName, limit, start }) {
+    async status(principal, { env: asked, bundleName, limit, start }) {
+      const { tenantId } = principal;
       const begin = start ?? { env: environments[0], after: null };
       const entries: StatusEntry[] = [];
       let next: StatusStart | null = null;
-      const wanted = asked === null ? environments : [asked];
+      if (asked !== null) requireSight(principal, asked);
+      const visible = environments.filter((env) => seesEnv(principal, env));
+      const wanted = asked === null ? visible : [asked];
       for (const env of wanted.slice(Math.max(0, wanted.indexOf(begin.env)))) {
         next = { env, after: env === begin.env ? begin.after : null };
         if (entries.length >= limit) break;

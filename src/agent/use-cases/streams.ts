@@ -5,7 +5,7 @@ import { Updates } from '../../deployment/use-cases/updates.ts';
 import { requireAgentId } from '../../shared/agent-ids.ts';
 import type { Announcement } from '../../shared/announcement.ts';
 import { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
-import { environments, isAgentId } from '../../shared/ids.ts';
+import { type Env, isAgentId } from '../../shared/ids.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { AgentStream, type Asked, type StreamPorts } from './stream.ts';
 
@@ -13,7 +13,7 @@ export interface AgentStreams {
   /** Tells the agent's actor of the stream. @throws HubError bad_request (the agent's id), and what the actor throws */
   admit(asked: Asked): Promise<AgentStream>;
   /** The fleet's numbers of every environment that tells them now: one that cannot does so with the next change. */
-  fleetNow(tenantId: string): Promise<readonly Announcement[]>;
+  fleetNow(tenantId: string, envs: readonly Env[]): Promise<readonly Announcement[]>;
 }
 
 /** @param node the node's id, as actors know it */
@@ -34,11 +34,11 @@ export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>,
       return requireAgentId(store.agents, asked.tenantId, asked.agentId).then(() => stream.admit());
     },
 
-    async fleetNow(tenantId) {
+    async fleetNow(tenantId, envs) {
       const asked = await Promise.allSettled(
-        environments.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
+        envs.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
       );
-      return environments.flatMap((env, i) => {
+      return envs.flatMap((env, i) => {
         const answer = asked[i];
         return answer?.status === 'fulfilled'
           ? [{ kind: 'fleetChanged', tenantId, env, numbers: answer.value } as const]

@@ -67,6 +67,8 @@ export const hostedApprovalRoutes = routes({
     method: 'POST',
     path: '/v1/approvals',
     auth: ['hostedKey'],
+    role: 'agent',
+    envs: 'none',
     tag: 'hosted-approvals',
     summary:
       'Request an approval for a tool call; at most 10 per agent in 60 seconds. A repeat with the same Idempotency-Key returns the same approval',
@@ -125,6 +127,7 @@ export const hostedApprovalRoutes = routes({
     path: '/v1/approvals',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
+    envs: 'query',
     tag: 'hosted-approvals',
     summary: 'Approvals, newest first; an API key can read those in its environment and from its agents',
     query: z.object({
@@ -149,6 +152,7 @@ export const hostedApprovalRoutes = routes({
     path: '/v1/approvals/{approval_id}',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
+    envs: 'record',
     tag: 'hosted-approvals',
     summary: 'One approval; an API key can read those in its environment and from its agents',
     params,
@@ -160,7 +164,8 @@ export const hostedApprovalRoutes = routes({
     method: 'POST',
     path: '/v1/approvals/{approval_id}/decide',
     auth: ['operatorJwt'],
-    role: 'operator',
+    role: 'approver',
+    envs: 'record',
     tag: 'hosted-approvals',
     summary:
       'Approve or reject; the token identifies the decider. The same decision by the same person gets the same answer',

@@ -85,7 +85,7 @@ export function createAiSettings(ports: Ports): AiSettings {
     get: ({ tenantId }) => store.settings.get(tenantId, 'ai'),
 
     async put(principal, change) {
-      requireRole(principal, 'operator');
+      requireRole(principal, 'admin');
       const { tenantId } = principal;
       const before = (await store.settings.get(tenantId, 'ai'))?.value ?? null;
       const same = before?.provider === change.provider ? before : null;
@@ -120,7 +120,7 @@ export function createAiSettings(ports: Ports): AiSettings {
     },
 
     async remove(principal) {
-      requireRole(principal, 'operator');
+      requireRole(principal, 'admin');
       await noted(ports, principal, {
         action: 'setting.deleted',
         subject: { id: 'ai', name: 'AI assistance' },
@@ -129,7 +129,7 @@ export function createAiSettings(ports: Ports): AiSettings {
     },
 
     async test(principal, count) {
-      requireRole(principal, 'operator');
+      requireRole(principal, 'admin');
       const { tenantId } = principal;
       const setting = await store.settings.get(tenantId, 'ai');
       const model = setting?.value.model ?? null;

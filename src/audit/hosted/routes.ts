@@ -28,6 +28,7 @@ export const hostedAuditRoutes = routes({
     path: '/v1/audit',
     auth: ['operatorJwt'],
     role: 'viewer',
+    envs: 'record',
     tag: 'hosted-audit',
     summary:
       'Audit entries, newest first: approvals, keys, ruleset deployments and run decisions; the last 30 ' +
@@ -63,6 +64,7 @@ export const hostedAuditRoutes = routes({
     path: '/v1/audit/export',
     auth: ['operatorJwt'],
     role: 'admin',
+    envs: 'none',
     tag: 'hosted-audit',
     summary:
       'Links of the audit chain, one JSON object a line, and the signed head of the last link; after about 8 MiB, a ' +
@@ -79,6 +81,7 @@ export const hostedAuditRoutes = routes({
     path: '/v1/audit/head',
     auth: ['operatorJwt'],
     role: 'viewer',
+    envs: 'none',
     tag: 'hosted-audit',
     summary: 'The newest signed head of the audit chain; the hub signs one every hour',
     status: 200,

@@ -66,6 +66,7 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
+    envs: 'none',
     tag: 'hosted-rulesets',
     summary: 'Rulesets, ordered by name; an API key for one environment can read those deployed there',
     query: z.object(hostedPaging(200, 50)),
@@ -78,6 +79,7 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets/{name}',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
+    envs: 'none',
     tag: 'hosted-rulesets',
     summary: 'The newest version, deployed or not; 304 if If-None-Match contains its ETag',
     params,
@@ -91,6 +93,7 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets/{name}',
     auth: ['operatorJwt'],
     role: 'operator',
+    envs: 'query',
     tag: 'hosted-rulesets',
     summary:
       'Save a document as the next version and deploy it; bytes equal to the newest version create none (200). ' +
@@ -111,6 +114,7 @@ export const hostedRulesetRoutes = routes({
     status: 201,
     reply: rulesetVersion.extend({ created: z.boolean(), warnings: z.array(lintFinding) }),
     errors: [
+      'environment_protected',
       'forbidden',
       'precondition_failed',
       'payload_too_large',
@@ -126,6 +130,7 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets/{name}/versions',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
+    envs: 'none',
     tag: 'hosted-rulesets',
     summary: 'Versions, newest first',
     params,
@@ -139,6 +144,7 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets/{name}/versions/{version}',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
+    envs: 'none',
     tag: 'hosted-rulesets',
     summary: 'One saved version; 304 if If-None-Match contains its ETag',
     params: versionParams,
@@ -152,6 +158,7 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets/{name}/versions/{version}/deploy',
     auth: ['operatorJwt'],
     role: 'operator',
+    envs: 'query',
     tag: 'hosted-rulesets',
     summary:
       'Deploy a saved version, for example to roll back. A document with errors is refused with all errors, unless it ran there ' +
@@ -172,13 +179,22 @@ export const hostedRulesetRoutes = routes({
       reason: z.string().nullable(),
       warnings: z.array(lintFinding),
     }),
-    errors: ['forbidden', 'not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: [
+      'environment_protected',
+      'forbidden',
+      'not_found',
+      'unprocessable',
+      'validation_failed',
+      'overloaded',
+      'unavailable',
+    ],
   },
   hostedCurrentRuleset: {
     method: 'GET',
     path: '/v1/rulesets/{name}/current',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
+    envs: 'query',
     tag: 'hosted-rulesets',
     summary:
       "The deployed ruleset with its bytes and signature, in the key's environment, else `env`, else production; 304 to If-None-Match",
@@ -209,12 +225,20 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets/{name}/current',
     auth: ['operatorJwt'],
     role: 'operator',
+    envs: 'query',
     tag: 'hosted-rulesets',
     summary:
       'Undeploy a ruleset from an environment. Connected agents keep their document; new agents receive none',
     params,
     query: z.object({ env: env.optional() }),
     status: 204,
-    errors: ['forbidden', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: [
+      'environment_protected',
+      'forbidden',
+      'not_found',
+      'validation_failed',
+      'overloaded',
+      'unavailable',
+    ],
   },
 });

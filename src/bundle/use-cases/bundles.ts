@@ -1,8 +1,8 @@
 // Bundle versions: uploaded, and read within the principal's environment.
 
 import { noted, uploaded } from '../../audit/note.ts';
-import type { BundleSummary, BundleVersion } from '../../deployment/record.ts';
-import { requireRole } from '../../shared/access.ts';
+import type { BundleSummary, BundleVersion, Deployment } from '../../deployment/record.ts';
+import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
@@ -43,6 +43,16 @@ export interface Bundles {
 const absent = (name: string, version: number): HubError =>
   notFound(`Bundle '${name}' v${version} not found`);
 
+/** A bundle for somebody who sees these current deployments and no others. */
+function asSeen(bundle: BundleSummary, current: readonly Deployment[]): BundleSummary {
+  const there = current.filter(({ bundleName }) => bundleName === bundle.name);
+  return {
+    ...bundle,
+    deployedEnvs: there.map(({ env }) => env),
+    lastDeployedAt: there.length === 0 ? null : Math.max(...there.map(({ createdAt }) => createdAt)),
+  };
+}
+
 export function createBundles({
   store,
   evaluator,
@@ -82,12 +92,21 @@ export function createBundles({
       return { bundle, warnings };
     },
 
-    list: ({ tenantId, env }, page) => bundles.summaries(tenantId, env, page),
+    async list(principal, page) {
+      const { tenantId, env } = principal;
+      const found = await bundles.summaries(tenantId, env, page);
+      if (visibleEnvs(principal) === null || env !== null) return found;
+      const current = (await deployments.currentAll(tenantId)).filter((one) => seesEnv(principal, one.env));
+      return { ...found, items: found.items.map((bundle) => asSeen(bundle, current)) };
+    },
 
-    async versions({ tenantId }, name, page) {
+    async versions(principal, name, page) {
+      const { tenantId } = principal;
       const [found, ...current] = await Promise.all([
         bundles.versions(tenantId, name, page),
-        ...environments.map((env) => deployments.currentOf(tenantId, env, name)),
+        ...environments
+          .filter((env) => seesEnv(principal, env))
+          .map((env) => deployments.currentOf(tenantId, env, name)),
       ]);
       if (found.items.length === 0 && !(await isThere(tenantId, name))) {
         throw notFound(`Bundle '${name}' not found`);

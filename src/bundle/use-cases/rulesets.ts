@@ -6,13 +6,14 @@ import { auditActor } from '../../audit/record.ts';
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import type { Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
-import { requireRole } from '../../shared/access.ts';
+import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
+import type { Environments } from '../../tenant/use-cases/environments.ts';
 import { type Finding, findingText, isError } from '../rules/finding.ts';
 import type { Inspector } from './inspection.ts';
 import { uploadedVersion } from './uploaded-version.ts';
@@ -81,6 +82,7 @@ export interface Rulesets {
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets' | 'settings'> & {
   readonly inspector: Inspector;
   readonly deployments: Deployments;
+  readonly environments: Pick<Environments, 'requireChange'>;
 };
 
 /** Bytes of a document that every released client takes. */
@@ -167,9 +169,11 @@ export function createRulesets(ports: Ports): Rulesets {
   }
 
   /** The current deployments of a name, in all environments that the principal sees. */
-  async function currentOf({ tenantId, env }: Principal, name: string): Promise<readonly Deployment[]> {
+  async function currentOf(principal: Principal, name: string): Promise<readonly Deployment[]> {
     const current = await Promise.all(
-      (env === null ? environments : [env]).map((one) => store.deployments.currentOf(tenantId, one, name)),
+      environments
+        .filter((env) => seesEnv(principal, env))
+        .map((env) => store.deployments.currentOf(principal.tenantId, env, name)),
     );
     return newestFirst(current.flatMap((one) => one ?? []));
   }
@@ -178,15 +182,15 @@ export function createRulesets(ports: Ports): Rulesets {
     all.filter((one) => one.version === version);
 
   async function withDeployments(
-    { tenantId, env }: Principal,
+    principal: Principal,
     bundle: BundleVersion,
     current: readonly Deployment[],
   ): Promise<RulesetVersion> {
     const there = running(current, bundle.version);
-    // A principal of one environment sees nothing of where else it was; one without a signature was never deployed.
-    const isGone = there.length === 0 && env === null && bundle.signature !== null;
+    // Who does not see all environments sees nothing of where else it was; one without a signature was never deployed.
+    const isGone = there.length === 0 && visibleEnvs(principal) === null && bundle.signature !== null;
     const last = isGone
-      ? await store.deployments.lastOf(tenantId, bundle.name, bundle.version)
+      ? await store.deployments.lastOf(principal.tenantId, bundle.name, bundle.version)
       : (there[0] ?? null);
     return { bundle, deployments: there, last };
   }
@@ -195,6 +199,7 @@ export function createRulesets(ports: Ports): Rulesets {
     async put(principal, wanted) {
       const { name, yaml, env, force } = wanted;
       requireRole(principal, force ? 'admin' : 'operator');
+      if (env !== null) await ports.environments.requireChange(principal, [env]);
       const { tenantId } = principal;
       if (yaml.length > maxRuleset) {
         throw new HubError('payload_too_large', `The ruleset is larger than ${maxRuleset} bytes. Split it.`);
@@ -231,9 +236,10 @@ export function createRulesets(ports: Ports): Rulesets {
       const { items, more } = await bundles.summaries(tenantId, env, page, 'name');
       const rulesets = await Promise.all(
         items.map(async ({ name, latestVersion, versionCount, lastUpdated, deployedEnvs }) => {
+          const seen = deployedEnvs.filter((one) => seesEnv(principal, one));
           const [latest, ...current] = await Promise.all([
             bundles.version(tenantId, name, latestVersion),
-            ...deployedEnvs.map((one) => store.deployments.currentOf(tenantId, one, name)),
+            ...seen.map((one) => store.deployments.currentOf(tenantId, one, name)),
           ]);
           const deployments = newestFirst(current.flatMap((one) => one ?? []));
           return latest ? [{ latest, versionCount, updatedAt: lastUpdated, deployments }] : [];

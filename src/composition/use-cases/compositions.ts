@@ -12,6 +12,7 @@ import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Environments } from '../../tenant/use-cases/environments.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Release, Releases } from './releases.ts';
 
@@ -70,13 +71,14 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'> & {
   readonly assembler: Assembler;
   readonly releases: Releases;
   readonly inspector: Inspector;
+  readonly environments: Pick<Environments, 'requireChange'>;
 };
 
 const absent = (name: string): HubError => notFound(`Composition '${name}' not found`);
 const unknownContract = (id: string): HubError => new HubError('unprocessable', `Contract '${id}' not found`);
 
 export function createCompositions(ports: Ports): Compositions {
-  const { store, clock, secrets, assembler, releases, inspector } = ports;
+  const { store, clock, secrets, assembler, releases, inspector, environments } = ports;
   const { compositions } = store;
   const recorded = recorder(ports, 'composition');
 
@@ -151,7 +153,8 @@ export function createCompositions(ports: Ports): Compositions {
     },
 
     async deploy(principal, name, env, how) {
-      requireRole(principal, how.force ? 'admin' : 'operator');
+      if (how.force) requireRole(principal, 'admin');
+      await environments.requireChange(principal, [env]);
       const composition = await find(principal, name);
       const assembly = await assemble(composition);
       requireAssembled(assembly);

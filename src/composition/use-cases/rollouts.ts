@@ -4,7 +4,9 @@ import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { Composition } from '../../contract/record.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Environments } from '../../tenant/use-cases/environments.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Releases } from './releases.ts';
 
@@ -19,17 +21,22 @@ export interface Rollouts {
    * Re-pins, assembles, validates and deploys each `auto_deploy` composition that names the contract, to the
    * environments it runs in. The new version is stored already, so a failure is not the caller's: the composition stays
    * as it was and is announced as changed.
+   * @returns true when a composition runs in an environment that the author of the version may not change: it is not
+   *   deployed there
    */
-  rollOut(tenantId: string, contractId: string): Promise<void>;
+  rollOut(author: Principal, contractId: string): Promise<boolean>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'log'> & {
   readonly assembler: Assembler;
   readonly releases: Releases;
   readonly inspector: Inspector;
+  readonly environments: Pick<Environments, 'mayChange'>;
 };
 
-export function createRollouts({ store, clock, log, assembler, releases, inspector }: Ports): Rollouts {
+export function createRollouts(ports: Ports): Rollouts {
+  const { store, clock, log, assembler, releases, inspector } = ports;
+  const { mayChange } = ports.environments;
   const { compositions, deployments } = store;
 
   async function rollOutOne(before: Composition, envs: readonly Env[]): Promise<void> {
@@ -55,14 +62,24 @@ export function createRollouts({ store, clock, log, assembler, releases, inspect
     await releases.release(composition, assembly, envs, 'system:auto_deploy');
   }
 
+  async function allowedTo(author: Principal): Promise<ReadonlySet<Env>> {
+    const may = await Promise.all(environments.map((env) => mayChange(author, env)));
+    return new Set(environments.filter((_, i) => may[i]));
+  }
+
   return {
-    async rollOut(tenantId, contractId) {
+    async rollOut(author, contractId) {
+      const { tenantId } = author;
+      const allowed = await allowedTo(author);
+      let isHeld = false;
       let running = 0;
       for (const name of await compositions.automatic(tenantId, contractId)) {
         const current = await Promise.all(
           environments.map((env) => deployments.currentOf(tenantId, env, name)),
         );
-        const envs = current.flatMap((deployment) => (deployment ? [deployment.env] : []));
+        const all = current.flatMap((deployment) => (deployment ? [deployment.env] : []));
+        const envs = all.filter((env) => allowed.has(env));
+        isHeld ||= envs.length < all.length;
         if (envs.length === 0) continue;
         try {
           if (++running > maxRollouts)
@@ -77,6 +94,7 @@ export function createRollouts({ store, clock, log, assembler, releases, inspect
           await releases.compositionChanged(tenantId, name);
         }
       }
+      return isHeld;
     },
   };
 }

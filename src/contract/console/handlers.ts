@@ -75,7 +75,8 @@ export const contracts: Handlers<typeof contractRoutes> = {
       ...(body.definition == null ? {} : { definition: body.definition }),
       ...(body.tags === undefined ? {} : { tags: body.tags ?? [] }),
     };
-    return renderDetail(await app.contracts.update(principalOf(caller), params.contract_id, patch));
+    const updated = await app.contracts.update(principalOf(caller), params.contract_id, patch);
+    return { ...renderDetail(updated), ...(updated.isHeld ? { auto_deploy: 'held' as const } : {}) };
   },
 
   async deleteContract({ app }, { params }, caller) {

@@ -1,8 +1,10 @@
 // The menu of the signed-in person: account, theme, times, sign-out. frame/person.tsx loads it.
+
 import { Menu } from '@base-ui/react/menu';
 import type { JSX } from 'react';
 import { signOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../lib/prefs.ts';
+import { rolesText } from '../lib/roles.ts';
 import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
 import { Icon } from '../ui/icons.tsx';
@@ -52,7 +54,7 @@ export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Ele
           <Menu.Popup className="menu">
             <p className="menu-who">
               <bdi>{visible(me.email)}</bdi>
-              <span className="muted">{me.is_admin ? 'Admin' : 'Member'}</span>
+              <span className="muted">{rolesText(me.roles)}</span>
             </p>
             <Menu.RadioGroup value={theme} onValueChange={(next) => chooseTheme(next as Theme)}>
               {themes.map(([value, label]) => (

@@ -17,6 +17,8 @@ export const impactRoutes = routes({
     method: 'POST',
     path: '/api/v1/bundles/impact',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'body',
     tag: 'bundles',
     summary:
       'Preview a deployment of a text or a saved composition: contracts added, removed, tightened, ' +

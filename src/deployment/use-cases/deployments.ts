@@ -6,7 +6,7 @@ import { requireDeployable, textOf } from '../../bundle/rules/deployable.ts';
 import { type Finding, isError } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { DocumentKind } from '../../contract/record.ts';
-import { requireRole } from '../../shared/access.ts';
+import { listedEnvs, requireRole, requireSight, seesEnv } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
@@ -14,6 +14,7 @@ import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
 import type { KeySuccession } from '../../tenant/record.ts';
+import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { BundleVersion, Deployment } from '../record.ts';
 import { versionsByHash } from '../rules/versions.ts';
 
@@ -108,6 +109,7 @@ export interface Deployments {
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'secrets' | 'evaluator' | 'settings'> & {
   readonly inspector: Inspector;
+  readonly environments: Pick<Environments, 'requireChange'>;
 };
 
 export function createDeployments({
@@ -117,6 +119,7 @@ export function createDeployments({
   evaluator,
   settings,
   inspector,
+  environments,
 }: Ports): Deployments {
   const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
 
@@ -135,7 +138,8 @@ export function createDeployments({
     kindOf,
     deployTo,
     async deploy(principal, env, bundleName, version, { force, reason }) {
-      requireRole(principal, force ? 'admin' : 'operator');
+      if (force) requireRole(principal, 'admin');
+      await environments.requireChange(principal, [env]);
       const { tenantId } = principal;
       const yaml = await store.bundles.yaml(tenantId, bundleName, version);
       if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
@@ -160,7 +164,7 @@ export function createDeployments({
       };
     },
     async undeploy(principal, env, bundleName) {
-      requireRole(principal, 'operator');
+      await environments.requireChange(principal, [env]);
       const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
         bundleName,
         undeployedBy: actorName(principal.actor),
@@ -168,9 +172,10 @@ export function createDeployments({
       });
       if (!ended) throw absent(env, bundleName);
     },
-    async rollout({ tenantId }, id, page) {
+    async rollout(principal, id, page) {
+      const { tenantId } = principal;
       const deployment = await store.deployments.get(tenantId, id);
-      if (!deployment) throw notFound('Deployment not found.');
+      if (!deployment || !seesEnv(principal, deployment.env)) throw notFound('Deployment not found.');
       const { env, bundleName, revisionHash } = deployment;
       const [rollout, newest, current] = await Promise.all([
         actors.ask('environment', environmentKey(tenantId, env), 'rollout', {
@@ -191,7 +196,9 @@ export function createDeployments({
       };
     },
 
-    async current({ tenantId }, env, bundleName) {
+    async current(principal, env, bundleName) {
+      requireSight(principal, env);
+      const { tenantId } = principal;
       const none = absent(env, bundleName);
       const deployment = await store.deployments.currentOf(tenantId, env, bundleName);
       if (!deployment) throw none;
@@ -203,6 +210,9 @@ export function createDeployments({
       if (!bundle || !yaml) throw none;
       return { bundle, deployment, yaml, successions };
     },
-    list: ({ tenantId }, filter, page) => store.deployments.list(tenantId, filter, page),
+    async list(principal, { env = null, ...rest }, page) {
+      const filter = { env: listedEnvs(principal, env), ...rest };
+      return store.deployments.list(principal.tenantId, filter, page);
+    },
   };
 }

@@ -75,6 +75,8 @@ export const replayRoutes = routes({
     method: 'POST',
     path: '/api/v1/bundles/replay',
     auth: ['cookie'],
+    role: 'operator',
+    envs: 'record',
     tag: 'bundles',
     summary:
       'Compare the decisions of a text and of the deployed bundle of its name on the newest calls that agents reported. Deploys nothing',
@@ -90,6 +92,8 @@ export const replayRoutes = routes({
     method: 'POST',
     path: '/api/v1/compositions/{name}/replay',
     auth: ['cookie'],
+    role: 'operator',
+    envs: 'record',
     tag: 'compositions',
     summary:
       'Compare the decisions of a saved composition and of the deployed bundle of its name on the newest calls ' +

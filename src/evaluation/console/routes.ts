@@ -9,6 +9,8 @@ export const evaluateRoutes = routes({
     method: 'POST',
     path: '/api/v1/bundles/evaluate',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'body',
     tag: 'bundles',
     summary: 'Dry-run a bundle against one tool call; env.* selectors have no value',
     body: z.object({

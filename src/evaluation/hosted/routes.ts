@@ -71,6 +71,7 @@ const shared = {
   path: '/v1/rulesets/{name}/replay',
   auth: ['operatorJwt'],
   role: 'operator',
+  envs: 'query',
   tag: 'hosted-rulesets',
   params,
   limits: [limits.replays],
@@ -108,6 +109,7 @@ export const hostedReplayRoutes = routes({
   },
   hostedReplayText: {
     ...shared,
+    envs: 'body',
     method: 'POST',
     summary: 'Compare an unsaved document (`yaml_content`) with a saved version; parameters are in the body',
     body: z

@@ -150,6 +150,8 @@ export const eventRoutes = routes({
     method: 'POST',
     path: '/api/v1/events',
     auth: ['key'],
+    role: 'agent',
+    envs: 'none',
     tag: 'events',
     summary:
       'Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. An invalid event does not affect the others',
@@ -183,6 +185,8 @@ export const eventRoutes = routes({
     method: 'GET',
     path: '/api/v1/events',
     auth: ['key', 'cookie'],
+    role: 'viewer',
+    envs: 'query',
     ownEnvironment: true,
     tag: 'events',
     summary:
@@ -212,6 +216,8 @@ export const eventRoutes = routes({
     method: 'GET',
     path: '/api/v1/events/{event_id}',
     auth: ['key', 'cookie'],
+    role: 'viewer',
+    envs: 'record',
     tag: 'events',
     summary: 'One event with its whole payload; an API key can read those in its environment',
     params: z.object({ event_id: uuid }),
@@ -229,6 +235,8 @@ export const eventRoutes = routes({
     method: 'GET',
     path: '/api/v1/events/facets',
     auth: ['key', 'cookie'],
+    role: 'viewer',
+    envs: 'query',
     ownEnvironment: true,
     tag: 'events',
     summary:
@@ -256,6 +264,8 @@ export const eventRoutes = routes({
     method: 'GET',
     path: '/api/v1/events/export',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'query',
     tag: 'events',
     summary:
       'All matching events, newest first, as a download of any size: NDJSON, or CSV (text/csv), where cells that begin ' +
@@ -270,6 +280,8 @@ export const eventRoutes = routes({
     method: 'GET',
     path: '/api/v1/events/histogram',
     auth: ['key', 'cookie'],
+    role: 'viewer',
+    envs: 'query',
     ownEnvironment: true,
     tag: 'events',
     summary: 'Event counts by time bucket; empty buckets are left out, until is exclusive',

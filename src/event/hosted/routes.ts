@@ -132,6 +132,8 @@ export const hostedEventRoutes = routes({
     method: 'POST',
     path: '/v1/events',
     auth: ['hostedKey'],
+    role: 'agent',
+    envs: 'none',
     tag: 'hosted-events',
     summary:
       'Store a batch of up to 10,000 decision events; durable when answered, safe to repeat. An invalid event does not affect the others',
@@ -162,6 +164,7 @@ export const hostedEventRoutes = routes({
     path: '/v1/events',
     auth: ['operatorJwt', 'hostedKey'],
     role: 'viewer',
+    envs: 'query',
     tag: 'hosted-events',
     summary: 'Decision events, newest first, including those that agents sent to the console API',
     query: z.object({

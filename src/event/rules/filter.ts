@@ -1,11 +1,10 @@
 // What a search for events can ask for. Pure.
-import type { Env } from '../../shared/ids.ts';
+import type { EnvFilter } from '../../shared/ids.ts';
 import type { VerdictFilter } from './decision.ts';
 
 /** Filters for events. A missing member does not filter. */
 export interface EventFilter {
-  /** Null: every environment. */
-  readonly env: Env | null;
+  readonly env: EnvFilter;
   readonly agentId?: string;
   readonly toolName?: string;
   /** Fits the stored verdict or one among the outcomes. */

@@ -1,5 +1,7 @@
 // Stored events: searched, counted and looked at. A key sees those of its environment and agents, a person all of the
 // tenant's.
+
+import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
 import { HubError, notFound } from '../../shared/error.ts';
@@ -53,7 +55,7 @@ const narrowRange = 2 * 3600;
  * @throws HubError forbidden when a key that is bound to agents asks for others
  */
 export function eventsSeenBy<F extends EventFilter>(principal: Principal, filter: F): F {
-  const env = principal.env ?? filter.env;
+  const env = listedEnvs(principal, filter.env);
   if (principal.agentPattern === null) return { ...filter, env };
   const agentId = filter.agentId ?? agentOf(principal);
   requireAgent(principal, agentId);
@@ -87,8 +89,7 @@ export function createEventSearches({ store }: Pick<AppPorts, 'store'>): EventSe
 
     async get(principal, id) {
       const event = await events.get(principal.tenantId, id);
-      const { env } = principal;
-      if (!event || (env !== null && event.env !== env) || !scopeTest(principal)(event.agent_id)) {
+      if (!event || !seesEnv(principal, event.env) || !scopeTest(principal)(event.agent_id)) {
         throw notFound('Event not found.');
       }
       return event;

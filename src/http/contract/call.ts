@@ -1,8 +1,8 @@
 // A call as handlers see it: who calls, the request beside its validated parts, and a reply with more than a body.
 
 import type { OwnLimits } from '../../admission/limit.ts';
+import type { EnvRole } from '../../shared/env-roles.ts';
 import type { Env } from '../../shared/ids.ts';
-import type { OperatorRole } from '../../shared/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
 /** What is known of a request's API key. */
@@ -33,7 +33,7 @@ export type Caller =
       readonly userId: string;
       readonly tenantId: string;
       readonly email: string;
-      readonly isAdmin: boolean;
+      readonly roles: readonly EnvRole[];
       readonly tokenHash: string;
     }
   | ({ readonly kind: 'key' } & KeyFields)
@@ -47,7 +47,7 @@ export type Caller =
       readonly subject: string;
       /** The name for records: the verified e-mail, else the name, else the subject. */
       readonly display: string;
-      readonly role: OperatorRole;
+      readonly roles: readonly EnvRole[];
       /** Hash of the token of the login that the token was given to, with which it ends; null: it ends by itself. */
       readonly loginHash: string | null;
       /** The record of a token that an admin made, which may be revoked; null or absent: it is no such token. */

@@ -1,8 +1,9 @@
 // The hosted API's callers as principals: a key acts for agents, in its environment if it is bound to one; an operator
 // by the token's role.
 
+import { rightsOf } from '../../shared/access.ts';
 import type { Env } from '../../shared/ids.ts';
-import { type KeyPrincipal, type Principal, type Role, rolesUpTo } from '../../shared/principal.ts';
+import type { KeyPrincipal, Principal, Role } from '../../shared/principal.ts';
 import type { Caller } from './call.ts';
 
 const keyRoles: ReadonlySet<Role> = new Set(['agent']);
@@ -14,7 +15,7 @@ export function principalOf(caller: HostedCaller): Principal {
     return {
       tenantId: caller.tenantId,
       env: null,
-      roles: new Set<Role>(rolesUpTo(caller.role)),
+      ...rightsOf(caller.roles),
       actor: { kind: 'operator', id: `${caller.issuer} ${caller.subject}`, display: caller.display },
       agentId: null,
       agentPattern: null,
@@ -24,6 +25,7 @@ export function principalOf(caller: HostedCaller): Principal {
     tenantId: caller.tenantId,
     env: caller.env,
     roles: keyRoles,
+    envRoles: null,
     actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
     agentId: caller.agentId,
     agentPattern: caller.agentPattern,
@@ -37,6 +39,7 @@ export const keyPrincipalOf = (caller: HostedKey, env: Env = 'production'): KeyP
   tenantId: caller.tenantId,
   env: caller.env ?? env,
   roles: keyRoles,
+  envRoles: null,
   actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
   agentId: caller.agentId,
   agentPattern: caller.agentPattern,

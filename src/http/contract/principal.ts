@@ -1,10 +1,9 @@
 // The console API's callers as principals: a key acts for agents in its environment, a signed-in person in all of them.
 
+import { rightsOf } from '../../shared/access.ts';
 import type { KeyPrincipal, Principal, Role } from '../../shared/principal.ts';
 import type { Caller } from './call.ts';
 
-const memberRoles: ReadonlySet<Role> = new Set(['viewer', 'operator']);
-const adminRoles: ReadonlySet<Role> = new Set(['viewer', 'operator', 'admin']);
 const keyRoles: ReadonlySet<Role> = new Set(['agent']);
 
 export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): Principal {
@@ -12,7 +11,7 @@ export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): 
     return {
       tenantId: caller.tenantId,
       env: null,
-      roles: caller.isAdmin ? adminRoles : memberRoles,
+      ...rightsOf(caller.roles),
       actor: { kind: 'user', id: caller.userId, email: caller.email },
       agentId: null,
       agentPattern: null,
@@ -25,6 +24,7 @@ export const keyPrincipalOf = (caller: Extract<Caller, { kind: 'key' }>): KeyPri
   tenantId: caller.tenantId,
   env: caller.env,
   roles: keyRoles,
+  envRoles: null,
   actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
   agentId: caller.agentId,
   agentPattern: caller.agentPattern,

@@ -4,7 +4,7 @@
 import type { z } from 'zod';
 import type { Limit, LimitClass } from '../../admission/limit.ts';
 import type { ErrorCode } from '../../shared/error.ts';
-import type { OperatorRole } from '../../shared/principal.ts';
+import { isOperatorRole, type OperatorRole } from '../../shared/principal.ts';
 import type { FrameTable } from './frames.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -16,6 +16,20 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
  * the hub).
  */
 export type AuthScheme = 'key' | 'cookie' | 'operatorToken' | 'hostedKey' | 'operatorJwt';
+
+/**
+ * Whom a route is for, besides `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person` (own things of
+ * a signed-in person), `installation` (the OPERATOR_TOKEN), else the role that a person needs; keys have none.
+ */
+export type RouteRole = 'nobody' | 'agent' | 'person' | 'installation' | OperatorRole;
+
+export const isPersonRole = (role: RouteRole): role is OperatorRole => isOperatorRole(role);
+
+/**
+ * How the environments of a request are found, in which a person needs the role: `query` and `body` (the field `env`,
+ * absent: any), `record` (the use case knows them), `none` (the role in any environment suffices).
+ */
+export type EnvSource = 'query' | 'body' | 'record' | 'none';
 
 const kib = 1024;
 /** Bytes of a body that holds credentials and little else. */
@@ -31,11 +45,9 @@ export interface RouteDeclaration {
   readonly path: string;
   /** The schemes that are taken, in the order they are looked for; none: anybody may call. */
   readonly auth: readonly AuthScheme[];
-  /**
-   * What a person must be besides: an admin is a signed-in user with is_admin, or an operator's token says the role.
-   * Keys have none.
-   */
-  readonly role?: OperatorRole;
+  readonly role: RouteRole;
+  /** Where the environments of a request are. */
+  readonly envs: EnvSource;
   /**
    * True where an API key may name its own environment only in the query's `env`; another answers 403 before the
    * handler.

@@ -2,6 +2,7 @@
 
 import type { Announcements } from '../../shared/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../shared/frame.ts';
+import type { Env } from '../../shared/ids.ts';
 import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../contract/frames.ts';
 import { encodeSignature, provenance, type SignatureEncoding } from '../contract/signature.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
@@ -24,9 +25,16 @@ const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string 
 const toDashboards = (
   tenantId: string,
   data: { readonly type: string },
-  idempotencyKey?: string,
+  { env, idempotencyKey }: { readonly env?: Env; readonly idempotencyKey?: string } = {},
 ): readonly Frame[] => [
-  frame({ audience: dashboardsOf(tenantId), ...(idempotencyKey ? { idempotencyKey } : {}) }, data),
+  frame(
+    {
+      audience: dashboardsOf(tenantId),
+      ...(env ? { env } : {}),
+      ...(idempotencyKey ? { idempotencyKey } : {}),
+    },
+    data,
+  ),
 ];
 
 /** @param encoding how contract updates write their signature */
@@ -64,7 +72,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
     `deployment:${deployment.id}:${deployment.signingKeyId}`;
 
   return {
-    approvalRequested: ({ approval: { tenantId, id, agentId, toolName, message } }) =>
+    approvalRequested: ({ approval: { tenantId, env, id, agentId, toolName, message } }) =>
       toDashboards(
         tenantId,
         forDashboards('approval_created', {
@@ -73,7 +81,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           tool_name: toolName,
           message,
         }),
-        `approval:${id}:pending`,
+        { env, idempotencyKey: `approval:${id}:pending` },
       ),
 
     approvalDecided({ approval }) {
@@ -83,16 +91,16 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       const data = forAgents('approval_decided', { approval_id: id, status, decided_by: decidedBy });
       return [
         frame({ audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey }, data),
-        ...toDashboards(tenantId, data, idempotencyKey),
+        ...toDashboards(tenantId, data, { env, idempotencyKey }),
       ];
     },
 
     // Agents hear of no request and no timeout: they know their own deadline.
-    approvalTimedOut: ({ approval: { tenantId, id, agentId, toolName } }) =>
+    approvalTimedOut: ({ approval: { tenantId, env, id, agentId, toolName } }) =>
       toDashboards(
         tenantId,
         forDashboards('approval_timeout', { approval_id: id, agent_id: agentId, tool_name: toolName }),
-        `approval:${id}:timeout`,
+        { env, idempotencyKey: `approval:${id}:timeout` },
       ),
 
     bundleDeployed(announced) {
@@ -103,7 +111,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       return [
         agents,
         // Without a bundle: a dashboard sees all environments, whose updates must not take each other's place.
-        { audience, idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
+        { audience, env, idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
         ...toDashboards(
           tenantId,
           forDashboards('bundle_deployed', {
@@ -114,7 +122,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
             ...(forced ? { forced } : {}),
             ...(reason ? { reason } : {}),
           }),
-          key,
+          { env, idempotencyKey: key },
         ),
       ];
     },
@@ -128,7 +136,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           deployed_by: undeployedBy,
           undeployed: true,
         }),
-        `deployment:${id}:ended`,
+        { env, idempotencyKey: `deployment:${id}:ended` },
       ),
     deploymentResigned: (announced) => [update(announced, { idempotencyKey: signed(announced) })],
     deploymentDue: ({ agentId, ...announced }) => [
@@ -143,7 +151,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
     ],
     fleetChanged: ({ tenantId, env, numbers: { connected, current, drift, unknown } }) => [
       frame(
-        { audience: dashboardsOf(tenantId), fleet: env },
+        { audience: dashboardsOf(tenantId), env, fleet: env },
         forDashboards('fleet_changed', { env, connected, current, drift, unknown }),
       ),
     ],
@@ -170,7 +178,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           ]
         : []),
       frame(
-        { audience: dashboardsOf(tenantId), tools: true },
+        { audience: dashboardsOf(tenantId), env, tools: true },
         forDashboards('tool_pins_changed', { server, sequence, env }),
       ),
     ],

@@ -43,6 +43,7 @@ export function endReason(control: Control, caller: LiveCaller): EndReason | nul
   if (control.kind === 'user_logins_ended') {
     return login.userId === control.userId && login.tokenHash !== control.except ? 'signed_out' : null;
   }
+  if (control.kind === 'user_roles_changed') return login.userId === control.userId ? 'roles_changed' : null;
   return null;
 }
 

@@ -16,6 +16,7 @@ export type EndReason =
   | 'slow' // over its bound, or blocked too long
   | 'revoked'
   | 'signed_out'
+  | 'roles_changed'
   | 'draining'
   | 'failed' // it could not be joined
   | 'flood' // it sent more than it may

@@ -64,7 +64,8 @@ import {
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
-import { givenToken, operatorRole } from '../../user/console/token-routes.ts';
+import { givenToken } from '../../user/console/token-routes.ts';
+import { envRole, operatorRole, roleEnvironment } from '../../user/wire.ts';
 import { link, minimalHealth, storageState } from './health-routes.ts';
 import { hostedComponents } from './hosted-components.ts';
 
@@ -175,6 +176,8 @@ export const components: {
   StorageState: storageState,
   JobQueue: jobQueue,
   OperatorTokenRole: operatorRole,
+  EnvironmentRole: envRole,
+  RoleEnvironment: roleEnvironment,
   StoreConnection: link,
   ...hostedComponents,
   ...eventNames(agentFrames),

@@ -18,6 +18,7 @@ import { callbacks } from '../../notification/console/callback-handlers.ts';
 import { channels } from '../../notification/console/handlers.ts';
 import { sampleRun } from '../../run/console/handlers.ts';
 import { sessions } from '../../session/console/handlers.ts';
+import { environments } from '../../tenant/console/environment-handlers.ts';
 import { settings } from '../../tenant/console/handlers.ts';
 import { operator } from '../../tenant/console/operator-handlers.ts';
 import { setup } from '../../tenant/console/setup-handlers.ts';
@@ -53,6 +54,7 @@ export const handlers: Handlers<typeof api> = {
   ...rules,
   ...tools,
   ...settings,
+  ...environments,
   ...overview,
   ...ai,
   ...channels,

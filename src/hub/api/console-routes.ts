@@ -18,6 +18,7 @@ import { callbackRoutes } from '../../notification/console/callback-routes.ts';
 import { channelRoutes } from '../../notification/console/routes.ts';
 import { sampleRunRoutes } from '../../run/console/routes.ts';
 import { sessionRoutes } from '../../session/console/routes.ts';
+import { environmentRoutes } from '../../tenant/console/environment-routes.ts';
 import { operatorRoutes } from '../../tenant/console/operator-routes.ts';
 import { settingRoutes } from '../../tenant/console/routes.ts';
 import { setupRoutes } from '../../tenant/console/setup-routes.ts';
@@ -53,6 +54,7 @@ export const api = routes({
   ...ruleRoutes,
   ...toolRoutes,
   ...settingRoutes,
+  ...environmentRoutes,
   ...overviewRoutes,
   ...aiRoutes,
   ...channelRoutes,

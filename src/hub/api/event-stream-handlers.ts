@@ -8,6 +8,7 @@ import { fits } from '../../event/use-cases/tail.ts';
 import type { Hub } from '../../http/contract/handler.ts';
 import { listedText } from '../../http/contract/listed.ts';
 import type { EventSource, History, StreamHandlers } from '../../http/contract/stream.ts';
+import { listedEnvs } from '../../shared/access.ts';
 import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../shared/frame.ts';
 import { environments } from '../../shared/ids.ts';
 import type { HostedStreamQuery } from './hosted-stream-routes.ts';
@@ -59,7 +60,11 @@ export function eventStreams(
     async admitEvents(caller, query) {
       const { tenantId } = caller;
       const audience = eventsOf(tenantId);
-      const filter = filterOf(query as HostedStreamQuery<'hostedEventStream'>, caller);
+      const wanted = filterOf(query as HostedStreamQuery<'hostedEventStream'>, caller);
+      const filter =
+        wanted && caller.kind !== 'hostedKey'
+          ? { ...wanted, env: listedEnvs({ env: null, envRoles: caller.roles }, wanted.env) }
+          : wanted;
       return {
         caller:
           caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,

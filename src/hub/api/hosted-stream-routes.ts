@@ -11,6 +11,7 @@ export const hostedStreamRoutes = routes({
     path: '/v1/stream',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
+    envs: 'query',
     tag: 'hosted streams',
     summary:
       'Stream of an agent: rulesets in its environment, its assignment and its decision events; or of an operator: one environment',
@@ -42,6 +43,7 @@ export const hostedStreamRoutes = routes({
     path: '/v1/events/stream',
     auth: ['operatorJwt', 'hostedKey', 'cookie'],
     role: 'viewer',
+    envs: 'query',
     tag: 'hosted streams',
     summary: 'Decision events as they are stored, from both APIs; also for a signed-in browser',
     query: z.object({

@@ -1,7 +1,13 @@
 // The OpenAPI 3.1 document, made from the declarations of all APIs alone. Deterministic: the same tables give the same
 // text.
 
-import type { ApiFamily, AuthScheme, ErrorFormat, RouteDeclaration } from '../../http/contract/route.ts';
+import {
+  type ApiFamily,
+  type AuthScheme,
+  type ErrorFormat,
+  isPersonRole,
+  type RouteDeclaration,
+} from '../../http/contract/route.ts';
 import type { WireNames } from '../../http/credentials.ts';
 import { subprotocols } from '../../http/live/session.ts';
 import { errorMedia, statusOf } from '../../http/problem.ts';
@@ -277,9 +283,11 @@ function headersOf(route: RouteDeclaration, errors: ErrorFormat): Json {
   return names.length > 0 ? { headers: headerRefs(names) } : {};
 }
 
-/** The codes that a route declares, and the one that its authentication implies. */
-export function errorsOf({ auth, errors }: RouteDeclaration): ErrorCode[] {
-  const implied = auth.length === 0 ? [] : (['unauthenticated'] as const);
+/** The codes that a route declares, and those that its authentication and its role imply. */
+export function errorsOf({ auth, role, envs, errors }: RouteDeclaration): ErrorCode[] {
+  const implied: ErrorCode[] = auth.length === 0 ? [] : ['unauthenticated'];
+  if (isPersonRole(role) && (role !== 'viewer' || envs === 'query' || envs === 'body'))
+    implied.push(role === 'admin' ? 'forbidden' : 'role_required');
   return [...new Set([...implied, ...errors])];
 }
 

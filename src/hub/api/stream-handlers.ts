@@ -16,7 +16,7 @@ import type { Caller } from '../../http/contract/call.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../http/contract/fields.ts';
 import type { Hub } from '../../http/contract/handler.ts';
 import { documentEvent } from '../../http/contract/hosted-frames.ts';
-import { keyPrincipalOf } from '../../http/contract/principal.ts';
+import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import type {
   AdmittedStream,
   AgentMessage,
@@ -24,6 +24,7 @@ import type {
   StreamQuery,
 } from '../../http/contract/stream.ts';
 import { checked, sentences, validationFailed } from '../../http/contract/validation.ts';
+import { requireSight, seesEnv } from '../../shared/access.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../shared/frame.ts';
@@ -84,7 +85,10 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
       return { admitted: await admitAgent(hub, streams, key, query, connectionId, true), caller: key };
     },
 
-    async admitDashboard({ tenantId }, { include }) {
+    async admitDashboard(caller, { include }) {
+      const { tenantId } = caller;
+      const principal = principalOf(caller);
+      const seen = environments.filter((env) => seesEnv(principal, env));
       const parts = include === undefined ? '' : checkedAt(includeField, include, 'include');
       const fleet = parts.includes('fleet');
       const tools = parts.includes('tools');
@@ -93,8 +97,11 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
         agentId: null,
         bundleName: null,
         pinned: false,
-        skips: (frame) => (frame.fleet !== undefined && !fleet) || (frame.tools === true && !tools),
-        catchUp: async () => (fleet ? streams.fleetNow(tenantId) : []),
+        skips: (frame) =>
+          (frame.fleet !== undefined && !fleet) ||
+          (frame.tools === true && !tools) ||
+          (frame.env !== undefined && !seesEnv(principal, frame.env)),
+        catchUp: async () => (fleet ? streams.fleetNow(tenantId, seen) : []),
         keepalive,
         announce: async () => {},
         closed: () => {},
@@ -172,7 +179,10 @@ const sessionAsked = ({ session_id }: StreamQuery): string | null =>
  * What a person follows of an environment: deployments, and what every agent there did.
  * @throws HubError validation_failed
  */
-function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQuery): AdmittedStream {
+function admitOperator(
+  { tenantId, roles }: Extract<Caller, { kind: 'hostedOperator' }>,
+  query: StreamQuery,
+): AdmittedStream {
   const env = environments.find((one) => one === query.env);
   if (env === undefined) {
     throw refused(
@@ -183,6 +193,7 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
       },
     );
   }
+  requireSight({ envRoles: roles }, env);
   const sessionId = sessionAsked(query);
   const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
   tagsAsked(query.tags);

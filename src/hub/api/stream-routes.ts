@@ -11,6 +11,8 @@ export const streamRoutes = routes({
     method: 'GET',
     path: '/api/v1/stream',
     auth: ['key'],
+    role: 'agent',
+    envs: 'none',
     tag: 'streams',
     summary: 'Stream of an agent: contract updates, decisions on its approvals, and its assignment',
     query: z.object({
@@ -35,6 +37,8 @@ export const streamRoutes = routes({
     method: 'GET',
     path: '/api/v1/stream/dashboard',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'record',
     tag: 'streams',
     summary: "Stream of a dashboard: changes in its tenant's environments",
     query: z.object({

@@ -22,6 +22,7 @@ export const hostedKeyRoutes = routes({
     path: '/v1/keys',
     auth: ['operatorJwt'],
     role: 'admin',
+    envs: 'none',
     tag: 'hosted-keys',
     summary: 'Active API keys in the workspace, newest first',
     query: z.object(hostedPaging(200, 100)),
@@ -37,6 +38,7 @@ export const hostedKeyRoutes = routes({
     path: '/v1/keys',
     auth: ['operatorJwt'],
     role: 'admin',
+    envs: 'none',
     tag: 'hosted-keys',
     summary: 'Create an API key; only this answer contains the full key',
     body: z.object({
@@ -59,6 +61,7 @@ export const hostedKeyRoutes = routes({
     path: '/v1/keys/{key_id}',
     auth: ['operatorJwt'],
     role: 'admin',
+    envs: 'none',
     tag: 'hosted-keys',
     summary: 'Revoke an API key; its streams end within a second',
     params: z.object({ key_id: identifier }),

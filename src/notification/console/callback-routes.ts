@@ -12,6 +12,8 @@ export const callbackRoutes = routes({
     method: 'POST',
     path: '/api/v1/chat_bot/webhook/{channel_id}',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     csrf: 'none',
     tag: 'callbacks',
     summary:
@@ -28,6 +30,8 @@ export const callbackRoutes = routes({
     method: 'POST',
     path: '/api/v1/workspace_chat/interactions',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     csrf: 'none',
     tag: 'callbacks',
     summary:
@@ -44,6 +48,8 @@ export const callbackRoutes = routes({
     method: 'GET',
     path: '/api/v1/workspace_chat/manifest',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     tag: 'callbacks',
     summary: 'Manifest that installs the app in a workspace',
     status: 200,
@@ -55,6 +61,8 @@ export const callbackRoutes = routes({
     method: 'POST',
     path: '/api/v1/community_chat/interactions',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     csrf: 'none',
     tag: 'callbacks',
     summary:

@@ -116,11 +116,12 @@ function chatIdOf({ config, request: { messageId } }: Recipient): string | null 
   }
 }
 
-/** A person of a chat: decides as an operator, in the approval's environment alone. */
+/** A person of a chat: decides as an approver, in the approval's environment alone. */
 const chatPrincipal = ({ tenantId, env }: Approval, id: string, display: string): Principal => ({
   tenantId,
   env,
-  roles: new Set(['operator', 'viewer']),
+  roles: new Set(['approver', 'viewer']),
+  envRoles: null,
   actor: { kind: 'chat', id, display },
   agentId: null,
   agentPattern: null,

@@ -8,6 +8,8 @@ export const sampleRunRoutes = routes({
     method: 'POST',
     path: '/api/v1/sample-run',
     auth: ['cookie'],
+    role: 'operator',
+    envs: 'none',
     tag: 'events',
     summary:
       "Create the tenant's sample run: 201, or 200 if it exists. Statistics do not count it; 10 calls a minute",
@@ -20,6 +22,8 @@ export const sampleRunRoutes = routes({
     method: 'DELETE',
     path: '/api/v1/sample-run',
     auth: ['cookie'],
+    role: 'operator',
+    envs: 'none',
     tag: 'events',
     summary: 'Remove the sample run, its events and its approval; safe to repeat; its ruleset stays',
     limits: [limits.sampleRuns],

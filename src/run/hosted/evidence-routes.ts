@@ -11,6 +11,7 @@ export const hostedEvidenceRoutes = routes({
     path: '/v1/runs/{agent_id}/{session_id}/bundle',
     auth: ['operatorJwt'],
     role: 'viewer',
+    envs: 'record',
     tag: 'hosted-runs',
     summary:
       'Signed record of a run: its events as a chain, approvals and documents; verify it with `reeve-agent verify`',

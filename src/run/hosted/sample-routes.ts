@@ -9,6 +9,7 @@ export const hostedSampleRunRoutes = routes({
     path: '/v1/sample-run',
     auth: ['operatorJwt', 'hostedKey'],
     role: 'operator',
+    envs: 'none',
     tag: 'hosted-runs',
     summary:
       "Create the workspace's sample run: 201, or 200 if it exists. Statistics do not count it; 10 calls a minute",
@@ -23,6 +24,7 @@ export const hostedSampleRunRoutes = routes({
     path: '/v1/sample-run',
     auth: ['operatorJwt'],
     role: 'operator',
+    envs: 'none',
     tag: 'hosted-runs',
     summary: 'Remove the sample run, its events and its approval; safe to repeat; its ruleset stays',
     limits: [limits.sampleRuns],

@@ -5,7 +5,7 @@ import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts'
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
-import { requireRole } from '../../shared/access.ts';
+import { listedEnvs, requireRole } from '../../shared/access.ts';
 import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
@@ -229,7 +229,8 @@ export function createEvidence({
       ofTenant(principal.tenantId, () =>
         ofProcess(async () => {
           requireRole(principal, 'viewer');
-          const { tenantId, env } = principal;
+          const { tenantId } = principal;
+          const env = listedEnvs(principal, null);
           const view = await runs.get(principal, key);
           if (!view) throw notFound('Run not found.');
           const filter: EventFilter = {

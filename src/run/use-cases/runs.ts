@@ -1,5 +1,6 @@
 // Runs and agents as operators look at them: which run needs a person, which agent is well, and which document each
 // runs.
+
 import type { AgentPlace } from '../../agent/record.ts';
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../../agent/rules/health.ts';
 import type { Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
@@ -8,6 +9,7 @@ import {
   type RulesetNames,
   type RulesetVersionKey,
 } from '../../bundle/use-cases/ruleset-names.ts';
+import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -123,11 +125,12 @@ export function createRuns(ports: Ports): Runs {
   }
 
   /** The agent of the sample run as that tells of it: nobody registered it. Null where there is none. */
-  async function sampleAgent({ tenantId, env }: Principal): Promise<AgentView | null> {
+  async function sampleAgent(principal: Principal): Promise<AgentView | null> {
+    const { tenantId } = principal;
     const at = time();
     const { agentId, sessionId } = sample;
     const run = await store.runs.get(tenantId, { agentId, sessionId }, at.now);
-    if (!run?.sample || (env !== null && run.env !== env)) return null;
+    if (!run?.sample || !seesEnv(principal, run.env)) return null;
     const { startedAt: createdAt, lastActivityAt: lastSeenAt, pendingApprovals } = run;
     const lastEventAt = run.facts?.last.at ?? null;
     const policyVersion = run.facts?.version?.policyVersion ?? null;
@@ -169,22 +172,26 @@ export function createRuns(ports: Ports): Runs {
     };
   }
 
-  const isSeen = ({ env }: Principal, agent: Pick<FleetAgent, 'env'>): boolean =>
-    env === null || agent.env === env;
+  /** An agent that was in no environment is seen by everybody who is bound to none. */
+  const isSeen = (principal: Principal, { env }: Pick<FleetAgent, 'env'>): boolean =>
+    env === null ? principal.env === null : seesEnv(principal, env);
 
   return {
     names,
 
-    async list({ tenantId, env }, filter, page) {
+    async list(principal, filter, page) {
+      const { tenantId } = principal;
+      const env = listedEnvs(principal, null);
       const at = time();
       const { items, more, total } = await store.runs.list(tenantId, { ...filter, env }, page, at);
       return { items: await Promise.all(items.map((run) => view(tenantId, run, at))), more, total };
     },
 
-    async get({ tenantId, env }, key) {
+    async get(principal, key) {
+      const { tenantId } = principal;
       const at = time();
       const run = await store.runs.get(tenantId, key, at.now);
-      return run && (env === null || run.env === env) ? view(tenantId, run, at) : null;
+      return run && seesEnv(principal, run.env) ? view(tenantId, run, at) : null;
     },
 
     async agents(principal, { limit, offset }) {
@@ -222,7 +229,8 @@ export function createRuns(ports: Ports): Runs {
     },
 
     async agent(principal, agentId) {
-      const { tenantId, env } = principal;
+      const { tenantId } = principal;
+      const env = listedEnvs(principal, null);
       const found = await fleet.get(tenantId, agentId);
       if (found ? !isSeen(principal, found) : agentId !== sample.agentId) return null;
       const at = time();

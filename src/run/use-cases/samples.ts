@@ -9,7 +9,7 @@ import type { Evaluation } from '../../evaluation/port/evaluator.ts';
 import type { EventInput } from '../../event/record.ts';
 import { contentId } from '../../event/rules/decision.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
-import type { Env } from '../../shared/ids.ts';
+import type { EnvFilter } from '../../shared/ids.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../rules/sample.ts';
@@ -32,7 +32,7 @@ export interface SampleRuns {
   /** Removes its run, events and approval; its ruleset stays. Safe to repeat. @throws HubError rate_limited */
   remove(principal: Principal, count: CountLimit): Promise<void>;
   /** Its approvals that wait: what a count of the workspace's pending approvals leaves out. 0 or 1. */
-  pending(tenantId: string, env: Env | null): Promise<number>;
+  pending(tenantId: string, env: EnvFilter): Promise<number>;
 }
 
 const maxUnderWay = 1_000;

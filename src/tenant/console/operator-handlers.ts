@@ -2,6 +2,7 @@
 
 import type { Handlers } from '../../http/contract/handler.ts';
 import { iso } from '../../http/contract/render.ts';
+import { adminRoles, memberRoles } from '../../shared/env-roles.ts';
 import type { operatorRoutes } from './operator-routes.ts';
 
 export const operator: Handlers<typeof operatorRoutes> = {
@@ -11,7 +12,7 @@ export const operator: Handlers<typeof operatorRoutes> = {
   },
 
   createUser: async ({ app }, { body }) => ({
-    user_id: await app.accounts.createUser(body.tenant_id, body, body.is_admin),
+    user_id: await app.accounts.createUser(body.tenant_id, body, body.is_admin ? adminRoles : memberRoles),
   }),
 
   async listDeadJobs({ app }, { query }) {

@@ -67,6 +67,7 @@ export const settingRoutes = routes({
     path: '/api/v1/settings/rotate-signing-key',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'settings',
     summary:
       'Create a signing key and sign every current deployment with it; agents receive the new signatures. With ' +
@@ -87,6 +88,8 @@ export const settingRoutes = routes({
     method: 'GET',
     path: '/api/v1/settings/tools',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'none',
     tag: 'settings',
     summary:
       'Declarations about your agents: the kinds of tool arguments, and the selectors and operators that agents register',
@@ -99,6 +102,7 @@ export const settingRoutes = routes({
     path: '/api/v1/settings/tools',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'settings',
     summary:
       'Declare the kinds of tool arguments (path, url, command, content or cwd), profiles of programs, and the selector prefixes ' +
@@ -124,6 +128,7 @@ export const settingRoutes = routes({
     path: '/api/v1/settings/purge-events',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'settings',
     summary:
       'Remove events received more than N days or hours ago (send one); complete is false while the rest is removed in the background',

@@ -10,6 +10,8 @@ export const setupRoutes = routes({
     method: 'POST',
     path: '/api/v1/setup',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     tag: 'setup',
     summary: 'Create the first tenant and its admin; refused once they exist',
     body: z.object({

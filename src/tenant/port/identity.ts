@@ -1,4 +1,5 @@
 // Store ports of tenants, users, logins, API keys and signing keys. Every write is durable when its promise resolves.
+import type { EnvRole } from '../../shared/env-roles.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../record.ts';
@@ -27,10 +28,14 @@ export interface TenantStore {
   /** Users of a tenant, by e-mail. */
   users(tenantId: string, page: PageRequest): Promise<Page<User>>;
   /**
-   * Makes a user an admin, or one no more; `last_admin`: nothing changed, and a tenant never loses its last one,
-   * whatever is asked at once.
+   * Replaces a user's roles; `last_admin`: nothing changed, and a tenant never loses its last one, whatever is asked at
+   * once.
    */
-  setAdmin(tenantId: string, userId: string, isAdmin: boolean): Promise<User | 'absent' | 'last_admin'>;
+  setRoles(
+    tenantId: string,
+    userId: string,
+    roles: readonly EnvRole[],
+  ): Promise<User | 'absent' | 'last_admin'>;
   /** Removes a user, but never the last admin of the tenant. The user's logins stay: `LoginStore.removeOfUser`. */
   removeUser(tenantId: string, userId: string): Promise<User | 'absent' | 'last_admin'>;
   /** Replaces the password's hash if it still is `expected`; false when it is not. */

@@ -1,6 +1,7 @@
 // A tenant's settings: small records, each under a name of its own, that the last write replaces.
 import type { CommandProfiles, ToolArguments } from 'reeve-agent/rules';
 import type { AiConfig } from '../../assistant/record.ts';
+import type { Env } from '../../shared/ids.ts';
 
 export interface ToolWords {
   /** Kinds of tools' arguments, for sandboxes. */
@@ -13,8 +14,17 @@ export interface ToolWords {
   readonly commandProfiles?: CommandProfiles;
 }
 
+export interface EnvironmentPolicy {
+  /** Only admins, and operators by a role that names it, change what agents enforce there. */
+  readonly isProtected: boolean;
+}
+
+export const policyName = <E extends Env>(env: E): `policy.${E}` => `policy.${env}`;
+
+type Policies = { readonly [E in Env as `policy.${E}`]: EnvironmentPolicy };
+
 /** Every setting and its value. */
-export interface SettingValues {
+export interface SettingValues extends Policies {
   /**
    * Facts about agents that documents cannot contain: for the linter, deployments and the playground.
    */

@@ -5,6 +5,7 @@ import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { noted } from '../../audit/note.ts';
 import { contentId } from '../../event/rules/decision.ts';
 import { createSemaphore } from '../../shared/concurrency/semaphore.ts';
+import { adminRoles, type EnvRole, isAdmin, rolesText } from '../../shared/env-roles.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -46,7 +47,7 @@ export interface Accounts {
    */
   provision(workspace: Workspace): Promise<string>;
   /** @throws HubError conflict (the e-mail is taken), not_found (no such tenant) */
-  createUser(tenantId: string, credentials: Credentials, isAdmin: boolean): Promise<string>;
+  createUser(tenantId: string, credentials: Credentials, roles: readonly EnvRole[]): Promise<string>;
   /**
    * Says which tenant a workspace of an identity provider is. Safe to repeat.
    * @throws HubError not_found (no such tenant), conflict (the workspace is another tenant)
@@ -91,10 +92,10 @@ export function createAccounts(ports: Ports): Accounts {
   async function newUser(
     tenantId: string,
     { email, password }: Credentials,
-    isAdmin: boolean,
+    roles: readonly EnvRole[],
   ): Promise<User> {
     const passwordHash = await secrets.hashPassword(password);
-    return { id: secrets.uuid(), tenantId, email, passwordHash, isAdmin, createdAt: clock.now() };
+    return { id: secrets.uuid(), tenantId, email, passwordHash, roles, createdAt: clock.now() };
   }
 
   async function newTenant(
@@ -102,17 +103,17 @@ export function createAccounts(ports: Ports): Accounts {
     credentials: Credentials,
   ): Promise<{ readonly tenant: Tenant; readonly admin: User; readonly key: SigningKey }> {
     const tenant = { id: secrets.uuid(), name, createdAt: clock.now() };
-    const admin = await newUser(tenant.id, credentials, true);
+    const admin = await newUser(tenant.id, credentials, adminRoles);
     return { tenant, admin, key: newSigningKey(tenant.id) };
   }
 
   /** The stores for a write that makes a user. */
-  const noting = ({ id, tenantId, email, isAdmin }: User, by: string) =>
+  const noting = ({ id, tenantId, email, roles }: User, by: string) =>
     noted(ports, systemPrincipal(tenantId, by), {
       action: 'user.created',
       subject: { id, name: email },
-      summary: `The ${isAdmin ? 'admin' : 'user'} ${email} was added.`,
-      details: { is_admin: isAdmin },
+      summary: `The ${isAdmin(roles) ? 'admin' : 'user'} ${email} was added.`,
+      details: { roles: rolesText(roles) },
     });
 
   /**
@@ -189,8 +190,8 @@ export function createAccounts(ports: Ports): Accounts {
       return (await store.workspaces.tenantOf(workspace)) ?? id;
     },
 
-    async createUser(tenantId, credentials, isAdmin) {
-      const user = await newUser(tenantId, credentials, isAdmin);
+    async createUser(tenantId, credentials, roles) {
+      const user = await newUser(tenantId, credentials, roles);
       const outcome = await noting(user, 'operator').tenants.addUser(user);
       if (outcome === 'no_tenant') throw notFound('Tenant not found.');
       if (outcome === 'email_taken') throw emailTaken();

@@ -2,12 +2,13 @@
 // an announcement each.
 import type { PinDecision, PinMode } from 'reeve-agent/rules';
 import { noted } from '../../audit/note.ts';
-import { requireRole } from '../../shared/access.ts';
+import { requireRole, requireSight, seesEnv } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { EntryFilter } from '../port.ts';
 import type { ToolDefinition, ToolEntry, ToolServer } from '../record.ts';
 import { entryIdOf } from '../rules/identity.ts';
@@ -42,7 +43,9 @@ export interface ToolPins {
   setMode(principal: Principal, env: Env, server: string | null, mode: PinMode | null): Promise<void>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'announcer'>;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'announcer'> & {
+  readonly environments: Pick<Environments, 'requireChange'>;
+};
 
 /** Definitions of one tool that its page shows. */
 const maxHistory = 200;
@@ -51,9 +54,9 @@ export function createToolPins(ports: Ports): ToolPins {
   const { store, secrets, clock, announcer } = ports;
   const { tools } = store;
 
-  async function find({ tenantId }: Principal, id: string): Promise<ToolDefinition> {
-    const definition = await tools.get(tenantId, id);
-    if (!definition) throw notFound('Tool definition not found.');
+  async function find(principal: Principal, id: string): Promise<ToolDefinition> {
+    const definition = await tools.get(principal.tenantId, id);
+    if (!definition || !seesEnv(principal, definition.env)) throw notFound('Tool definition not found.');
     return definition;
   }
 
@@ -83,12 +86,19 @@ export function createToolPins(ports: Ports): ToolPins {
   }
 
   return {
-    servers: ({ tenantId }, env) => tools.servers(tenantId, env),
-    entries: ({ tenantId }, filter, page) => tools.entries(tenantId, filter, page),
+    async servers(principal, env) {
+      requireSight(principal, env);
+      return tools.servers(principal.tenantId, env);
+    },
+    async entries(principal, filter, page) {
+      requireSight(principal, filter.env);
+      return tools.entries(principal.tenantId, filter, page);
+    },
     async get(principal, id) {
       const definition = await find(principal, id);
       const { tenantId, server, tool } = definition;
-      return { definition, history: await tools.history(tenantId, server, tool, maxHistory) };
+      const history = await tools.history(tenantId, server, tool, maxHistory);
+      return { definition, history: history.filter(({ env }) => seesEnv(principal, env)) };
     },
     async document({ tenantId }, env, server) {
       const place = { tenantId, env, server };
@@ -97,6 +107,7 @@ export function createToolPins(ports: Ports): ToolPins {
     async decide(principal, id, request) {
       requireRole(principal, 'operator');
       const from = await find(principal, id);
+      await ports.environments.requireChange(principal, request.envs);
       if (from.definition === null && request.decision === 'accepted') {
         throw new HubError(
           'conflict',

@@ -15,6 +15,8 @@ export const coverageRoutes = routes({
     method: 'GET',
     path: '/api/v1/agents/{agent_id}/coverage',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'record',
     tag: 'agents',
     summary:
       'Tools that the agent used since then, and the contract that governs each: from the bundle that it follows as ' +
@@ -68,6 +70,8 @@ export const coverageRoutes = routes({
     method: 'GET',
     path: '/api/v1/agents/fleet-coverage',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'query',
     tag: 'agents',
     summary:
       'Coverage of every agent with events since then, ordered by agent id; next_cursor names the next page. The summary covers all agents',
@@ -122,6 +126,8 @@ export const coverageRoutes = routes({
     method: 'GET',
     path: '/api/v1/agents/{agent_id}/history',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'record',
     tag: 'agents',
     summary: 'Deployments for the agent, and the times of its drift; newest first',
     params: z.object({ agent_id: line(255) }),

@@ -10,6 +10,8 @@ export const overviewRoutes = routes({
     method: 'GET',
     path: '/api/v1/stats/overview',
     auth: ['key', 'cookie'],
+    role: 'viewer',
+    envs: 'query',
     ownEnvironment: true,
     tag: 'stats',
     summary:
@@ -32,6 +34,8 @@ export const overviewRoutes = routes({
     method: 'GET',
     path: '/api/v1/stats/contracts',
     auth: ['cookie'],
+    role: 'viewer',
+    envs: 'query',
     tag: 'stats',
     summary:
       'Decisions by contract in a time range, by default the last 24 hours, most evaluations first; a call counts once for each ' +

@@ -7,7 +7,7 @@ import { CompiledRulings, JudgeSteps, weightOf } from '../../agent/use-cases/com
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import type { AgentManifest } from '../../event/record.ts';
-import { requireRole } from '../../shared/access.ts';
+import { listedEnvs, requireRole, seesEnv } from '../../shared/access.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { notFound } from '../../shared/error.ts';
@@ -152,7 +152,8 @@ export function createCoverage({
     async ofAgent(principal, agentId, { since, withDurations }) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
-      const uses = await store.usage.toolsOf(tenantId, agentId, since);
+      const all = await store.usage.toolsOf(tenantId, agentId, since);
+      const uses = all.filter((use) => seesEnv(principal, use.env));
       const [first] = uses;
       if (!first) throw notFound('The agent has no events in this time range.');
       const { env } = uses.reduce((newest, use) => (use.lastUsed > newest.lastUsed ? use : newest), first);
@@ -191,7 +192,8 @@ export function createCoverage({
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const known = new Map(registrations.map((registration) => [registration.agentId, registration]));
-      const { toolSets, agents } = await store.usage.toolsOfAgents(tenantId, env, since, [...known.keys()]);
+      const envs = listedEnvs(principal, env);
+      const { toolSets, agents } = await store.usage.toolsOfAgents(tenantId, envs, since, [...known.keys()]);
       const own = agents.map(({ agentId }) => known.get(agentId) ?? unknown);
       const judged = await judge(tenantId, agents, own, toolSets);
       return new Map(agents.map(({ agentId }, i) => [agentId, (judged[i] ?? none).counts]));
@@ -201,7 +203,8 @@ export function createCoverage({
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const until = clock.now();
-      const { toolSets, agents: found } = await store.usage.fleet(tenantId, env, since, until - dayMs);
+      const envs = listedEnvs(principal, env);
+      const { toolSets, agents: found } = await store.usage.fleet(tenantId, envs, since, until - dayMs);
       // Stores order some texts otherwise, and pages are told apart by this order.
       const agents = [...found].sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
       const registrations = await registrationsOf(

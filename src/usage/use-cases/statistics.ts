@@ -2,7 +2,7 @@
 
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
 import type { SampleRuns } from '../../run/use-cases/samples.ts';
-import { requireRole } from '../../shared/access.ts';
+import { listedEnvs, requireRole, visibleEnvs } from '../../shared/access.ts';
 import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
@@ -48,14 +48,15 @@ type Ports = Pick<AppPorts, 'store' | 'clock'> & {
 };
 
 export const createStatistics = ({ store, clock, sampleRuns, rulings }: Ports): Statistics => ({
-  async overview({ tenantId, env: own }, env) {
+  async overview(principal, env) {
+    const { tenantId } = principal;
     const now = clock.now();
-    const seen = own ?? env;
+    const seen = listedEnvs(principal, env);
     const { entries } = await rulings.entryNames(tenantId);
     const [pending, ofSample, totalAgents, counts] = await Promise.all([
       store.approvals.countPending(tenantId, seen, now),
       sampleRuns.pending(tenantId, seen),
-      store.agents.count(tenantId),
+      store.agents.count(tenantId, principal.env === null ? visibleEnvs(principal) : null),
       // To the minute: whole minutes are counted already.
       store.events.counts(tenantId, seen, floorMinute(now - dayMs), now - hourMs, entries),
     ]);
@@ -71,7 +72,8 @@ export const createStatistics = ({ store, clock, sampleRuns, rulings }: Ports): 
       );
     }
     const names = await rulings.entryNames(principal.tenantId);
-    const { events, contracts } = await store.usage.contracts(principal.tenantId, env, since, until, names);
+    const seen = listedEnvs(principal, env);
+    const { events, contracts } = await store.usage.contracts(principal.tenantId, seen, since, until, names);
     return { events, contracts: contracts.slice(0, maxContracts) };
   },
 });

@@ -4,13 +4,15 @@ import type { Handlers } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
+import { adminRoles, isAdmin, memberRoles } from '../../shared/env-roles.ts';
 import type { User } from '../../tenant/record.ts';
 import type { userRoutes } from './routes.ts';
 
-const render = ({ id, email, isAdmin, createdAt }: User) => ({
+const render = ({ id, email, roles, createdAt }: User) => ({
   user_id: id,
   email,
-  is_admin: isAdmin,
+  is_admin: isAdmin(roles),
+  roles: [...roles],
   created_at: iso(createdAt),
 });
 
@@ -19,12 +21,18 @@ export const users: Handlers<typeof userRoutes> = {
     listOf(await app.people.list(principalOf(caller), query), query, render),
 
   async addUser({ app }, { body }, caller) {
-    const { email, password, is_admin: isAdmin } = body;
-    return render(await app.people.add(principalOf(caller), { email, password, isAdmin }));
+    const { email, password, is_admin: addsAdmin, roles = addsAdmin ? adminRoles : memberRoles } = body;
+    return render(await app.people.add(principalOf(caller), { email, password, roles }));
   },
 
   updateUser: async ({ app }, { params, body }, caller) =>
-    render(await app.people.setAdmin(principalOf(caller), params.user_id, body.is_admin)),
+    render(
+      await app.people.setRoles(
+        principalOf(caller),
+        params.user_id,
+        body.roles ?? (body.is_admin ? 'admin' : 'member'),
+      ),
+    ),
 
   async removeUser({ app }, { params }, caller) {
     await app.people.remove(principalOf(caller), params.user_id);

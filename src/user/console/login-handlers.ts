@@ -3,6 +3,7 @@
 import { Reply } from '../../http/contract/call.ts';
 import { cookieOf } from '../../http/contract/cookie.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { isAdmin } from '../../shared/env-roles.ts';
 import { HubError } from '../../shared/error.ts';
 import { deviceCookie, deviceIn } from './devices.ts';
 import type { authRoutes } from './login-routes.ts';
@@ -43,8 +44,8 @@ export const auth: Handlers<typeof authRoutes> = {
     return new Reply({ message: 'Logged out.' }, { cookies: [sessionCookie(hub, '', 0)] });
   },
 
-  async me(_hub, _input, { userId, tenantId, email, isAdmin }) {
-    return { user_id: userId, tenant_id: tenantId, email, is_admin: isAdmin };
+  async me(_hub, _input, { userId, tenantId, email, roles }) {
+    return { user_id: userId, tenant_id: tenantId, email, is_admin: isAdmin(roles), roles: [...roles] };
   },
 };
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { text, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
+import { envRoles } from '../wire.ts';
 
 export const message = z.object({ message: z.string() });
 
@@ -11,6 +12,8 @@ export const authRoutes = routes({
     method: 'POST',
     path: '/api/v1/auth/login',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     tag: 'auth',
     summary: 'Sign in; sets the session cookie',
     body: z.object({ email: text(255, 1), password: text(1024, 1) }),
@@ -26,6 +29,8 @@ export const authRoutes = routes({
     method: 'POST',
     path: '/api/v1/auth/link',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     tag: 'auth',
     summary:
       'Sign in once with the token from a `reeve login-link` address; sets the session cookie. The Origin must be the hub’s own',
@@ -41,6 +46,8 @@ export const authRoutes = routes({
     method: 'POST',
     path: '/api/v1/auth/logout',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     tag: 'auth',
     summary: 'Sign out and clear the cookie; 200 with or without a session',
     status: 200,
@@ -53,10 +60,18 @@ export const authRoutes = routes({
     method: 'GET',
     path: '/api/v1/auth/me',
     auth: ['cookie'],
+    role: 'person',
+    envs: 'none',
     tag: 'auth',
     summary: 'The signed-in user',
     status: 200,
-    reply: z.object({ user_id: uuid, tenant_id: uuid, email: z.string(), is_admin: z.boolean() }),
+    reply: z.object({
+      user_id: uuid,
+      tenant_id: uuid,
+      email: z.string(),
+      is_admin: z.boolean(),
+      roles: envRoles,
+    }),
     errors: [],
   },
 });

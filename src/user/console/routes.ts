@@ -3,17 +3,23 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { instant, paging, text, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
-import { email, newPassword } from '../wire.ts';
+import { email, envRoles, newPassword } from '../wire.ts';
 import { message } from './login-routes.ts';
 
 export const user = z.object({
   user_id: uuid,
   email: z.string(),
   is_admin: z.boolean(),
+  roles: envRoles,
   created_at: instant,
 });
 
 const params = z.object({ user_id: uuid });
+
+/** `is_admin` and `roles` say the same thing, so one of them may be sent. */
+const isOneOfBoth = (body: { readonly is_admin?: unknown; readonly roles?: unknown }): boolean =>
+  body.is_admin === undefined || body.roles === undefined;
+const oneOfBoth = { path: ['roles'], message: 'must not be sent beside is_admin' };
 
 export const userRoutes = routes({
   listUsers: {
@@ -21,6 +27,7 @@ export const userRoutes = routes({
     path: '/api/v1/users',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'users',
     summary: 'Users of the tenant, ordered by e-mail',
     query: z.object(paging(1000)),
@@ -33,9 +40,12 @@ export const userRoutes = routes({
     path: '/api/v1/users',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'users',
     summary: 'Add a user, who signs in with this password and can change it',
-    body: z.object({ email, password: newPassword, is_admin: z.boolean().default(false) }),
+    body: z
+      .object({ email, password: newPassword, is_admin: z.boolean().optional(), roles: envRoles.optional() })
+      .refine(isOneOfBoth, oneOfBoth),
     status: 201,
     reply: user,
     errors: ['conflict', 'validation_failed'],
@@ -46,11 +56,19 @@ export const userRoutes = routes({
     path: '/api/v1/users/{user_id}',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'users',
     summary:
-      'Grant or revoke the admin role; a revocation signs the user out everywhere. The last admin stays (409)',
+      'Replace the roles of a user, or grant and revoke the admin role; both hold at once, and sign nobody out. The ' +
+      'last admin stays (409)',
     params,
-    body: z.object({ is_admin: z.boolean() }),
+    body: z
+      .object({ is_admin: z.boolean().optional(), roles: envRoles.optional() })
+      .refine(isOneOfBoth, oneOfBoth)
+      .refine((body) => body.roles !== undefined || body.is_admin !== undefined, {
+        path: ['roles'],
+        message: 'is required unless is_admin is given',
+      }),
     status: 200,
     reply: user,
     errors: ['not_found', 'conflict', 'validation_failed'],
@@ -61,6 +79,7 @@ export const userRoutes = routes({
     path: '/api/v1/users/{user_id}',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'users',
     summary: 'Remove a user and sign the user out everywhere within a second. The last admin stays (409)',
     params,
@@ -71,6 +90,8 @@ export const userRoutes = routes({
     method: 'POST',
     path: '/api/v1/auth/password',
     auth: ['cookie'],
+    role: 'person',
+    envs: 'none',
     tag: 'auth',
     summary: 'Change your own password; all your other logins end',
     body: z.object({ old_password: text(1024, 1), new_password: newPassword }),

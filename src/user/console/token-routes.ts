@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import { anyObject, instant, paging, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
-import { operatorRoles } from '../../shared/principal.ts';
+import { operatorRole } from '../wire.ts';
 
-export const operatorRole = z.enum(operatorRoles);
 export const givenToken = z.object({ token: z.string(), expires_at: instant });
 
 export const operatorTokenRoutes = routes({
@@ -13,6 +12,7 @@ export const operatorTokenRoutes = routes({
     path: '/api/v1/operator-tokens',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'operator-tokens',
     summary:
       'Create a token for the API under /v1; only this answer contains it, and the audit chain records it',
@@ -27,6 +27,7 @@ export const operatorTokenRoutes = routes({
     path: '/api/v1/operator-tokens',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'operator-tokens',
     summary: 'Active tokens that admins created, newest first; without the tokens themselves',
     query: z.object(paging(1000)),
@@ -47,6 +48,7 @@ export const operatorTokenRoutes = routes({
     path: '/api/v1/operator-tokens/{token_id}',
     auth: ['cookie'],
     role: 'admin',
+    envs: 'none',
     tag: 'operator-tokens',
     summary: 'Revoke a token; every node refuses it at once, and its streams end within a second',
     params: z.object({ token_id: uuid }),
@@ -57,6 +59,8 @@ export const operatorTokenRoutes = routes({
     method: 'POST',
     path: '/api/v1/auth/operator-token',
     auth: ['cookie'],
+    role: 'person',
+    envs: 'none',
     tag: 'operator-tokens',
     summary:
       'Create a token for the API under /v1 for the signed-in person; valid for 15 minutes, and no longer than the login',
@@ -69,6 +73,8 @@ export const operatorTokenRoutes = routes({
     method: 'GET',
     path: '/.well-known/jwks.json',
     auth: [],
+    role: 'nobody',
+    envs: 'none',
     tag: 'operator-tokens',
     summary: "Public keys that verify the hub's own tokens, as a JSON Web Key Set",
     status: 200,

@@ -1,5 +1,6 @@
 // Identifies operators by their bearer tokens, from identity providers or from the hub itself.
 
+import type { EnvRole } from '../../shared/env-roles.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { OperatorRole } from '../../shared/principal.ts';
 
@@ -11,7 +12,8 @@ export interface OperatorIdentity {
   readonly subject: string;
   /** The name for records: the verified e-mail, else the name, else the subject. */
   readonly display: string;
-  readonly role: OperatorRole;
+  /** A provider's token and one that an admin made hold in every environment, a login's token as its person's do. */
+  readonly roles: readonly EnvRole[];
   /** Hash of the token of the login that it was given to, with which it ends; null: it ends by itself. */
   readonly loginHash: string | null;
   /** The record of a token that an admin made; null or absent: it is no such token. */

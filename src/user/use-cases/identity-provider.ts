@@ -1,6 +1,7 @@
 // Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it
 // says; while it is away those of the last 24 hours go on being good.
 import { dayMs, minuteMs } from '../../shared/duration.ts';
+import { anyEnv } from '../../shared/env-roles.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { JwkSet, Jwts } from '../../shared/ports/jwt.ts';
@@ -157,7 +158,7 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
         issuer,
         subject: String(claims.sub),
         display: displayIn(claims),
-        role,
+        roles: [{ role, env: anyEnv }],
         // The provider ends it, by its time.
         loginHash: null,
         expiresAt: Number(claims.exp) * 1000,

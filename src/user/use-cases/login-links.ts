@@ -1,6 +1,7 @@
 // Signing in by a link that somebody made who can write to the hub's data folder. The token is in the link's fragment,
 // which browsers send to nobody; the page hands it over.
 
+import { isAdmin } from '../../shared/env-roles.ts';
 import { HubError } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { User } from '../../tenant/record.ts';
@@ -34,5 +35,5 @@ async function firstAdmin({ tenants }: AppPorts['store']): Promise<User | null> 
   const [tenantId] = await tenants.tenantIds();
   if (tenantId === undefined) return null;
   const { items } = await tenants.users(tenantId, { limit: usersAtOnce, offset: 0 });
-  return items.find(({ isAdmin }) => isAdmin) ?? null;
+  return items.find(({ roles }) => isAdmin(roles)) ?? null;
 }

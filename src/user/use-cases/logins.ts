@@ -48,6 +48,7 @@ const principalOf = ({ id, tenantId, email }: User): Principal => ({
   tenantId,
   env: null,
   roles: new Set(),
+  envRoles: null,
   actor: { kind: 'user', id, email },
   agentId: null,
   agentPattern: null,

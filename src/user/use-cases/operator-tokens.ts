@@ -3,10 +3,17 @@
 
 import { noted } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
+import { anyEnv, type EnvRole } from '../../shared/env-roles.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
 import type { Claims, JwkSet } from '../../shared/ports/jwt.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import { actorName, isOperatorRole, type OperatorRole, type Principal } from '../../shared/principal.ts';
+import {
+  actorName,
+  isOperatorRole,
+  type OperatorRole,
+  operatorRoles,
+  type Principal,
+} from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { OperatorIdentity, OperatorTokenRecord, OperatorTokens } from '../port/operator-tokens.ts';
 
@@ -81,6 +88,14 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
     return { keys: [jwts.publicJwk((await ownPair()).publicKey)] };
   }
 
+  /** Those that the person of the login has now, whatever they were when the token was given. */
+  async function rolesOfLogin(tokenHash: string, now: number): Promise<readonly EnvRole[]> {
+    const login = await store.logins.get(tokenHash, now);
+    const user = login && (await store.tenants.userById(login.userId));
+    if (user) return user.roles;
+    throw new HubError('unauthenticated', 'The login that issued this token has ended. Sign in again.');
+  }
+
   async function identifyOwn(token: string): Promise<OperatorIdentity> {
     const now = clock.now();
     const claims = await jwts.verify(token, await keys(), { issuer, audiences: [issuer], now });
@@ -88,9 +103,8 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
     if (typeof tenant !== 'string' || !isOperatorRole(role)) {
       throw new HubError('unauthenticated', 'The token is not valid for this API. Get a token for /v1.');
     }
-    if (typeof login === 'string' && (await store.logins.get(login, now)) === null) {
-      throw new HubError('unauthenticated', 'The login that issued this token has ended. Sign in again.');
-    }
+    const roles =
+      typeof login === 'string' ? await rolesOfLogin(login, now) : [{ role, env: anyEnv } as const];
     const tokenId = typeof jti === 'string' && typeof login !== 'string' ? jti : null;
     // Asked each time: a revocation holds at once on every node.
     if (tokenId !== null && (await store.operatorTokens.isRevoked(tokenId))) {
@@ -102,7 +116,7 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
       issuer,
       subject,
       display: typeof name === 'string' ? name : subject,
-      role,
+      roles,
       loginHash: typeof login === 'string' ? login : null,
       tokenId,
       expiresAt: Number(exp) * 1000,
@@ -175,7 +189,7 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
     async giveToLogin({ tenantId, roles, actor }, tokenHash) {
       if (actor.kind !== 'user')
         throw refused('operator_required', 'Only a signed-in person can get a token. Sign in first.');
-      const role: OperatorRole = roles.has('admin') ? 'admin' : 'operator';
+      const role = operatorRoles.findLast((one) => roles.has(one)) ?? 'viewer';
       return give(
         { sub: actor.id, tenant: tenantId, role, name: actor.email, login: tokenHash },
         browserTokenMs,

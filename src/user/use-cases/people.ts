@@ -1,8 +1,9 @@
 // The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
 
 import { limits, type OwnLimits } from '../../admission/limit.ts';
-import { recorder } from '../../audit/note.ts';
+import { noted, recorder } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
+import { adminRoles, type EnvRole, isAdmin, memberRoles, rolesText } from '../../shared/env-roles.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -13,7 +14,7 @@ export interface NewPerson {
   /** Lower-cased. */
   readonly email: string;
   readonly password: string;
-  readonly isAdmin: boolean;
+  readonly roles: readonly EnvRole[];
 }
 
 export interface PasswordChange {
@@ -29,10 +30,16 @@ export interface People {
   /** @throws HubError forbidden, conflict (the e-mail is taken) */
   add(principal: Principal, person: NewPerson): Promise<User>;
   /**
-   * Makes a user an admin, or one no more, which ends the user's logins. A repeat is safe.
+   * Replaces a user's roles. The user stays signed in: the roles hold from the next request on, and streams are opened
+   * again. A repeat is safe.
+   * @param roles `admin` and `member` replace those of `is_admin`: a member who is no admin keeps what it has
    * @throws HubError forbidden, not_found, conflict (the last admin)
    */
-  setAdmin(principal: Principal, userId: string, isAdmin: boolean): Promise<User>;
+  setRoles(
+    principal: Principal,
+    userId: string,
+    roles: readonly EnvRole[] | 'admin' | 'member',
+  ): Promise<User>;
   /** Removes a user and ends the user's logins. @throws HubError forbidden, not_found, conflict (the last admin) */
   remove(principal: Principal, userId: string): Promise<void>;
   /**
@@ -40,6 +47,18 @@ export interface People {
    * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed meanwhile), rate_limited
    */
   changePassword(principal: Principal, change: PasswordChange, counters: OwnLimits): Promise<void>;
+}
+
+/** What a change of roles is called in the audit log. */
+function becomes(before: readonly EnvRole[], after: readonly EnvRole[]): string {
+  if (isAdmin(before) === isAdmin(after)) return 'roles_changed';
+  return isAdmin(after) ? 'made_admin' : 'made_member';
+}
+
+/** `is_admin` in the words of roles: who loses it becomes an operator, and nobody else changes. */
+function rolesAfter(roles: readonly EnvRole[], wanted: 'admin' | 'member'): readonly EnvRole[] {
+  if (wanted === 'admin') return isAdmin(roles) ? roles : adminRoles;
+  return isAdmin(roles) ? memberRoles : roles;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock'>;
@@ -74,27 +93,33 @@ export function createPeople(ports: Ports): People {
       return tenants.users(principal.tenantId, page);
     },
 
-    async add(principal, { email, password, isAdmin }) {
+    async add(principal, { email, password, roles }) {
       requireRole(principal, 'admin');
       const { tenantId } = principal;
       const passwordHash = await secrets.hashPassword(password);
-      const user = { id: secrets.uuid(), tenantId, email, passwordHash, isAdmin, createdAt: clock.now() };
+      const user = { id: secrets.uuid(), tenantId, email, passwordHash, roles, createdAt: clock.now() };
       const added = await recorded(principal, 'created', user.id, email).tenants.addUser(user);
       if (added === 'created') return user;
       if (added === 'no_tenant') throw notFound('Tenant not found.');
       throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
     },
 
-    async setAdmin(principal, userId, isAdmin) {
+    async setRoles(principal, userId, wanted) {
       requireRole(principal, 'admin');
       const { tenantId } = principal;
       const before = await tenants.userById(userId);
+      if (before?.tenantId !== tenantId) throw notFound('User not found.');
+      const roles = typeof wanted === 'string' ? rolesAfter(before.roles, wanted) : wanted;
       // Nothing changes, and nothing is recorded.
-      if (before?.tenantId === tenantId && before.isAdmin === isAdmin) return before;
-      const what = isAdmin ? 'made_admin' : 'made_member';
-      const noting = recorded(principal, what, userId, before?.email);
-      const user = changed(await noting.tenants.setAdmin(tenantId, userId, isAdmin));
-      if (!isAdmin) await endLogins(userId);
+      if (rolesText(before.roles) === rolesText(roles)) return before;
+      const noting = noted(ports, principal, {
+        action: `user.${becomes(before.roles, roles)}`,
+        subject: { id: userId, name: before.email },
+        summary: `The roles of ${before.email} are now ${rolesText(roles)}.`,
+        details: { before: rolesText(before.roles), after: rolesText(roles) },
+      });
+      const user = changed(await noting.tenants.setRoles(tenantId, userId, roles));
+      await broadcast.control({ kind: 'user_roles_changed', userId });
       return user;
     },
 

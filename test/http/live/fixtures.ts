@@ -10,6 +10,7 @@ import { createLive } from '../../../src/http/live/live.ts';
 import { type Codec, type Session, type Sink, subprotocols } from '../../../src/http/live/session.ts';
 import type { LiveCaller } from '../../../src/http/live/stream.ts';
 import type { Announcement } from '../../../src/shared/announcement.ts';
+import { memberRoles } from '../../../src/shared/env-roles.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/shared/frame.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import { ManualClock, settled } from '../../clock.ts';
@@ -143,7 +144,7 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
   ): Promise<{ session: Session; socket: FakeSocket; id: string }> {
     const id = `c${++count}`;
     const caller: LiveCaller = options.dashboard
-      ? { kind: 'user', userId: 'u1', tenantId: 't1', email: 'a@b.c', isAdmin: false, tokenHash: 'login' }
+      ? { kind: 'user', userId: 'u1', tenantId: 't1', email: 'a@b.c', roles: memberRoles, tokenHash: 'login' }
       : {
           kind: 'key',
           keyId: 'k1',

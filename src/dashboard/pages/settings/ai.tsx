@@ -18,7 +18,7 @@ const providers = [
   ['local', 'Local'],
 ] as const;
 
-export function AiSettings(): JSX.Element {
+export function AiSettings({ isAdmin }: { readonly isAdmin: boolean }): JSX.Element {
   const aiSettingsQuery = useCall('aiSettings');
   return (
     <section className="card" aria-label="Assistant">
@@ -39,10 +39,14 @@ export function AiSettings(): JSX.Element {
                   .
                 </>
               ) : (
-                'No assistant is configured. To get help with writing contracts, select a provider below.'
+                'No assistant is configured.'
               )}
             </p>
-            <AiFields key={settings.updated_at ?? ''} settings={settings} />
+            {isAdmin ? (
+              <AiFields key={settings.updated_at ?? ''} settings={settings} />
+            ) : (
+              <p className="muted">Only an admin can change the provider.</p>
+            )}
             {settings.configured && <AiUsage />}
           </>
         )}

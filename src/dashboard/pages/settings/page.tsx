@@ -13,6 +13,7 @@ import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { Failed, FormFailed } from '../../ui/query-result.tsx';
 import { AiSettings } from './ai.tsx';
+import { Environments } from './environments.tsx';
 import { Users } from './users.tsx';
 
 export default function Settings(): JSX.Element {
@@ -21,13 +22,14 @@ export default function Settings(): JSX.Element {
     <div className="page">
       <PageHead
         title="Settings"
-        summary={me.is_admin ? undefined : 'Only an admin can change users, keys and data.'}
+        summary={me.is_admin ? undefined : 'Only an admin can change users, keys, the assistant and data.'}
       />
       <div className="columns-two">
         <View />
         <Password />
       </div>
-      <AiSettings />
+      <AiSettings isAdmin={me.is_admin} />
+      <Environments isAdmin={me.is_admin} />
       {me.is_admin && (
         <>
           <Users />

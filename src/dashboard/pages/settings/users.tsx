@@ -1,25 +1,27 @@
-// Users: add one with an initial password, grant or revoke the admin role, remove one. The last admin stays.
+// Users: add one with an initial password, change roles, remove one. The last admin stays.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { type Role, rolesText } from '../../lib/roles.ts';
 import { visible } from '../../lib/text.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Field, Time } from '../../ui/parts.tsx';
-import { Failed, FormFailed, QueryResult } from '../../ui/query-result.tsx';
+import { FormFailed, QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
+import { ChangeRoles, RoleEditor } from './roles.tsx';
 
 type User = Reply<'listUsers'>[number];
 
 export function Users(): JSX.Element {
   const me = useSignedIn();
   const usersQuery = useCall('listUsers', { query: { limit: 1000 } });
-  const update = useAction('updateUser', ['listUsers']);
   const remove = useAction('removeUser', ['listUsers']);
   const [adding, setAdding] = useState(false);
+  const [changing, setChanging] = useState<User | null>(null);
   const [removing, setRemoving] = useState<User | null>(null);
   useCommand('addUser', () => setAdding(true));
   return (
@@ -30,7 +32,6 @@ export function Users(): JSX.Element {
           Add user
         </Button>
       </div>
-      {update.error && <Failed error={update.error} />}
       <QueryResult query={usersQuery} rows={3}>
         {(list) => (
           <Table
@@ -54,9 +55,11 @@ export function Users(): JSX.Element {
               },
               {
                 key: 'role',
-                label: 'Role',
-                sort: (user) => (user.is_admin ? 'admin' : 'member'),
-                cell: (user) => (user.is_admin ? <span className="tag">admin</span> : 'member'),
+                label: 'Roles',
+                width: 2,
+                sort: (user) => rolesText(user.roles),
+                cell: (user) =>
+                  user.is_admin ? <span className="tag">admin</span> : <span>{rolesText(user.roles)}</span>,
               },
               {
                 key: 'since',
@@ -74,16 +77,10 @@ export function Users(): JSX.Element {
                     <span className="decide-buttons">
                       <Button
                         kind="quiet"
-                        aria-label={`${user.is_admin ? 'Make member' : 'Make admin'}: ${visible(user.email)}`}
-                        busy={update.isPending && update.variables?.params.user_id === user.user_id}
-                        onClick={() =>
-                          update.mutate({
-                            params: { user_id: user.user_id },
-                            body: { is_admin: !user.is_admin },
-                          })
-                        }
+                        aria-label={`Change roles of ${visible(user.email)}`}
+                        onClick={() => setChanging(user)}
                       >
-                        {user.is_admin ? 'Make member' : 'Make admin'}
+                        Change roles
                       </Button>
                       <Button
                         kind="quiet"
@@ -100,6 +97,7 @@ export function Users(): JSX.Element {
           />
         )}
       </QueryResult>
+      {changing && <ChangeRoles user={changing} onClose={() => setChanging(null)} />}
       <Add open={adding} onClose={() => setAdding(false)} />
       <Confirm
         title="Remove user"
@@ -121,20 +119,26 @@ export function Users(): JSX.Element {
   );
 }
 
+const empty: { readonly email: string; readonly password: string; readonly roles: readonly Role[] } = {
+  email: '',
+  password: '',
+  roles: [{ role: 'operator', env: '*' }],
+};
+
 function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
   const add = useAction('addUser', ['listUsers']);
-  const [form, setForm] = useState({ email: '', password: '', admin: false });
+  const [form, setForm] = useState(empty);
   const fields = add.error?.fields ?? {};
   return (
     <Dialog title="Add user" open={open} onClose={onClose}>
       <Form
         onSubmit={() => {
           add.mutate(
-            { body: { email: form.email, password: form.password, is_admin: form.admin } },
+            { body: { email: form.email, password: form.password, roles: [...form.roles] } },
             {
               onSuccess: () => {
                 say(`User ${form.email} added.`, 'allow');
-                setForm({ email: '', password: '', admin: false });
+                setForm(empty);
                 onClose();
               },
             },
@@ -160,16 +164,9 @@ function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () =
           help="Use at least 12 characters. The user can change it under Settings."
           error={fields.password}
         />
-        <label className="checks">
-          <input
-            type="checkbox"
-            checked={form.admin}
-            onChange={() => setForm({ ...form, admin: !form.admin })}
-          />{' '}
-          Admin
-        </label>
+        <RoleEditor roles={form.roles} onRoles={(roles) => setForm({ ...form, roles })} />
         <FormFailed error={add.error} />
-        <Button kind="primary" submit busy={add.isPending}>
+        <Button kind="primary" submit busy={add.isPending} disabled={form.roles.length === 0}>
           Add user
         </Button>
       </Form>

@@ -1,0 +1,103 @@
+// A tenant's environments: which are protected, and who may change there what agents enforce.
+import { recorder } from '../../audit/note.ts';
+import { holdsRole, requireRole, seesEnv } from '../../shared/access.ts';
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { roleIn } from '../../shared/env-roles.ts';
+import { HubError } from '../../shared/error.ts';
+import { type Env, environments } from '../../shared/ids.ts';
+import { actorName, type OperatorRole, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { type EnvironmentPolicy, policyName } from '../rules/settings.ts';
+
+export interface EnvironmentView extends EnvironmentPolicy {
+  readonly env: Env;
+  /** The strongest role of the caller there. */
+  readonly role: OperatorRole;
+}
+
+export interface Environments {
+  /** Those in which the caller has a role. */
+  list(principal: Principal): Promise<readonly EnvironmentView[]>;
+  /** @throws HubError forbidden */
+  setPolicy(principal: Principal, env: Env, policy: EnvironmentPolicy): Promise<EnvironmentView>;
+  /**
+   * For what changes what agents enforce: deployments, assignments, rules, pins.
+   * @param envs all environments that the change touches
+   * @throws HubError forbidden (role_required) without the role operator in each of them, environment_protected when
+   *   one is protected, and the principal is neither an admin nor an operator by a role that names it
+   */
+  requireChange(principal: Principal, envs: readonly Env[]): Promise<void>;
+  /** True when `requireChange` lets the principal change this environment. */
+  mayChange(principal: Principal, env: Env): Promise<boolean>;
+}
+
+/** How old a policy may be that a node read before. */
+const recentMs = 1_000;
+const maxKnown = 3_000;
+const unprotected: EnvironmentPolicy = { isProtected: false };
+
+export function createEnvironments(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): Environments {
+  const { store, clock } = ports;
+  const recorded = recorder(ports, 'setting');
+  const recent = new BoundedMap<EnvironmentPolicy>(maxKnown);
+
+  async function policyOf(tenantId: string, env: Env): Promise<EnvironmentPolicy> {
+    const key = `${tenantId} ${env}`;
+    const now = clock.monotonic();
+    const known = recent.get(key, now);
+    if (known) return known;
+    const policy = (await store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;
+    recent.set(key, policy, now + recentMs);
+    return policy;
+  }
+
+  const viewOf = async (principal: Principal, env: Env): Promise<EnvironmentView> => ({
+    env,
+    ...(await policyOf(principal.tenantId, env)),
+    role: (principal.envRoles && roleIn(principal.envRoles, env)) ?? 'viewer',
+  });
+
+  /** An admin, an operator by a role that names the environment, or the hub itself. */
+  const reachesProtected = ({ envRoles }: Principal, env: Env): boolean =>
+    envRoles === null ||
+    envRoles.some((one) => one.role === 'admin' || (one.role === 'operator' && one.env === env));
+
+  async function mayChange(principal: Principal, env: Env): Promise<boolean> {
+    if (!holdsRole(principal, 'operator', env)) return false;
+    return reachesProtected(principal, env) || !(await policyOf(principal.tenantId, env)).isProtected;
+  }
+
+  return {
+    mayChange,
+    list: (principal) =>
+      Promise.all(environments.filter((env) => seesEnv(principal, env)).map((env) => viewOf(principal, env))),
+
+    async setPolicy(principal, env, policy) {
+      requireRole(principal, 'admin');
+      const { tenantId } = principal;
+      const before = (await store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;
+      if (before.isProtected !== policy.isProtected) {
+        await recorded(principal, policy.isProtected ? 'protected' : 'unprotected', env).settings.put({
+          tenantId,
+          name: policyName(env),
+          value: policy,
+          updatedAt: clock.now(),
+          updatedBy: actorName(principal.actor),
+        });
+      }
+      recent.delete(`${tenantId} ${env}`);
+      return viewOf(principal, env);
+    },
+
+    async requireChange(principal, envs) {
+      for (const env of envs) requireRole(principal, 'operator', env);
+      for (const env of envs) {
+        if (await mayChange(principal, env)) continue;
+        throw new HubError(
+          'environment_protected',
+          `The environment ${env} is protected. Ask an admin, or an operator whose role names ${env}.`,
+        );
+      }
+    },
+  };
+}
