@@ -5,7 +5,18 @@ import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts'
 import type { Login } from '../../src/tenant/record.ts';
 import { unlessTaken } from './failure.ts';
 
-export type LoginRow = Omit<Login, 'tokenHash'> & { readonly _id: string };
+/** Documents of earlier logins have no more than the first four. */
+export type LoginRow = Pick<Login, 'userId' | 'tenantId' | 'createdAt' | 'expiresAt'> &
+  Partial<Pick<Login, 'lastSeenAt' | 'network' | 'browser' | 'method'>> & { readonly _id: string };
+
+const loginOf = ({ _id, ...row }: LoginRow): Login => ({
+  tokenHash: _id,
+  lastSeenAt: row.createdAt,
+  network: null,
+  browser: null,
+  method: null,
+  ...row,
+});
 
 export interface SignInRow {
   /** User and network. */
@@ -22,12 +33,14 @@ export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<Si
     },
     async get(tokenHash, now) {
       const row = await logins.findOne({ _id: tokenHash, expiresAt: { $gt: now } });
-      if (row === null) return null;
-      const { _id, ...rest } = row;
-      return { tokenHash: _id, ...rest };
+      return row && loginOf(row);
     },
-    async extend(tokenHash, expiresAt) {
-      await logins.updateOne({ _id: tokenHash }, { $set: { expiresAt } });
+    async extend(tokenHash, expiresAt, now) {
+      await logins.updateOne({ _id: tokenHash }, { $set: { expiresAt, lastSeenAt: now } });
+    },
+    async ofUser(userId, now, limit) {
+      const open = logins.find({ userId, expiresAt: { $gt: now } });
+      return (await open.sort({ createdAt: -1, _id: 1 }).limit(limit).toArray()).map(loginOf);
     },
     async remove(tokenHash) {
       await logins.deleteOne({ _id: tokenHash });

@@ -12,6 +12,10 @@ const logins = table<Login>('logins', {
   tenantId: text('tenant_id'),
   createdAt: number('created_at'),
   expiresAt: number('expires_at'),
+  lastSeenAt: number('last_seen_at'),
+  network: text('network'),
+  browser: text('browser'),
+  method: text('method'),
 });
 
 export function loginStore(db: Database): Sync<LoginStore> {
@@ -19,7 +23,9 @@ export function loginStore(db: Database): Sync<LoginStore> {
     put(login) {
       db.run(
         `${logins.insert} ON CONFLICT (token_hash) DO UPDATE SET user_id = excluded.user_id,
-           tenant_id = excluded.tenant_id, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+           tenant_id = excluded.tenant_id, created_at = excluded.created_at, expires_at = excluded.expires_at,
+           last_seen_at = excluded.last_seen_at, network = excluded.network, browser = excluded.browser,
+           method = excluded.method`,
         logins.values(login),
       );
     },
@@ -30,9 +36,21 @@ export function loginStore(db: Database): Sync<LoginStore> {
           now,
         ]),
       ),
-    extend(tokenHash, expiresAt) {
-      db.run('UPDATE logins SET expires_at = ? WHERE token_hash = ?', [expiresAt, tokenHash]);
+    extend(tokenHash, expiresAt, now) {
+      db.run('UPDATE logins SET expires_at = ?, last_seen_at = ? WHERE token_hash = ?', [
+        expiresAt,
+        now,
+        tokenHash,
+      ]);
     },
+    ofUser: (userId, now, limit) =>
+      db
+        .all(
+          `SELECT ${logins.columns} FROM logins WHERE user_id = ? AND expires_at > ?
+             ORDER BY created_at DESC, rowid DESC LIMIT ?`,
+          [userId, now, limit],
+        )
+        .map(logins.read),
     remove(tokenHash) {
       db.run('DELETE FROM logins WHERE token_hash = ?', [tokenHash]);
     },

@@ -110,6 +110,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     put: 'write',
     get: 'read',
     extend: 'write',
+    ofUser: 'read',
     remove: 'write',
     removeOfUser: 'write',
     sweep: 'write',

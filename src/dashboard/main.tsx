@@ -11,7 +11,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { pageCode } from './frame/page-code.tsx';
 import { NotFound, PageFailed, RequireSignIn } from './frame/require-sign-in.tsx';
-import { takeLoginLink } from './lib/login-link.ts';
+import { takeToken } from './lib/login-link.ts';
 import { askWho } from './lib/me.ts';
 import { queries } from './lib/query.ts';
 import { parseSearch, writeSearch } from './lib/search.ts';
@@ -20,10 +20,11 @@ import { linkedPages, pages } from './pages/registry.ts';
 
 askWho();
 askAhead(location);
-const link = takeLoginLink();
+const link = takeToken('login');
+const invite = takeToken('invite');
 
 const root = createRootRoute({
-  component: () => <RequireSignIn link={link} />,
+  component: () => <RequireSignIn link={link} invite={invite} />,
   notFoundComponent: NotFound,
   errorComponent: ({ error }) => <PageFailed error={error as Error} />,
 });

@@ -86,12 +86,13 @@ export function createLoginSessions(ports: {
         throw new HubError('unauthenticated', 'Session expired. Please log in again.');
       }
       const expiresAt = Math.min(now + sessionTtlMs, last);
-      if (expiresAt - login.expiresAt < extendEveryMs) return { login, user, tokenHash, renewed: null };
-      const moved = { login: { ...login, expiresAt }, user };
+      const isFresh = expiresAt - login.expiresAt < extendEveryMs && now - login.lastSeenAt < extendEveryMs;
+      if (isFresh) return { login, user, tokenHash, renewed: null };
+      const moved = { login: { ...login, expiresAt, lastSeenAt: now }, user };
       // Set before the write, so that requests side by side extend once.
       cache.set(tokenHash, moved, now + cacheMs);
       try {
-        await logins.extend(tokenHash, expiresAt);
+        await logins.extend(tokenHash, expiresAt, now);
       } catch {
         // The login is valid until it expires: a store that takes no writes must not end it.
         cache.delete(tokenHash);

@@ -58,6 +58,7 @@ import { createIdentityProvider, type IdentityProvider } from '../user/use-cases
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
 import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
 import { createPeople, type People } from '../user/use-cases/people.ts';
+import { createSessions, type Sessions } from '../user/use-cases/sessions.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
@@ -107,6 +108,7 @@ export interface App {
   readonly eventRemoval: EventRemoval;
   readonly assistant: Assistant;
   readonly environments: Environments;
+  readonly sessions: Sessions;
 }
 
 export function createApp(ports: AppPorts): App {
@@ -155,6 +157,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    sessions: createSessions(ports),
     playground: createPlayground({ ...ports, recentToolSettings }),
     replays: createReplays({ ...ports, compositions }),
     runs,

@@ -29,7 +29,19 @@ export interface Login {
   readonly createdAt: number;
   /** Slides at use, never past createdAt + the absolute maximum (7 days). */
   readonly expiresAt: number;
+  /** To the minute. */
+  readonly lastSeenAt: number;
+  /** Where the sign-in came from: the network of an address, never the address; null: not known. */
+  readonly network: string | null;
+  /** `Firefox on Linux`; null: not known. */
+  readonly browser: string | null;
+  /** Null: not known. */
+  readonly method: LoginMethod | null;
 }
+
+/** By what somebody signed in. */
+export const loginMethods = ['password', 'link', 'invite'] as const;
+export type LoginMethod = (typeof loginMethods)[number];
 
 /** A network that a user signed in from within this time is familiar to the account. */
 export const familiarMs = 30 * dayMs;

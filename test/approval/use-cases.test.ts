@@ -15,6 +15,7 @@ const ann = {
   tenantId: 't',
   env: null,
   roles: new Set(['approver']),
+  envRoles: null,
   actor: { kind: 'user', id: 'ann', email: 'ann@example.org' },
 } as unknown as Principal;
 const yes = { approved: true, reason: null, decidedVia: 'console' };

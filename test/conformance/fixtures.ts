@@ -100,6 +100,10 @@ export const aLogin = (over: Partial<Login> = {}): Login => ({
   tenantId: uuid(),
   createdAt: t0,
   expiresAt: t0 + 3_600_000,
+  lastSeenAt: t0,
+  network: '192.0.2.0/24',
+  browser: 'Firefox on Linux',
+  method: 'password',
   ...over,
 });
 

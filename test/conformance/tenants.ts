@@ -213,15 +213,33 @@ export function loginsContract(name: string, open: Open): void {
       const { logins } = shared.get();
       const login = aLogin();
       await logins.put(login);
-      await logins.extend(login.tokenHash, login.expiresAt + 5000);
+      await logins.extend(login.tokenHash, login.expiresAt + 5000, t0 + 5000);
       expect(await logins.get(login.tokenHash, login.expiresAt + 4999)).toEqual({
         ...login,
         expiresAt: login.expiresAt + 5000,
+        lastSeenAt: t0 + 5000,
       });
       await logins.remove(login.tokenHash);
-      await logins.extend(login.tokenHash, login.expiresAt + 9000);
+      await logins.extend(login.tokenHash, login.expiresAt + 9000, t0 + 9000);
       expect(await logins.get(login.tokenHash, t0)).toBeNull();
       await logins.remove(login.tokenHash);
+    });
+
+    it("lists a user's logins that go on, the newest first", async () => {
+      const { logins } = shared.get();
+      const first = aLogin();
+      const second = aLogin({
+        userId: first.userId,
+        createdAt: t0 + 1,
+        network: null,
+        browser: null,
+        method: null,
+      });
+      const over = aLogin({ userId: first.userId, expiresAt: t0 + 10 });
+      for (const login of [first, second, over, aLogin()]) await logins.put(login);
+      expect(await logins.ofUser(first.userId, t0 + 10, 9)).toEqual([second, first]);
+      expect(await logins.ofUser(first.userId, t0 + 10, 1)).toEqual([second]);
+      expect(await logins.ofUser(uuid(), t0, 9)).toEqual([]);
     });
 
     it("removes a user's logins and no other", async () => {

@@ -98,7 +98,7 @@ describe('keys alone', () => {
     await tabTo(page, dialog.getByLabel('Password'));
     await page.keyboard.type('correct horse battery');
     await page.keyboard.press('Enter');
-    await tabTo(page, page.getByRole('button', { name: 'Make admin: keys@example.com' }));
+    await tabTo(page, page.getByRole('button', { name: 'Change roles of keys@example.com' }));
     await tabTo(page, page.getByRole('button', { name: 'Remove keys@example.com' }));
     await accessible(page);
     noFaults(seen);

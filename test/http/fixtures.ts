@@ -375,6 +375,10 @@ export function edge(
     tenantId: 't1',
     createdAt: clock.now(),
     expiresAt: clock.now() + sessionTtlMs,
+    lastSeenAt: clock.now(),
+    network: null,
+    browser: null,
+    method: null,
   });
   const people: { user: User | null } = { user };
   const limits = createLocalLimits({ clock });

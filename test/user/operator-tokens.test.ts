@@ -23,6 +23,10 @@ const signIn = () =>
     tenantId: user.tenantId,
     createdAt: t.clock.now(),
     expiresAt: t.clock.now() + 3_600_000,
+    lastSeenAt: t.clock.now(),
+    network: null,
+    browser: null,
+    method: null,
   });
 const exchange = async (as = user) => (await t.call('exchangeLogin', {}, as)).body;
 const make = async (body: object) => (await t.call('createOperatorToken', { body }, user)).body;

@@ -6,12 +6,13 @@ import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
+import { approvalContext, approvalNames } from './approvals.ts';
 import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
-import { userRoles } from './users.ts';
+import { loginOrigins, userRoles } from './users.ts';
 import { vocabulary } from './vocabulary.ts';
 
 const control = `
@@ -267,21 +268,9 @@ ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
 
 const deploymentReason = 'ALTER TABLE deployments ADD COLUMN reason TEXT;';
 
-const approvalContext = `
-ALTER TABLE approvals ADD COLUMN contracts TEXT;
-ALTER TABLE approvals ADD COLUMN principal TEXT;
-ALTER TABLE approvals ADD COLUMN session_id TEXT;
-ALTER TABLE approvals ADD COLUMN call_id TEXT;
-`;
-
 const bundleHeaders = `
 ALTER TABLE bundles ADD COLUMN mode TEXT;
 ALTER TABLE bundles ADD COLUMN description TEXT;
-`;
-
-const approvalNames = `
-ALTER TABLE approvals ADD COLUMN ruleset_name TEXT;
-ALTER TABLE approvals ADD COLUMN decided_by_subject TEXT;
 `;
 
 const documentKind = 'ALTER TABLE compositions ADD COLUMN document_kind TEXT;';
@@ -325,6 +314,7 @@ const migrations: readonly string[] = [
   auditOrder,
   toolTables,
   userRoles,
+  loginOrigins,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

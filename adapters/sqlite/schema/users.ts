@@ -1,8 +1,17 @@
-// Roles of users, by environment.
+// Roles of users, by environment, and what is shown of logins.
 
 /** Users have roles: an admin in all environments, or an operator. */
 export const userRoles = `
 ALTER TABLE users ADD COLUMN roles TEXT NOT NULL DEFAULT '[{"role":"operator","env":"*"}]';
 UPDATE users SET roles = '[{"role":"admin","env":"*"}]' WHERE is_admin = 1;
 ALTER TABLE users DROP COLUMN is_admin;
+`;
+
+/** Logins say when they were used last, and where and how somebody signed in. */
+export const loginOrigins = `
+ALTER TABLE logins ADD COLUMN last_seen_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE logins ADD COLUMN network TEXT;
+ALTER TABLE logins ADD COLUMN browser TEXT;
+ALTER TABLE logins ADD COLUMN method TEXT;
+UPDATE logins SET last_seen_at = created_at;
 `;

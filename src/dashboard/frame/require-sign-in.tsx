@@ -9,15 +9,32 @@ import { Icon } from '../ui/icons.tsx';
 import { Messages, say } from '../ui/overlay.tsx';
 import { Button, Empty, Field, Late } from '../ui/parts.tsx';
 import { Failed, FormFailed } from '../ui/query-result.tsx';
+import { InviteForm } from './invite.tsx';
 import { Shell } from './shell.tsx';
 import { Mark, SignInForm, useSending } from './sign-in.tsx';
 
-export function RequireSignIn({ link }: { readonly link: string | null }): JSX.Element {
+interface Tokens {
+  readonly link: string | null;
+  readonly invite: string | null;
+}
+
+export function RequireSignIn({ link, invite }: Tokens): JSX.Element {
   const [pending, setPending] = useState(link);
+  const [invited, setInvited] = useState(invite);
   const me = useMe();
   const health = useCall('health', {}, { enabled: me.data === undefined });
   if (pending !== null && (me.data || me.error?.status === 401)) {
     return <ByLink token={pending} email={me.data?.email ?? null} onDone={() => setPending(null)} />;
+  }
+  if (invited !== null && (me.data || me.error?.status === 401)) {
+    return (
+      <Sheet
+        title="Choose a password"
+        summary="The invitation works once. Then you sign in with this password."
+      >
+        <InviteForm token={invited} email={me.data?.email ?? null} onDone={() => setInvited(null)} />
+      </Sheet>
+    );
   }
   if (me.data) {
     return (

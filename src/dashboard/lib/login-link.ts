@@ -1,10 +1,10 @@
-// The token of a one-time sign-in link. It is removed from the address at once, so that neither the history nor a
-// request contains it.
+// The token of a one-time sign-in link, or of an invitation. It is removed from the address at once, so that neither
+// the history nor a request contains it.
 
-const pattern = /^#login=([\w-]{20,128})$/;
+const patterns = { login: /^#login=([\w-]{20,128})$/, invite: /^#invite=([\w-]{20,128})$/ };
 
-export function takeLoginLink(): string | null {
-  const token = pattern.exec(location.hash)?.[1] ?? null;
+export function takeToken(kind: keyof typeof patterns): string | null {
+  const token = patterns[kind].exec(location.hash)?.[1] ?? null;
   if (token !== null) history.replaceState(null, '', location.pathname + location.search);
   return token;
 }

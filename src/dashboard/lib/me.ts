@@ -16,8 +16,14 @@ whenSignedOut(() => {
 });
 
 // The stream reports an ended session before any request fails. Another tab can sign in for all tabs.
+let wasLive = false;
+let lastState = liveStatus.get().state;
 liveStatus.follow(() => {
   const { state } = liveStatus.get();
+  // The hub ends streams when roles change, and takes them again with the new ones.
+  if (state === 'live' && lastState !== 'live' && wasLive) void checkRoles();
+  wasLive ||= state === 'live';
+  lastState = state;
   if (state === 'signed_out' && currentUser !== null && !isLeaving) signedOut.set(true);
   if (state !== 'live' || !signedOut.get()) return;
   signedOut.set(false);
@@ -26,6 +32,13 @@ liveStatus.follow(() => {
 
 let currentUser: Me | null = null;
 let isLeaving = false;
+
+async function checkRoles(): Promise<void> {
+  const before = currentUser;
+  if (before === null || signedOut.get()) return;
+  const me = await queries.fetchQuery({ ...options, staleTime: 0 }).catch(() => null);
+  if (me && JSON.stringify(me.roles) !== JSON.stringify(before.roles)) void queries.invalidateQueries();
+}
 
 /** The tabs of a browser share a session and announce sign-ins to each other. Null: a logout. */
 const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('reeve-session');
@@ -39,11 +52,11 @@ async function ask(): Promise<Me> {
   if (currentUser?.user_id !== me.user_id) {
     // Another person: nothing from the previous one may stay on the screen.
     if (currentUser !== null) location.reload();
-    currentUser = me;
     tabs?.postMessage(me.user_id);
     loadPrefs(me.user_id);
     startLive(me.user_id);
   } else if (signedOut.get()) startLive(me.user_id);
+  currentUser = me;
   signedOut.set(false);
   return me;
 }
@@ -84,6 +97,17 @@ export async function signIn(email: string, password: string): Promise<void> {
 /** @throws ApiError if the link was used before, has expired, or belongs to no user */
 export async function signInByLink(token: string): Promise<void> {
   await call('loginByLink', { body: { token } });
+  await takeLogin();
+}
+
+/** @throws ApiError if the invitation was used before, was replaced, or has expired */
+export async function acceptInvite(token: string, password: string): Promise<void> {
+  await call('loginByInvite', { body: { token, password } });
+  await takeLogin();
+}
+
+/** After a sign-in in the place of whoever was signed in. */
+async function takeLogin(): Promise<void> {
   if (currentUser !== null) {
     // No data of the previous person may stay.
     stopLive();

@@ -64,6 +64,7 @@ import {
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
+import { sessionList } from '../../user/console/session-routes.ts';
 import { givenToken } from '../../user/console/token-routes.ts';
 import { envRole, operatorRole, roleEnvironment } from '../../user/wire.ts';
 import { link, minimalHealth, storageState } from './health-routes.ts';
@@ -114,6 +115,7 @@ export const components: {
   Truncated: truncatedField,
   Message: message,
   User: user,
+  Sessions: sessionList,
   BundleName: bundleName,
   BundleVersion: bundleVersion,
   Deployment: deployment,

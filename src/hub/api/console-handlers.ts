@@ -27,6 +27,7 @@ import { coverage } from '../../usage/console/coverage-handlers.ts';
 import { overview } from '../../usage/console/handlers.ts';
 import { users } from '../../user/console/handlers.ts';
 import { auth } from '../../user/console/login-handlers.ts';
+import { loginSessions } from '../../user/console/session-handlers.ts';
 import { operatorTokens } from '../../user/console/token-handlers.ts';
 import type { api } from './console-routes.ts';
 import { health } from './health-handlers.ts';
@@ -35,6 +36,7 @@ export const handlers: Handlers<typeof api> = {
   ...setup,
   ...auth,
   ...users,
+  ...loginSessions,
   ...operator,
   ...operatorTokens,
   ...health,

@@ -49,8 +49,10 @@ export interface LoginStore {
   put(login: Login): Promise<void>;
   /** The login when it exists and has not expired at `now`. */
   get(tokenHash: string, now: number): Promise<Login | null>;
-  /** Moves the expiry; harmless when the login is gone. */
-  extend(tokenHash: string, expiresAt: number): Promise<void>;
+  /** Moves the expiry and the last use; harmless when the login is gone. */
+  extend(tokenHash: string, expiresAt: number, now: number): Promise<void>;
+  /** A user's that have not expired at `now`, the newest `limit`. */
+  ofUser(userId: string, now: number, limit: number): Promise<readonly Login[]>;
   remove(tokenHash: string): Promise<void>;
   /** All of a user's, but the one with the hash `except`. */
   removeOfUser(userId: string, except?: string): Promise<void>;

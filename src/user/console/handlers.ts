@@ -3,17 +3,19 @@
 import type { Handlers } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { iso } from '../../http/contract/render.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { adminRoles, isAdmin, memberRoles } from '../../shared/env-roles.ts';
 import type { User } from '../../tenant/record.ts';
+import { inviteOf } from '../rules/invite.ts';
 import type { userRoutes } from './routes.ts';
 
-const render = ({ id, email, roles, createdAt }: User) => ({
+const render = ({ id, email, roles, createdAt, passwordHash }: User) => ({
   user_id: id,
   email,
   is_admin: isAdmin(roles),
   roles: [...roles],
   created_at: iso(createdAt),
+  invite_expires_at: isoOrNull(inviteOf({ passwordHash })?.expiresAt ?? null),
 });
 
 export const users: Handlers<typeof userRoutes> = {
@@ -21,8 +23,19 @@ export const users: Handlers<typeof userRoutes> = {
     listOf(await app.people.list(principalOf(caller), query), query, render),
 
   async addUser({ app }, { body }, caller) {
-    const { email, password, is_admin: addsAdmin, roles = addsAdmin ? adminRoles : memberRoles } = body;
-    return render(await app.people.add(principalOf(caller), { email, password, roles }));
+    const {
+      email,
+      password = null,
+      is_admin: addsAdmin,
+      roles = addsAdmin ? adminRoles : memberRoles,
+    } = body;
+    const { user, inviteUrl } = await app.people.add(principalOf(caller), { email, password, roles });
+    return { ...render(user), ...(inviteUrl === null ? {} : { invite_url: inviteUrl }) };
+  },
+
+  async inviteUser({ app }, { params }, caller) {
+    const { url, expiresAt } = await app.people.invite(principalOf(caller), params.user_id);
+    return { invite_url: url, expires_at: iso(expiresAt) };
   },
 
   updateUser: async ({ app }, { params, body }, caller) =>

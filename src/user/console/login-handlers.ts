@@ -1,10 +1,11 @@
 // Signing in and out, in the console API's words: the login is a cookie.
 
-import { Reply } from '../../http/contract/call.ts';
+import { Reply, type Request } from '../../http/contract/call.ts';
 import { cookieOf } from '../../http/contract/cookie.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { isAdmin } from '../../shared/env-roles.ts';
 import { HubError } from '../../shared/error.ts';
+import type { NewLogin, Origin } from '../use-cases/logins.ts';
 import { deviceCookie, deviceIn } from './devices.ts';
 import type { authRoutes } from './login-routes.ts';
 
@@ -12,30 +13,28 @@ export const auth: Handlers<typeof authRoutes> = {
   async login(hub, { body }, _caller, request) {
     const device = deviceIn(hub, request.header('cookie'));
     const { token, userId } = await hub.app.logins.signIn(
-      { email: body.email.toLowerCase(), password: body.password, network: request.network, device },
+      {
+        email: body.email.toLowerCase(),
+        password: body.password,
+        network: request.network,
+        device,
+        userAgent: request.header('user-agent'),
+      },
       request.limits,
     );
-    const cookie = sessionCookie(hub, token, Math.floor(hub.settings.sessionTtlMs / 1000));
-    return new Reply({ message: 'Logged in.' }, { cookies: [cookie, deviceCookie(hub, userId, device)] });
+    return loggedIn(hub, { token, userId }, request);
   },
 
   async loginByLink(hub, { body }, _caller, request) {
-    const origin = request.header('origin') ?? '';
-    const own = URL.canParse(origin) ? new URL(origin) : null;
-    const { baseUrl } = hub.settings;
-    if (
-      !own ||
-      (own.host !== request.header('host')?.toLowerCase() && own.origin !== new URL(baseUrl).origin)
-    ) {
-      throw new HubError(
-        'origin_refused',
-        'The sign-in request comes from another origin. Open the sign-in link in a browser.',
-      );
-    }
-    const { token, userId } = await hub.app.logins.signInByLink(body.token, request.network);
-    const cookie = sessionCookie(hub, token, Math.floor(hub.settings.sessionTtlMs / 1000));
-    const device = deviceIn(hub, request.header('cookie'));
-    return new Reply({ message: 'Logged in.' }, { cookies: [cookie, deviceCookie(hub, userId, device)] });
+    requireOwnOrigin(hub, request);
+    const { token, userId } = await hub.app.logins.signInByLink(body.token, originOf(request));
+    return loggedIn(hub, { token, userId }, request);
+  },
+
+  async loginByInvite(hub, { body }, _caller, request) {
+    const { token, password } = body;
+    const made = await hub.app.logins.signInByInvite(token, password, originOf(request), request.limits);
+    return loggedIn(hub, made, request);
   },
 
   async logout(hub, _input, _caller, request) {
@@ -53,4 +52,33 @@ export const auth: Handlers<typeof authRoutes> = {
 function sessionCookie({ settings }: Hub, token: string, maxAge: number): string {
   const secure = settings.baseUrl.startsWith('https://') ? '; Secure' : '';
   return `${settings.wire.sessionCookie}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
+}
+
+const originOf = (request: Request): Origin => ({
+  network: request.network,
+  userAgent: request.header('user-agent'),
+});
+
+/** The answer to a sign-in: the login's cookie, and the browser's. */
+function loggedIn(
+  hub: Hub,
+  { token, userId }: NewLogin,
+  request: Request,
+): Reply<{ readonly message: string }> {
+  const cookie = sessionCookie(hub, token, Math.floor(hub.settings.sessionTtlMs / 1000));
+  const device = deviceIn(hub, request.header('cookie'));
+  return new Reply({ message: 'Logged in.' }, { cookies: [cookie, deviceCookie(hub, userId, device)] });
+}
+
+/** @throws HubError origin_refused */
+function requireOwnOrigin({ settings }: Hub, request: Request): void {
+  const origin = request.header('origin') ?? '';
+  const own = URL.canParse(origin) ? new URL(origin) : null;
+  const isOwn =
+    own?.host === request.header('host')?.toLowerCase() || own?.origin === new URL(settings.baseUrl).origin;
+  if (own && isOwn) return;
+  throw new HubError(
+    'origin_refused',
+    'The sign-in request comes from another origin. Open the sign-in link in a browser.',
+  );
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { text, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
-import { envRoles } from '../wire.ts';
+import { envRoles, newPassword } from '../wire.ts';
 
 export const message = z.object({ message: z.string() });
 
@@ -40,6 +40,22 @@ export const authRoutes = routes({
     errors: ['bad_request', 'unauthenticated', 'origin_refused', 'validation_failed', 'rate_limited'],
     limit: 'standard',
     csrfMessage: 'Missing X-Requested-With header.',
+    bodyLimit: smallBody,
+  },
+  loginByInvite: {
+    method: 'POST',
+    path: '/api/v1/auth/invite',
+    auth: [],
+    role: 'nobody',
+    envs: 'none',
+    tag: 'auth',
+    summary: 'Choose a password by the token of an invitation, once, and sign in; sets the session cookie',
+    body: z.object({ token: text(128, 1), password: newPassword }),
+    status: 200,
+    reply: message,
+    errors: ['bad_request', 'unauthenticated', 'validation_failed', 'rate_limited'],
+    limit: 'own',
+    limits: [limits.logins],
     bodyLimit: smallBody,
   },
   logout: {

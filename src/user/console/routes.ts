@@ -12,6 +12,10 @@ export const user = z.object({
   is_admin: z.boolean(),
   roles: envRoles,
   created_at: instant,
+  /** Until when an open invitation works; null: the user has a password. */
+  invite_expires_at: instant.nullable(),
+  /** In the answer to a new user without a password, and nowhere else. */
+  invite_url: z.string().optional(),
 });
 
 const params = z.object({ user_id: uuid });
@@ -42,9 +46,16 @@ export const userRoutes = routes({
     role: 'admin',
     envs: 'none',
     tag: 'users',
-    summary: 'Add a user, who signs in with this password and can change it',
+    summary:
+      'Add a user, who signs in with this password and can change it; without a password the answer has a link by ' +
+      'which the user chooses one, once and within 7 days',
     body: z
-      .object({ email, password: newPassword, is_admin: z.boolean().optional(), roles: envRoles.optional() })
+      .object({
+        email,
+        password: newPassword.optional(),
+        is_admin: z.boolean().optional(),
+        roles: envRoles.optional(),
+      })
       .refine(isOneOfBoth, oneOfBoth),
     status: 201,
     reply: user,
@@ -71,6 +82,22 @@ export const userRoutes = routes({
       }),
     status: 200,
     reply: user,
+    errors: ['not_found', 'conflict', 'validation_failed'],
+    bodyLimit: smallBody,
+  },
+  inviteUser: {
+    method: 'POST',
+    path: '/api/v1/users/{user_id}/invite',
+    auth: ['cookie'],
+    role: 'admin',
+    envs: 'none',
+    tag: 'users',
+    summary:
+      'A new link by which the user chooses a password, also for a forgotten one: the old password, an older link and ' +
+      'all logins of the user end',
+    params,
+    status: 201,
+    reply: z.object({ invite_url: z.string(), expires_at: instant }),
     errors: ['not_found', 'conflict', 'validation_failed'],
     bodyLimit: smallBody,
   },

@@ -1,14 +1,16 @@
 // Sign-in and sign-out with a password. Only the browser knows the token; the store has its SHA-256. login-attempts.ts
 // limits attempts. Each login is recorded, and each minute of failed ones of an account.
 
-import type { OwnLimits } from '../../admission/limit.ts';
+import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { noted, noteOf } from '../../audit/note.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { minuteMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { User } from '../../tenant/record.ts';
+import type { LoginMethod, User } from '../../tenant/record.ts';
+import { browserOf, subnetOf } from '../rules/origin.ts';
+import { unusable, userOfInvite } from './invitations.ts';
 import { admitAttempt, type Device } from './login-attempts.ts';
 import { userOfLink } from './login-links.ts';
 
@@ -20,19 +22,31 @@ export interface SignIn {
   readonly network: string;
   /** The browser, when somebody signed in with it before. */
   readonly device: Device | null;
+  /** The User-Agent header. */
+  readonly userAgent: string | null;
+}
+
+/** Where a sign-in comes from. */
+export type Origin = Pick<SignIn, 'network' | 'userAgent'>;
+
+/** A new login's token, and whose it is. */
+export interface NewLogin {
+  readonly token: string;
+  readonly userId: string;
 }
 
 export interface Logins {
   /**
-   * @returns the new login's token, and whose it is
    * @throws HubError unauthenticated (unknown e-mail or wrong password: the caller cannot tell which), rate_limited
    */
-  signIn(attempt: SignIn, counters: OwnLimits): Promise<{ readonly token: string; readonly userId: string }>;
+  signIn(attempt: SignIn, counters: OwnLimits): Promise<NewLogin>;
   /** Signs in whom a one-time link names. @throws HubError unauthenticated */
-  signInByLink(
-    linkToken: string,
-    network: string,
-  ): Promise<{ readonly token: string; readonly userId: string }>;
+  signInByLink(linkToken: string, origin: Origin): Promise<NewLogin>;
+  /**
+   * Takes a new password from whom an invitation names, and signs in. All earlier logins end.
+   * @throws HubError unauthenticated, the same for every reason; rate_limited
+   */
+  signInByInvite(token: string, password: string, origin: Origin, counters: OwnLimits): Promise<NewLogin>;
   /** Ends the login of a token; nothing happens when there is none. */
   signOut(token: string): Promise<void>;
 }
@@ -85,10 +99,7 @@ export function createLogins(ports: Ports): Logins {
     });
   }
 
-  async function logIn(
-    user: User,
-    network: string,
-  ): Promise<{ readonly token: string; readonly userId: string }> {
+  async function logIn(user: User, { network, userAgent }: Origin, method: LoginMethod): Promise<NewLogin> {
     const token = secrets.token(32);
     const now = clock.now();
     const tokenHash = secrets.sha256(token);
@@ -96,13 +107,17 @@ export function createLogins(ports: Ports): Logins {
       action: 'login.created',
       subject: { id: user.id, name: user.email },
       summary: `${user.email} signed in.`,
-      details: { network },
+      details: { network, method },
     }).logins.put({
       tokenHash,
       userId: user.id,
       tenantId: user.tenantId,
       createdAt: now,
       expiresAt: now + settings.sessionTtlMs,
+      lastSeenAt: now,
+      network: subnetOf(network),
+      browser: browserOf(userAgent),
+      method,
     });
     // A changed password or a removed user ends existing logins, and this login may have been stored just after that.
     if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
@@ -113,7 +128,7 @@ export function createLogins(ports: Ports): Logins {
   }
 
   return {
-    async signIn({ email, password, network, device }, counters) {
+    async signIn({ email, password, network, device, userAgent }, counters) {
       const attempt = { email, network, device };
       const { user, known, succeeded, untried } = await admitAttempt(ports, attempt, counters);
       // With an unknown e-mail the same work is done, so that the time does not tell.
@@ -129,11 +144,26 @@ export function createLogins(ports: Ports): Logins {
         throw wrong();
       }
       await succeeded();
-      return logIn(user, network);
+      return logIn(user, { network, userAgent }, 'password');
     },
 
-    async signInByLink(linkToken, network) {
-      return logIn(await userOfLink(ports, linkToken), network);
+    async signInByLink(linkToken, origin) {
+      return logIn(await userOfLink(ports, linkToken), origin, 'link');
+    },
+
+    async signInByInvite(token, password, origin, counters) {
+      await counters.count(limits.logins);
+      const user = await userOfInvite(ports, token);
+      const passwordHash = await secrets.hashPassword(password);
+      const noting = noted(ports, principalOf(user), {
+        action: 'user.accepted_invitation',
+        subject: { id: user.id, name: user.email },
+        summary: `${user.email} accepted the invitation and chose a password.`,
+      });
+      if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) throw unusable();
+      await store.logins.removeOfUser(user.id);
+      await broadcast.control({ kind: 'user_logins_ended', userId: user.id });
+      return logIn({ ...user, passwordHash }, origin, 'invite');
     },
 
     async signOut(token) {

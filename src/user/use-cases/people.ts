@@ -9,12 +9,20 @@ import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { User } from '../../tenant/record.ts';
+import { newInvitation } from './invitations.ts';
 
 export interface NewPerson {
   /** Lower-cased. */
   readonly email: string;
-  readonly password: string;
+  /** Null: the person is invited, and chooses one. */
+  readonly password: string | null;
   readonly roles: readonly EnvRole[];
+}
+
+export interface Added {
+  readonly user: User;
+  /** Of somebody without a password. */
+  readonly inviteUrl: string | null;
 }
 
 export interface PasswordChange {
@@ -28,7 +36,12 @@ export interface People {
   /** By e-mail. @throws HubError forbidden */
   list(principal: Principal, page: PageRequest): Promise<Page<User>>;
   /** @throws HubError forbidden, conflict (the e-mail is taken) */
-  add(principal: Principal, person: NewPerson): Promise<User>;
+  add(principal: Principal, person: NewPerson): Promise<Added>;
+  /**
+   * A new link by which a user chooses a password: the old password, an old link and the user's logins end.
+   * @throws HubError forbidden, not_found, conflict (the password changed meanwhile)
+   */
+  invite(principal: Principal, userId: string): Promise<{ readonly url: string; readonly expiresAt: number }>;
   /**
    * Replaces a user's roles. The user stays signed in: the roles hold from the next request on, and streams are opened
    * again. A repeat is safe.
@@ -61,7 +74,7 @@ function rolesAfter(roles: readonly EnvRole[], wanted: 'admin' | 'member'): read
   return isAdmin(roles) ? memberRoles : roles;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock'>;
+type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'settings'>;
 
 export function createPeople(ports: Ports): People {
   const { store, broadcast, secrets, clock } = ports;
@@ -96,12 +109,28 @@ export function createPeople(ports: Ports): People {
     async add(principal, { email, password, roles }) {
       requireRole(principal, 'admin');
       const { tenantId } = principal;
-      const passwordHash = await secrets.hashPassword(password);
-      const user = { id: secrets.uuid(), tenantId, email, passwordHash, roles, createdAt: clock.now() };
-      const added = await recorded(principal, 'created', user.id, email).tenants.addUser(user);
-      if (added === 'created') return user;
+      const id = secrets.uuid();
+      const invitation = password === null ? newInvitation(ports, id) : null;
+      const passwordHash = invitation?.passwordHash ?? (await secrets.hashPassword(password ?? ''));
+      const user = { id, tenantId, email, passwordHash, roles, createdAt: clock.now() };
+      const became = invitation ? 'invited' : 'created';
+      const added = await recorded(principal, became, user.id, email).tenants.addUser(user);
+      if (added === 'created') return { user, inviteUrl: invitation?.url ?? null };
       if (added === 'no_tenant') throw notFound('Tenant not found.');
       throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
+    },
+
+    async invite(principal, userId) {
+      requireRole(principal, 'admin');
+      const user = await tenants.userById(userId);
+      if (user?.tenantId !== principal.tenantId) throw notFound('User not found.');
+      const { url, expiresAt, passwordHash } = newInvitation(ports, userId);
+      const noting = recorded(principal, 'invited', userId, user.email);
+      if (!(await noting.tenants.setPassword(userId, user.passwordHash, passwordHash))) {
+        throw new HubError('conflict', 'The user changed the password just now. Repeat the request.');
+      }
+      await endLogins(userId);
+      return { url, expiresAt };
     },
 
     async setRoles(principal, userId, wanted) {

@@ -14,6 +14,7 @@ import { Button, Data, Field, PageHead, Select, Time } from '../../ui/parts.tsx'
 import { Failed, FormFailed } from '../../ui/query-result.tsx';
 import { AiSettings } from './ai.tsx';
 import { Environments } from './environments.tsx';
+import { OwnSessions } from './sessions.tsx';
 import { Users } from './users.tsx';
 
 export default function Settings(): JSX.Element {
@@ -28,6 +29,7 @@ export default function Settings(): JSX.Element {
         <View />
         <Password />
       </div>
+      <OwnSessions />
       <AiSettings isAdmin={me.is_admin} />
       <Environments isAdmin={me.is_admin} />
       {me.is_admin && (

@@ -12,7 +12,9 @@ import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Data, Field, Time } from '../../ui/parts.tsx';
 import { FormFailed, QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
+import { InviteLink, RenewInvite } from './invite.tsx';
 import { ChangeRoles, RoleEditor } from './roles.tsx';
+import { UserSessions } from './sessions.tsx';
 
 type User = Reply<'listUsers'>[number];
 
@@ -22,6 +24,8 @@ export function Users(): JSX.Element {
   const remove = useAction('removeUser', ['listUsers']);
   const [adding, setAdding] = useState(false);
   const [changing, setChanging] = useState<User | null>(null);
+  const [watching, setWatching] = useState<User | null>(null);
+  const [inviting, setInviting] = useState<User | null>(null);
   const [removing, setRemoving] = useState<User | null>(null);
   useCommand('addUser', () => setAdding(true));
   return (
@@ -50,6 +54,7 @@ export function Users(): JSX.Element {
                   <>
                     <Data text={user.email} mono={false} max={80} />{' '}
                     {user.user_id === me.user_id && <span className="muted">(you)</span>}
+                    {user.invite_expires_at && <span className="tag">invited</span>}
                   </>
                 ),
               },
@@ -71,7 +76,7 @@ export function Users(): JSX.Element {
               {
                 key: 'actions',
                 label: 'Actions',
-                width: 3,
+                width: 5,
                 cell: (user) =>
                   user.user_id === me.user_id ? null : (
                     <span className="decide-buttons">
@@ -81,6 +86,20 @@ export function Users(): JSX.Element {
                         onClick={() => setChanging(user)}
                       >
                         Change roles
+                      </Button>
+                      <Button
+                        kind="quiet"
+                        aria-label={`Sessions of ${visible(user.email)}`}
+                        onClick={() => setWatching(user)}
+                      >
+                        Sessions
+                      </Button>
+                      <Button
+                        kind="quiet"
+                        aria-label={`New link for ${visible(user.email)}`}
+                        onClick={() => setInviting(user)}
+                      >
+                        New link
                       </Button>
                       <Button
                         kind="quiet"
@@ -98,6 +117,8 @@ export function Users(): JSX.Element {
         )}
       </QueryResult>
       {changing && <ChangeRoles user={changing} onClose={() => setChanging(null)} />}
+      {watching && <UserSessions user={watching} onClose={() => setWatching(null)} />}
+      {inviting && <RenewInvite user={inviting} onClose={() => setInviting(null)} />}
       <Add open={adding} onClose={() => setAdding(false)} />
       <Confirm
         title="Remove user"
@@ -128,18 +149,36 @@ const empty: { readonly email: string; readonly password: string; readonly roles
 function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
   const add = useAction('addUser', ['listUsers']);
   const [form, setForm] = useState(empty);
+  const [url, setUrl] = useState<string | null>(null);
+  const close = (): void => {
+    setUrl(null);
+    onClose();
+  };
   const fields = add.error?.fields ?? {};
+  if (url !== null)
+    return (
+      <Dialog title="Invitation" open={open} onClose={close}>
+        <InviteLink url={url} />
+      </Dialog>
+    );
   return (
     <Dialog title="Add user" open={open} onClose={onClose}>
       <Form
         onSubmit={() => {
           add.mutate(
-            { body: { email: form.email, password: form.password, roles: [...form.roles] } },
             {
-              onSuccess: () => {
+              body: {
+                email: form.email,
+                roles: [...form.roles],
+                ...(form.password === '' ? {} : { password: form.password }),
+              },
+            },
+            {
+              onSuccess: (added) => {
                 say(`User ${form.email} added.`, 'allow');
                 setForm(empty);
-                onClose();
+                if (added.invite_url) setUrl(added.invite_url);
+                else onClose();
               },
             },
           );
@@ -156,12 +195,11 @@ function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () =
         <Field
           label="Initial password"
           type="password"
-          required
           minLength={12}
           autoComplete="new-password"
           value={form.password}
           onValue={(password) => setForm({ ...form, password })}
-          help="Use at least 12 characters. The user can change it under Settings."
+          help="Leave it empty to get an invitation link, by which the user chooses a password. Or use at least 12 characters."
           error={fields.password}
         />
         <RoleEditor roles={form.roles} onRoles={(roles) => setForm({ ...form, roles })} />
