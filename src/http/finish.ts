@@ -67,7 +67,7 @@ export function createFinish({
     note({ method }: RawRequest, { route, started, id, caller }: Seen, response: RawResponse): void {
       const ms = clock.monotonic() - started;
       const bytes = method === 'HEAD' ? 0 : sizeOf(response.body);
-      metrics.count(route, response.status, ms, bytes);
+      metrics.count(route, method, response.status, ms, bytes);
       log.info(
         {
           method,

@@ -3,7 +3,11 @@
 /** Upper bounds of the duration buckets, milliseconds; the last one is open. */
 export const durationBuckets = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000] as const;
 
-interface Series {
+export interface Series {
+  /** The path as declared, or `unmatched`. */
+  readonly route: string;
+  /** `other` for a method that HTTP APIs do not use. */
+  readonly method: string;
   readonly statuses: Map<number, number>;
   readonly buckets: number[];
   sumMs: number;
@@ -23,24 +27,40 @@ export interface RouteMetrics {
 }
 
 export interface Metrics {
-  count(route: string, status: number, ms: number, bytes: number): void;
+  count(route: string, method: string, status: number, ms: number, bytes: number): void;
+  /** By declared path and method. */
+  series(): readonly Series[];
   /** By route, sorted. */
   snapshot(): readonly RouteMetrics[];
 }
 
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** A declared route's name without its method. */
+const pathOf = (route: string): string => route.slice(route.indexOf(' ') + 1);
+
 export function createMetrics(): Metrics {
-  const all = new Map<string, Series>();
+  /** By the name of a route, then by method. */
+  const all = new Map<string, Map<string, Series>>();
   return {
-    count(route, status, ms, bytes) {
-      let series = all.get(route);
+    count(route, sentMethod, status, ms, bytes) {
+      const method = methods.has(sentMethod) ? sentMethod : 'other';
+      let ofRoute = all.get(route);
+      if (!ofRoute) {
+        ofRoute = new Map();
+        all.set(route, ofRoute);
+      }
+      let series = ofRoute.get(method);
       if (!series) {
         series = {
+          route: pathOf(route),
+          method,
           statuses: new Map(),
           buckets: new Array<number>(durationBuckets.length + 1).fill(0),
           sumMs: 0,
           bytes: 0,
         };
-        all.set(route, series);
+        ofRoute.set(method, series);
       }
       series.statuses.set(status, (series.statuses.get(status) ?? 0) + 1);
       let i = 0;
@@ -49,16 +69,30 @@ export function createMetrics(): Metrics {
       series.sumMs += ms;
       series.bytes += bytes;
     },
+    series: () => [...all.values()].flatMap((ofRoute) => [...ofRoute.values()]),
     snapshot: () =>
       [...all]
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([route, { statuses, buckets, sumMs, bytes }]) => ({
-          route,
-          requests: buckets.reduce((sum, n) => sum + n, 0),
-          statuses: Object.fromEntries(statuses),
-          buckets: [...buckets],
-          sumMs,
-          bytes,
-        })),
+        .map(([route, ofRoute]) => joined(route, [...ofRoute.values()])),
+  };
+}
+
+function joined(route: string, parts: readonly Series[]): RouteMetrics {
+  const statuses: { [status: string]: number } = {};
+  for (const part of parts) {
+    for (const [status, count] of part.statuses) statuses[status] = (statuses[status] ?? 0) + count;
+  }
+  const total = (numberOf: (part: Series) => number): number =>
+    parts.reduce((sum, part) => sum + numberOf(part), 0);
+  const buckets = Array.from({ length: durationBuckets.length + 1 }, (_, i) =>
+    total((part) => part.buckets[i] ?? 0),
+  );
+  return {
+    route,
+    requests: buckets.reduce((sum, count) => sum + count, 0),
+    statuses,
+    buckets,
+    sumMs: total(({ sumMs }) => sumMs),
+    bytes: total(({ bytes }) => bytes),
   };
 }

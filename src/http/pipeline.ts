@@ -66,6 +66,13 @@ export function bind<Hub>(
   );
 }
 
+/** A path beside the APIs that has its own credentials. */
+export interface Exposition {
+  readonly path: string;
+  /** @throws HubError */
+  answer(raw: RawRequest): Promise<RawResponse>;
+}
+
 export interface PipelineOptions {
   readonly families: readonly ApiFamily[];
   readonly serve: Serve;
@@ -88,6 +95,8 @@ export interface PipelineOptions {
   /** The web console; default: none. */
   readonly files?: StaticFiles;
   readonly downloads?: StaticFiles;
+  /** The node's metrics as text; default: none. */
+  readonly exposition?: Exposition | undefined;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
 }
@@ -139,6 +148,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const method = raw.method === 'HEAD' ? 'GET' : raw.method;
     if (method === 'OPTIONS') return preflight(raw);
     if (method === 'GET' && raw.path === '/api/openapi.json') return describe(raw, seen);
+    if (options.exposition?.path === raw.path) {
+      seen.route = raw.path;
+      return options.exposition.answer(raw);
+    }
     const download = options.downloads?.answer(raw) ?? null;
     const file = download ?? options.files?.answer(raw) ?? null;
     if (file) {

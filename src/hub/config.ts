@@ -14,6 +14,7 @@ import {
   switchWords,
   withSecretFiles,
 } from './environment.ts';
+import { type MetricsSettings, readMetricsSettings } from './metrics/settings.ts';
 import { readOidc } from './oidc-settings.ts';
 import { settings } from './settings.ts';
 
@@ -50,6 +51,7 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   /** The base address of each provider of AI assistance. */
   readonly aiAddresses: { readonly [P in AiProvider]: string };
   readonly logLevel: LogLevel;
+  readonly metrics: MetricsSettings;
   /** A sentence for each variable that is probably a misspelled setting. */
   readonly warnings: readonly string[];
   readonly drainSeconds: number;
@@ -295,6 +297,7 @@ export function readConfig(variables: Environment = process.env): Config {
     },
     aiPrices,
     logLevel: level ?? 'info',
+    metrics: readMetricsSettings(get, fail, port),
     warnings: misspelledSettings(variables),
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     diskReserveBytes: reserve === '' ? null : Number(reserve),

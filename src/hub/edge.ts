@@ -13,7 +13,7 @@ import { createIdempotency } from '../http/idempotency.ts';
 import { type ApiFrames, joinedFrames } from '../http/live/announcer.ts';
 import { createLive, type Live } from '../http/live/live.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { bind, createPipeline, type Pipeline } from '../http/pipeline.ts';
+import { bind, createPipeline, type Exposition, type Pipeline } from '../http/pipeline.ts';
 import { createStaticFiles } from '../http/static-files.ts';
 import { isHosted } from '../shared/frame.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
@@ -40,6 +40,7 @@ export interface EdgeOptions {
   readonly consoleApi: ApiFrames;
   readonly hostedApi: ApiFrames;
   readonly requests: Metrics;
+  readonly exposition: Exposition | undefined;
 }
 
 export interface Edge {
@@ -49,7 +50,7 @@ export interface Edge {
 }
 
 export function createEdge(options: EdgeOptions): Edge {
-  const { materials, parts, ports, hub, consoleApi, hostedApi, requests } = options;
+  const { materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition } = options;
   const { config, clock, log, secrets, workers, streamApis } = materials;
   const { store, broadcast } = parts;
   const { rateLimits } = hub.app;
@@ -97,6 +98,7 @@ export function createEdge(options: EdgeOptions): Edge {
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
     metrics: requests,
+    exposition,
     secrets,
     clock,
     log,

@@ -23,6 +23,7 @@ import { workNotifications } from '../notification/jobs.ts';
 import { gatherRepeats } from '../shared/log-repeats.ts';
 import { pause } from '../shared/ports/clock.ts';
 import { loginLinkMs, loginLinkUrl } from '../user/use-cases/login-links.ts';
+import { version } from '../version.ts';
 import { createAppPorts } from './app-ports.ts';
 import type { Config } from './config.ts';
 import { createEdge } from './edge.ts';
@@ -30,6 +31,9 @@ import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, setupTokenOf } from './first-admin.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { checkMaster } from './master.ts';
+import { countLog } from './metrics/counted-log.ts';
+import { expositionOf, listenForScrapes } from './metrics/endpoint.ts';
+import { createRegistry } from './metrics/registry.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { openApiFor } from './openapi.ts';
 import { chooseServer } from './server.ts';
@@ -67,7 +71,11 @@ const openCluster: typeof import('./cluster.ts').openCluster = async (...given) 
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
   const node = config.cluster ? randomUUID() : undefined;
-  const log = gatherRepeats(createLog({ level: config.logLevel, node }), systemClock);
+  const { log: countedLog, counts: logRecords } = countLog(
+    createLog({ level: config.logLevel, node }),
+    config.logLevel,
+  );
+  const log = gatherRepeats(countedLog, systemClock);
   const shared =
     config.cluster && node ? { ...config.cluster, node, clock: clusterClock(systemClock, log) } : null;
   const clock = shared?.clock ?? systemClock;
@@ -118,7 +126,16 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const { ports, close: closePorts } = createAppPorts(materials, parts, health, setupToken);
   const app = createApp(ports);
   const hub: Hub = { ...ports, app, openApi: () => openApi };
-  const edge = createEdge({ materials, parts, ports, hub, consoleApi, hostedApi, requests });
+  const registry = createRegistry({
+    version,
+    mode: shared ? 'cluster' : 'embedded',
+    requests,
+    live: () => live,
+    health,
+    logRecords,
+  });
+  const exposition = expositionOf(config.metrics, registry, secrets);
+  const edge = createEdge({ materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition });
   const { callers, live, pipeline } = edge;
   const sweep = startSweep({
     clock,
@@ -146,6 +163,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   });
 
   let server: Server | null = null;
+  let scrapes: { close(): void } | null = null;
   async function stop(drainMs: number): Promise<void> {
     draining = true;
     server?.drain();
@@ -165,6 +183,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     await callers.close();
     await closePorts();
     server?.close();
+    scrapes?.close();
     await parts.close();
     log.flush();
   }
@@ -173,6 +192,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     if (config.admin) await bootstrapFromEnvironment(hub.app.accounts, log, config.admin);
     await hub.app.accounts.ensureSigningKeys();
     await parts.begin();
+    scrapes = await listenForScrapes(config.metrics, registry);
     server = await chosen.start({
       host: config.host,
       port: config.port,

@@ -42,6 +42,13 @@ export const settings: readonly Setting[] = [
     'Enables /api/v1/operator/* for further tenants and users; 32 characters or more',
   ),
   setting(
+    'METRICS_TOKEN',
+    '',
+    'Enables /metrics for Prometheus on PORT, with this bearer token; 16 characters or more',
+  ),
+  setting('METRICS_PORT', '', 'Serves /metrics on a port of its own, without a token; not PORT'),
+  setting('METRICS_HOST', '127.0.0.1', 'Address for METRICS_PORT'),
+  setting(
     'OIDC_ISSUER',
     '',
     'Identity provider whose tokens the API under /v1 accepts, exactly as in their iss claim',
@@ -234,8 +241,8 @@ export function helpText(): string {
     'From the sources, `npm start` is `reeve serve`, and `npm start -- backup` is `reeve backup`.',
     '',
     'Settings are environment variables [default], or lines of the YAML file that --config FILE names.',
-    'Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, MONGODB_URL and',
-    'REDIS_URL can come from a file: NAME_FILE=/path.',
+    'Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, METRICS_TOKEN,',
+    'MONGODB_URL and REDIS_URL can come from a file: NAME_FILE=/path.',
     ...lines,
     '',
   ].join('\n');

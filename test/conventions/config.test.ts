@@ -49,6 +49,9 @@ describe('settings', () => {
     ['ADMIN_EMAIL', 'someone@example.com'],
     ['OPERATOR_TOKEN', 'short'],
     ['SETUP_TOKEN', 'fifteen letters'],
+    ['METRICS_TOKEN', 'fifteen letters'],
+    ['METRICS_PORT', '8000'],
+    ['METRICS_PORT', '65536'],
     ['APPROVALS_PER_MINUTE', '0'],
     ['INGEST_EVENTS_PER_MINUTE', '-1'],
     ['SESSION_TTL_HOURS', '0'],
@@ -104,7 +107,7 @@ describe('settings', () => {
       .filter((name) => /SECRET_KEY|PASSWORD|TOKEN$|(?:MONGODB|REDIS)_URL/.test(name));
     expect([...secretSettings].sort()).toEqual(secretNames.sort());
     expect(helpText().replace(/\s+/g, ' ')).toContain(
-      'SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, MONGODB_URL and REDIS_URL can come from a file',
+      'SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, METRICS_TOKEN, MONGODB_URL and REDIS_URL can come from a file',
     );
   });
 

@@ -1,8 +1,11 @@
 // What a node says of its work, from the real process.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { freePort } from '../free-port.ts';
+import { HubProcess, run } from './process.ts';
 
-const hub = new HubProcess();
+const token = 'scrapes-of-sixteen';
+const metricsPort = await freePort();
+const hub = new HubProcess({ METRICS_TOKEN: token, METRICS_PORT: String(metricsPort) });
 let cookie: string;
 beforeAll(async () => {
   await hub.start();
@@ -35,4 +38,101 @@ it('is the business of admins', async () => {
   const member = await hub.login(body.email);
   expect((await hub.call('GET', '/api/v1/health/metrics', { cookie: member })).status).toBe(403);
   expect((await hub.call('GET', '/api/v1/health/metrics')).status).toBe(401);
+});
+
+/** Samples of a scrape: values by name and labels. */
+async function scrape(): Promise<Map<string, number>> {
+  const response = await fetch(`${hub.url}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toContain('version=0.0.4');
+  const text = await response.text();
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    samples.map((line) => {
+      const at = line.lastIndexOf(' ');
+      expect(line).toMatch(/^[a-z_][a-z0-9_]*(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? \S+$/i);
+      return [line.slice(0, at), Number(line.slice(at + 1))];
+    }),
+  );
+}
+
+const sumOf = (samples: Map<string, number>, start: string): number =>
+  [...samples].reduce((sum, [name, value]) => (name.startsWith(start) ? sum + value : sum), 0);
+
+/** Series of the hub; those of the process come and go with its resources. */
+const hubSeries = (samples: Map<string, number>): number =>
+  [...samples.keys()].filter((name) => name.startsWith('reeve_')).length;
+
+it('serves the metrics of the node as text', async () => {
+  const route = 'route="/api/v1/bundles",method="GET"';
+  const before = await scrape();
+  for (let i = 0; i < 3; i++) await hub.call('GET', '/api/v1/bundles', { cookie });
+  const samples = await scrape();
+  expect(sumOf(samples, 'reeve_build_info{version="')).toBe(1);
+  const requests = `reeve_http_requests_total{${route},status="200"}`;
+  expect((samples.get(requests) ?? 0) - (before.get(requests) ?? 0)).toBe(3);
+  const openBucket = `reeve_http_request_duration_seconds_bucket{le="+Inf",${route}}`;
+  expect(samples.get(openBucket)).toBe(samples.get(`reeve_http_request_duration_seconds_count{${route}}`));
+  const bounds = [...samples.keys()].filter((name) =>
+    new RegExp(`^reeve_http_request_duration_seconds_bucket{.*${route}`).test(name),
+  );
+  expect(bounds).toHaveLength(12);
+  expect(samples.get('reeve_shards')).toBe(256);
+  expect(samples.get('reeve_bus_lag_seconds')).toBe(0);
+  expect(samples.get('reeve_dependency_up{dependency="store"}')).toBe(1);
+  expect(samples.get('reeve_dependency_up{dependency="disk"}')).toBe(1);
+  expect(samples.get('reeve_disk_free_bytes')).toBeGreaterThan(0);
+  expect(samples.get('reeve_log_records_total{level="info"}')).toBeGreaterThan(0);
+  expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);
+});
+
+it('counts open and ended streams', async () => {
+  const open = 'reeve_streams{kind="dashboard",transport="sse",api="console"}';
+  const ended = 'reeve_stream_ends_total{reason="client"}';
+  const controller = new AbortController();
+  const stream = await fetch(`${hub.url}/api/v1/stream/dashboard`, {
+    headers: { Cookie: cookie },
+    signal: controller.signal,
+  });
+  expect(stream.status).toBe(200);
+  expect((await scrape()).get(open)).toBe(1);
+  controller.abort();
+  await expect.poll(async () => (await scrape()).get(ended), { timeout: 30_000 }).toBe(1);
+});
+
+it('counts odd paths and methods under one name each', async () => {
+  for (let i = 0; i < 50; i++) await hub.call('GET', `/odd/${i}`);
+  const count = hubSeries(await scrape());
+  for (let i = 0; i < 50; i++) await hub.call('GET', `/odd/again/${i}`);
+  await hub.call('PROPFIND', '/odd');
+  const samples = await scrape();
+  expect(
+    samples.get('reeve_http_requests_total{route="unmatched",method="GET",status="404"}'),
+  ).toBeGreaterThan(99);
+  expect(sumOf(samples, 'reeve_http_requests_total{route="unmatched",method="other"')).toBe(1);
+  // One status of one method, and its histogram.
+  expect(hubSeries(samples) - count).toBe(15);
+});
+
+it('needs the token on the main port, and none on its own port', async () => {
+  expect((await fetch(`${hub.url}/metrics`)).status).toBe(401);
+  const headers = { Authorization: `Bearer ${token}x` };
+  expect((await fetch(`${hub.url}/metrics`, { headers })).status).toBe(401);
+  const own = `http://127.0.0.1:${metricsPort}`;
+  expect(await (await fetch(`${own}/metrics`)).text()).toContain('reeve_build_info{');
+  expect((await fetch(`${own}/api/v1/health`)).status).toBe(404);
+});
+
+it('refuses settings that do not fit, and serves nothing without them', async () => {
+  const short = await run({ METRICS_TOKEN: 'fifteen letters' });
+  expect([short.code === 0, short.text]).toEqual([
+    false,
+    expect.stringContaining('METRICS_TOKEN: must have'),
+  ]);
+  const same = await run({ PORT: '8123', METRICS_PORT: '8123' });
+  expect([same.code === 0, same.text]).toEqual([false, expect.stringContaining('METRICS_PORT: must differ')]);
+  const closed = new HubProcess();
+  await closed.start();
+  expect((await fetch(`${closed.url}/metrics`)).status).toBe(404);
+  await closed.remove();
 });

@@ -1,7 +1,14 @@
 // The feeds of a node by audience. Each is kept while a stream holds it, and follows its audience meanwhile.
-import { type Audience, environmentIn, type Frame } from '../../shared/frame.ts';
+import { type Audience, environmentIn, type Frame, isHosted } from '../../shared/frame.ts';
 import { Feed } from './feed.ts';
 import type { Stream } from './stream.ts';
+
+export interface StreamCount {
+  readonly kind: 'agent' | 'dashboard' | 'events';
+  readonly transport: 'sse' | 'websocket';
+  readonly api: 'console' | 'hosted';
+  readonly streams: number;
+}
 
 export class Feeds {
   readonly #feeds = new Map<Audience, Feed<Stream>>();
@@ -61,6 +68,24 @@ export class Feeds {
         if (stream && reason) stream.end(reason);
       }
     }
+  }
+
+  /** Open streams by kind, transport and API. */
+  byKind(): readonly StreamCount[] {
+    const counts = new Map<string, { -readonly [K in keyof StreamCount]: StreamCount[K] }>();
+    for (const { audience, streams } of this.#feeds.values()) {
+      const kind =
+        environmentIn(audience) !== null ? 'agent' : audience.startsWith('events:') ? 'events' : 'dashboard';
+      const api = isHosted(audience) ? 'hosted' : 'console';
+      for (const { codec } of streams) {
+        const transport = codec === 'sse' ? 'sse' : 'websocket';
+        const id = `${kind} ${transport} ${api}`;
+        const count = counts.get(id);
+        if (count) count.streams++;
+        else counts.set(id, { kind, transport, api, streams: 1 });
+      }
+    }
+    return [...counts.values()];
   }
 
   /** Open streams, by whose they are. */

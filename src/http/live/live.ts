@@ -21,7 +21,7 @@ import { type Budgets, createBudgets } from '../budgets.ts';
 import type { EventSource, StreamHandlers } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Endings, endReason } from './endings.ts';
-import { Feeds } from './feeds.ts';
+import { Feeds, type StreamCount } from './feeds.ts';
 import { createJoin, joinByHistory } from './join.ts';
 import { createMissed, resumedMs } from './missed-events.ts';
 import { createReannouncer } from './reannouncer.ts';
@@ -48,6 +48,7 @@ export interface LiveCounts {
   readonly streams: number;
   readonly agentStreams: number;
   readonly dashboardStreams: number;
+  readonly byKind: readonly StreamCount[];
   readonly blocked: number;
   readonly audiences: number;
   /** Streams on the wheel of keepalives and ages. */
@@ -291,6 +292,7 @@ export function createLive(options: LiveOptions): Live {
         streams,
         agentStreams,
         dashboardStreams,
+        byKind: feeds.byKind(),
         blocked: blocked.size,
         audiences: feeds.size,
         scheduled: wheel.size,
