@@ -1,6 +1,7 @@
 // The tokens of a service account. A new one is shown once.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { now } from '../../lib/browser.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
 import { copyText } from '../../ui/download.ts';
@@ -141,7 +142,7 @@ const TokenTable = ({ tokens, onRevoke }: TableProps): JSX.Element => (
 );
 
 function Expiry({ at }: { readonly at: string }): JSX.Element {
-  const left = Date.parse(at) - Date.now();
+  const left = Date.parse(at) - now();
   if (left <= 0) return <span className="tone-deny">expired</span>;
   return (
     <>
