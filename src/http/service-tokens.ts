@@ -1,4 +1,4 @@
-// Tokens of service accounts on the request path: a short cache, and the time of the last use.
+// Tokens of service accounts on the request path: a short cache, and the time of the last use. Keeps promise P63.
 import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
