@@ -131,6 +131,7 @@ const settings: Settings = {
     sessionCookie: 'service_session',
     signatureHeader: 'X-Service-Signature',
     keyPrefix: 'svk_',
+    tokenPrefix: 'svt_',
     actionPrefix: 'reeve',
     apiVersions: ['service/v1'],
     bundleKinds: ['ContractBundle'],

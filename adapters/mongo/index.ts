@@ -33,6 +33,7 @@ import { mongoLogins } from './logins.ts';
 import { mongoOperatorTokens } from './operator-tokens.ts';
 import { mongoRules } from './rules.ts';
 import { mongoRuns, touchingRuns } from './runs.ts';
+import { mongoServiceAccounts } from './service-accounts.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { finishFounding, mongoTenants, type TenantCollections } from './tenants.ts';
@@ -143,6 +144,9 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     tenants: guard.guarded(mongoTenants(founding)),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),
+    serviceAccounts: guard.guarded(
+      mongoServiceAccounts(db.collection('serviceAccounts'), db.collection('serviceTokens')),
+    ),
     operatorTokens: guard.guarded(mongoOperatorTokens(db.collection('operatorTokens'))),
     signing: guard.guarded(
       mongoSigning(founding.signing, turn, (tenantId) => finishFounding(founding, tenantId)),

@@ -12,6 +12,12 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   logins: [{ key: { userId: 1 } }, { key: { expiresAt: 1 } }],
   signIns: [{ key: { userId: 1, lastAt: -1 } }, { key: { lastAt: 1 } }],
+  serviceAccounts: [{ key: { tenantId: 1, name: 1 }, unique: true }],
+  serviceTokens: [
+    { key: { hash: 1 }, unique: true },
+    { key: { tenantId: 1, accountId: 1, createdAt: -1 } },
+    { key: { expiresAt: 1 } },
+  ],
   operatorTokens: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { expiresAt: 1 } }],
   keys: [{ key: { hash: 1 }, unique: true }, { key: { tenantId: 1, createdAt: -1 } }],
   bundles: [

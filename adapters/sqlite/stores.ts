@@ -23,6 +23,7 @@ import { loginStore } from './logins.ts';
 import { operatorTokenStore } from './operator-tokens.ts';
 import { ruleStore } from './rules.ts';
 import { runStore } from './runs.ts';
+import { serviceAccountStore } from './service-accounts.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
@@ -47,6 +48,7 @@ export function storesOf(
     logins: loginStore(db),
     keys: keyStore(db),
     operatorTokens: operatorTokenStore(db),
+    serviceAccounts: serviceAccountStore(db),
     signing: signingStore(db),
     contracts: contractStore(db),
     compositions: compositionStore(db),
@@ -119,6 +121,19 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     forgetNetworks: 'write',
   },
   keys: { insert: 'write', list: 'read', byHash: 'read', revoke: 'write', used: 'write' },
+  serviceAccounts: {
+    insert: 'write',
+    list: 'read',
+    get: 'read',
+    update: 'write',
+    remove: 'write',
+    addToken: 'write',
+    tokens: 'read',
+    removeToken: 'write',
+    byHash: 'read',
+    used: 'write',
+    sweep: 'write',
+  },
   operatorTokens: { insert: 'write', list: 'read', isRevoked: 'read', revoke: 'write', sweep: 'write' },
   signing: { active: 'read', add: 'write', successions: 'read', rotate: 'write' },
   contracts: {

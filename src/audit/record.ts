@@ -24,6 +24,7 @@ export const auditSubjects = [
   'operator_token',
   'signing_key',
   'tool',
+  'service_account',
 ] as const;
 export type AuditSubject = (typeof auditSubjects)[number];
 
@@ -110,6 +111,7 @@ export function auditActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentI
   switch (actor.kind) {
     case 'user':
     case 'operator':
+    case 'service':
       return { type: 'operator', id: actor.id, display };
     case 'key':
       return agentId === null

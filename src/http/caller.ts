@@ -10,6 +10,7 @@ import type { Secrets } from '../shared/ports/secrets.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.ts';
 import { type ApiKey, isExpired } from '../tenant/record.ts';
 import type { OperatorTokens } from '../user/port/operator-tokens.ts';
+import type { ServiceAccountStore } from '../user/port/service-accounts.ts';
 import type { Caller } from './contract/call.ts';
 import { cookieOf } from './contract/cookie.ts';
 import { type AuthScheme, isPersonRole, type RouteDeclaration, type RouteRole } from './contract/route.ts';
@@ -26,11 +27,13 @@ import {
 import { createHostedSchemes } from './hosted-callers.ts';
 import { createKeyRing } from './key-ring.ts';
 import { createLoginSessions } from './login-sessions.ts';
+import { createServiceTokens } from './service-tokens.ts';
 
 export interface CallersOptions {
   readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
   readonly logins: Pick<LoginStore, 'get' | 'extend'>;
   readonly users: Pick<TenantStore, 'userById'>;
+  readonly serviceAccounts: Pick<ServiceAccountStore, 'byHash' | 'used'>;
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -52,7 +55,7 @@ export interface Callers {
    * @throws HubError unauthenticated, forbidden, not_found, rate_limited
    */
   find(
-    route: Pick<RouteDeclaration, 'auth' | 'role'>,
+    route: Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly'>,
     headers: Headers,
     network: string,
   ): Promise<Identified>;
@@ -61,7 +64,7 @@ export interface Callers {
    * @throws HubError as `find`
    */
   remembered(
-    route: Pick<RouteDeclaration, 'auth' | 'role'>,
+    route: Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly'>,
     headers: Headers,
     network: string,
   ): Identified | null;
@@ -139,7 +142,26 @@ export function createCallers(options: CallersOptions): Callers {
     return { kind: 'key', ...keyFields(key, headers, wire, network), env: key.env };
   }
 
+  const services = createServiceTokens({
+    store: options.serviceAccounts,
+    secrets,
+    clock: options.clock,
+    log: options.log,
+    prefix: wire.tokenPrefix,
+  });
+
+  async function byServiceToken(headers: Headers): Promise<Identified> {
+    const { account, token } = await services.find(headers);
+    const { id: userId, tenantId, name: email, roles } = account;
+    const service = { tokenId: token.id, expiresAt: token.expiresAt };
+    return {
+      caller: { kind: 'user', userId, tenantId, email, roles, tokenHash: token.hash, service },
+      cookie: null,
+    };
+  }
+
   async function byCookie(headers: Headers): Promise<Identified> {
+    if (services.presented(headers)) return byServiceToken(headers);
     const token = cookieOf(headers.get('cookie'), wire.sessionCookie);
     if (!token) throw unauthenticated('Not authenticated.');
     if (token.length > maxCredential) throw unauthenticated('Session expired or invalid.');
@@ -161,7 +183,7 @@ export function createCallers(options: CallersOptions): Callers {
   }
 
   const schemes: { readonly [S in AuthScheme]: Scheme } = {
-    ...createHostedSchemes({ ...options, ring }),
+    ...createHostedSchemes({ ...options, ring, services }),
     key: {
       presented: hasKey,
       attempted: (headers) => headers.has('authorization'),
@@ -171,7 +193,11 @@ export function createCallers(options: CallersOptions): Callers {
         return caller && { caller, cookie: null };
       },
     },
-    cookie: { presented: hasCookie, attempted: () => false, identify: byCookie },
+    cookie: {
+      presented: (headers) => hasCookie(headers) || services.presented(headers),
+      attempted: () => false,
+      identify: byCookie,
+    },
     operatorToken: {
       presented: (headers) => bearer(headers.get('authorization') ?? '') !== null,
       attempted: () => false,
@@ -202,9 +228,11 @@ export function createCallers(options: CallersOptions): Callers {
   }
 
   return {
-    async find({ auth, role }, headers, network) {
+    async find(route, headers, network) {
+      const { auth, role } = route;
       if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
       const found = await chosen(auth, headers).identify(headers, network);
+      requirePerson(found.caller, route);
       requireRole(found.caller, role);
       return found;
     },
@@ -222,7 +250,9 @@ export function createCallers(options: CallersOptions): Callers {
       if (auth.length > 0 && auth.every(isHosted)) return;
       // A page of another origin can make a browser send its cookie, and nothing else that proves who calls.
       const byToken =
-        hasKey(headers) || (auth.includes('operatorToken') && schemes.operatorToken.presented(headers));
+        hasKey(headers) ||
+        services.presented(headers) ||
+        (auth.includes('operatorToken') && schemes.operatorToken.presented(headers));
       if (byToken && !hasCookie(headers)) return;
       throw new HubError('csrf_header_missing', csrfMessage ?? 'Missing CSRF header.');
     },
@@ -236,6 +266,10 @@ export function createCallers(options: CallersOptions): Callers {
         }
         const hash = caller.kind === 'user' ? caller.tokenHash : caller.loginHash;
         if (hash === null) return true;
+        if (caller.service) {
+          const served = await services.byHash(hash);
+          return served !== null && rolesText(served.account.roles) === rolesText(caller.roles);
+        }
         const login = await options.logins.get(hash, options.clock.now());
         const user = login && (await options.users.userById(login.userId));
         // A stream that was opened with other roles is opened again.
@@ -261,9 +295,20 @@ export function createCallers(options: CallersOptions): Callers {
   };
 }
 
+/** @throws HubError person_required where a service account asks for what people alone may do */
+function requirePerson(
+  caller: Caller,
+  { role, peopleOnly }: Pick<RouteDeclaration, 'role' | 'peopleOnly'>,
+): void {
+  const isService =
+    (caller.kind === 'user' || caller.kind === 'hostedOperator') && caller.service !== undefined;
+  if (!isService || (role !== 'person' && !peopleOnly)) return;
+  throw new HubError('person_required', 'A service account may not do this. Sign in as a person.');
+}
+
 /**
- * The role in any environment; `checkEnvironment` and use cases ask for that of the environment. A key of the hosted
- * API needs none where its scheme is taken.
+ * The role in any environment; `checkNamedEnvironment` and use cases ask for that of the environment. A key of the
+ * hosted API needs none where its scheme is taken.
  * @throws HubError forbidden when the caller has not the role
  */
 function requireRole(caller: Caller, role: RouteRole): void {

@@ -13,6 +13,7 @@ export interface WireNames {
   readonly agentIdHeaders: readonly string[];
   readonly sessionCookie: string;
   readonly keyPrefix: string;
+  readonly tokenPrefix: string;
 }
 
 export type Headers = ReadonlyMap<string, string>;

@@ -41,7 +41,8 @@ export const nameOf = (caller: Caller, network: string): string =>
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {
   if (caller.kind === 'key' || caller.kind === 'hostedKey') return { caller: 'key', caller_id: caller.keyId };
-  if (caller.kind === 'user') return { caller: 'user', caller_id: caller.userId };
+  if (caller.kind === 'user')
+    return { caller: caller.service ? 'service_account' : 'user', caller_id: caller.userId };
   if (caller.kind === 'hostedOperator') return { caller: 'operator_token', caller_id: caller.subject };
   return { caller: caller.kind };
 }

@@ -17,9 +17,11 @@ import {
   type WireNames,
 } from './credentials.ts';
 import type { KeyRing } from './key-ring.ts';
+import type { ServiceTokens } from './service-tokens.ts';
 
 export interface HostedCallersOptions {
   readonly ring: Pick<KeyRing, 'find' | 'remembered' | 'wasRevoked'>;
+  readonly services: ServiceTokens;
   readonly operatorTokens: OperatorTokens;
   readonly clock: Clock;
   readonly wire: WireNames;
@@ -35,6 +37,7 @@ const noKey =
 
 export function createHostedSchemes({
   ring,
+  services,
   operatorTokens,
   clock,
   wire,
@@ -69,7 +72,7 @@ export function createHostedSchemes({
   async function byKey(headers: Headers, network: string): Promise<Caller> {
     const token = tokenOf(headers);
     if (token !== null && !isKey(token)) {
-      await operatorOf(token);
+      await operatorOf(token, headers);
       throw refused('role_required', 'This endpoint is for agents. Send an API key.');
     }
     return callerOf(await keyOf(token), headers, network);
@@ -80,7 +83,25 @@ export function createHostedSchemes({
     return { kind: 'hostedKey', ...keyFields(key, headers, wire, network), env: key.env };
   }
 
-  async function operatorOf(token: string): Promise<Caller> {
+  /** A service account, as an operator of the hub's own making. */
+  async function serviceOf(headers: Headers): Promise<Caller> {
+    const { account, token } = await services.find(headers);
+    const { tokenId, expiresAt } = { tokenId: token.id, expiresAt: token.expiresAt };
+    return {
+      kind: 'hostedOperator',
+      tenantId: account.tenantId,
+      issuer: 'service',
+      subject: account.id,
+      display: account.name,
+      roles: account.roles,
+      loginHash: token.hash,
+      service: { tokenId, expiresAt },
+      expiresAt,
+    };
+  }
+
+  async function operatorOf(token: string, headers: Headers): Promise<Caller> {
+    if (services.presented(headers)) return serviceOf(headers);
     if (token.length > maxToken)
       throw new HubError(
         'unauthenticated',
@@ -92,7 +113,7 @@ export function createHostedSchemes({
   async function byToken(headers: Headers): Promise<Caller> {
     const token = tokenOf(headers);
     if (token === null) throw new HubError('unauthenticated', noKey);
-    if (!isKey(token)) return operatorOf(token);
+    if (!isKey(token)) return operatorOf(token, headers);
     await keyOf(token);
     throw refused(
       'operator_required',

@@ -252,6 +252,11 @@ export function readConfig(variables: Environment = process.env): Config {
   const keyPrefix = get('WIRE_KEY_PREFIX');
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(keyPrefix))
     fail('WIRE_KEY_PREFIX', 'must be 1 to 32 letters, digits, _ or -');
+  const tokenPrefix = get('WIRE_TOKEN_PREFIX');
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(tokenPrefix))
+    fail('WIRE_TOKEN_PREFIX', 'must be 1 to 32 letters, digits, _ or -');
+  if (tokenPrefix.startsWith(keyPrefix) || keyPrefix.startsWith(tokenPrefix))
+    fail('WIRE_TOKEN_PREFIX', 'must not begin with WIRE_KEY_PREFIX, nor WIRE_KEY_PREFIX with it');
   const actionPrefix = get('WIRE_ACTION_PREFIX');
   if (!/^[A-Za-z0-9-]{1,32}$/.test(actionPrefix))
     fail('WIRE_ACTION_PREFIX', 'must be 1 to 32 letters, digits or -');
@@ -307,6 +312,7 @@ export function readConfig(variables: Environment = process.env): Config {
       sessionCookie: cookie,
       signatureHeader,
       keyPrefix,
+      tokenPrefix,
       actionPrefix,
       apiVersions: names('WIRE_API_VERSIONS'),
       bundleKinds: names('WIRE_BUNDLE_KINDS'),

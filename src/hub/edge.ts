@@ -61,6 +61,7 @@ export function createEdge(options: EdgeOptions): Edge {
     keys: store.keys,
     logins: store.logins,
     users: store.tenants,
+    serviceAccounts: store.serviceAccounts,
     secrets,
     clock,
     log,

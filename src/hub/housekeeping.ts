@@ -23,6 +23,7 @@ type Kept = Pick<
   | 'deliveries'
   | 'idempotency'
   | 'operatorTokens'
+  | 'serviceAccounts'
   | 'tools'
 >;
 
@@ -59,8 +60,23 @@ const attempts = 5;
 /** Days of which it is kept what AI assistance used. */
 const aiUsageDays = 366;
 
+/** Expired tokens of service accounts are listed so long. */
+const expiredTokenMs = 30 * dayMs;
+
 const dutiesOf = (
-  { logins, values, agents, approvals, audit, aiUsage, deliveries, idempotency, operatorTokens, tools }: Kept,
+  {
+    logins,
+    values,
+    agents,
+    approvals,
+    audit,
+    aiUsage,
+    deliveries,
+    idempotency,
+    operatorTokens,
+    serviceAccounts,
+    tools,
+  }: Kept,
   argsDays: number,
 ): readonly Duty[] => [
   {
@@ -73,6 +89,7 @@ const dutiesOf = (
       (now) => values.sweep(now, batch),
       (now) => idempotency.sweep(now, batch),
       (now) => operatorTokens.sweep(now, batch),
+      (now) => serviceAccounts.sweep(now - expiredTokenMs, batch),
     ],
   },
   { name: 'audit', everyMs: minuteMs, steps: [(now) => audit.recover(now - minuteMs, batch)] },

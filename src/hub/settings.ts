@@ -209,6 +209,7 @@ export const settings: readonly Setting[] = [
   setting('WIRE_SESSION_COOKIE', 'service_session', 'Name of the session cookie'),
   setting('WIRE_SIGNATURE_HEADER', 'X-Service-Signature', 'Header with the signature of outbound webhooks'),
   setting('WIRE_KEY_PREFIX', 'svk_', 'Prefix of API keys'),
+  setting('WIRE_TOKEN_PREFIX', 'svt_', 'Prefix of tokens of service accounts'),
   setting('WIRE_ACTION_PREFIX', 'reeve', 'Prefix of button ids in chats'),
   setting(
     'WIRE_API_VERSIONS',

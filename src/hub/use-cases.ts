@@ -58,6 +58,7 @@ import { createIdentityProvider, type IdentityProvider } from '../user/use-cases
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
 import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
 import { createPeople, type People } from '../user/use-cases/people.ts';
+import { createServiceAccounts, type ServiceAccounts } from '../user/use-cases/service-accounts.ts';
 import { createSessions, type Sessions } from '../user/use-cases/sessions.ts';
 
 /** The use cases, a name per noun. */
@@ -109,6 +110,7 @@ export interface App {
   readonly assistant: Assistant;
   readonly environments: Environments;
   readonly sessions: Sessions;
+  readonly serviceAccounts: ServiceAccounts;
 }
 
 export function createApp(ports: AppPorts): App {
@@ -158,6 +160,7 @@ export function createApp(ports: AppPorts): App {
     fleet: createFleet(ports),
     people: createPeople(ports),
     sessions: createSessions(ports),
+    serviceAccounts: createServiceAccounts(ports),
     playground: createPlayground({ ...ports, recentToolSettings }),
     replays: createReplays({ ...ports, compositions }),
     runs,

@@ -1,4 +1,4 @@
-// Checks of rights that use cases share. Keeps promise P47.
+// Checks of rights that use cases share. Keeps promises P47 and P62.
 import { type EnvRole, envsOf, includesRole, roleIn } from './env-roles.ts';
 import { HubError, refused } from './error.ts';
 import type { Env, EnvFilter } from './ids.ts';

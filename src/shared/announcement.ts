@@ -92,7 +92,7 @@ export interface Announcements {
     readonly bundleVersion: number | null;
   };
   /** A batch of audit events was stored; `accepted` counts those that were new. */
-  eventsAccepted: { readonly tenantId: string; readonly accepted: number };
+  eventsAccepted: { readonly tenantId: string; readonly env: Env; readonly accepted: number };
   apiKeyCreated: {
     readonly tenantId: string;
     readonly keyId: string;

@@ -10,6 +10,7 @@ export const errorCodes = [
   'forbidden', // 403: signed in, but not allowed (not an admin)
   'csrf_header_missing', // 403
   'role_required', // 403: the caller's roles do not allow this, or not in this environment
+  'person_required', // 403: only people may do this, and the caller is a service account
   'environment_protected', // 403: only admins, and operators by a role that names it, change it
   'env_mismatch', // 403: the key belongs to another environment
   'origin_refused', // 403: a browser origin that CORS_ORIGINS does not name

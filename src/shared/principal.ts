@@ -26,6 +26,7 @@ export type Actor =
   | { readonly kind: 'user'; readonly id: string; readonly email: string }
   /** A person with an operator's token; `id` is issuer and subject. */
   | { readonly kind: 'operator'; readonly id: string; readonly display: string }
+  | { readonly kind: 'service'; readonly id: string; readonly name: string }
   | { readonly kind: 'key'; readonly id: string; readonly prefix: string }
   /** A person whom a chat platform names; `id` is the platform's label, a colon and the platform's id. */
   | { readonly kind: 'chat'; readonly id: string; readonly display: string }
@@ -61,6 +62,8 @@ export function actorName(actor: Actor): string {
     case 'operator':
     case 'chat':
       return actor.display;
+    case 'service':
+      return `service:${actor.name}`;
     case 'key':
       return actor.prefix;
     case 'system':

@@ -6,6 +6,8 @@ export interface VendorNames {
   readonly sessionCookie: string;
   readonly signatureHeader: string;
   readonly keyPrefix: string;
+  /** Of tokens of service accounts. */
+  readonly tokenPrefix: string;
   /** Prefix of the ids of buttons in chats. */
   readonly actionPrefix: string;
   /** Accepted apiVersions; the first is emitted. */

@@ -174,6 +174,37 @@ describe('three nodes', () => {
     );
   });
 
+  it('hold what A changes of a person and a service account on B and C, within a second', async () => {
+    const [a, b, c] = [nodes.at(0), nodes.at(1), nodes.at(2)];
+    const [email, password] = ['everywhere@example.com', 'correct horse battery'];
+    const roles = [{ role: 'operator', env: '*' }];
+    const added = await a.call('POST', '/api/v1/users', { cookie, body: { email, password, roles } });
+    const own = await b.login(email, password);
+    const dashboard = await SseClient.open(`${b.url}/api/v1/stream/dashboard`, { Cookie: own });
+    expect(dashboard.status).toBe(200);
+    const viewer = { roles: [{ role: 'viewer', env: 'staging' }] };
+    const changed = await a.call('PATCH', `/api/v1/users/${added.body.user_id}`, { cookie, body: viewer });
+    expect(changed.status).toBe(200);
+    await dashboard.end(1000);
+    const asked = () => b.call('GET', '/api/v1/events?env=production', { cookie: own });
+    await expect.poll(async () => (await asked()).status, { timeout: 1000, interval: 50 }).toBe(403);
+    expect((await b.call('GET', '/api/v1/auth/me', { cookie: own })).body).toMatchObject(viewer);
+    await a.call('DELETE', `/api/v1/users/${added.body.user_id}/sessions`, { cookie });
+    await expect.poll(async () => (await asked()).status, { timeout: 1000, interval: 50 }).toBe(401);
+
+    const account = await a.call('POST', '/api/v1/service-accounts', { cookie, body: { name: 'ci', roles } });
+    const tokens = `/api/v1/service-accounts/${account.body.id}/tokens`;
+    const { token, id } = (await a.call('POST', tokens, { cookie, body: { label: 'ci' } })).body;
+    const stream = await SseClient.open(`${c.url}/api/v1/stream/dashboard`, {
+      Authorization: `Bearer ${token}`,
+    });
+    expect(stream.status).toBe(200);
+    expect((await a.call('DELETE', `${tokens}/${id}`, { cookie })).status).toBe(204);
+    await stream.end(1000);
+    const called = () => c.call('GET', '/api/v1/contracts', { key: token });
+    await expect.poll(async () => (await called()).status, { timeout: 1000, interval: 50 }).toBe(401);
+  });
+
   it('record within 2 s of the death of one what it left, own all shards within 10 s, and lose its agents from the roster', async () => {
     const [onB, onC] = await Promise.all([open(1, 'dies'), open(2, 'lives')]);
     await eventually('both on the roster', async () => {

@@ -21,6 +21,7 @@ import { pagesContract } from './pages.ts';
 import { runsContract } from './runs.ts';
 import { runEventsContract } from './runs-events.ts';
 import { searchTextsContract } from './search-texts.ts';
+import { serviceAccountsContract } from './service-accounts.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
@@ -41,6 +42,7 @@ export const storeSuites = {
     usersContract,
     keysContract,
     operatorTokensContract,
+    serviceAccountsContract,
     signingContract,
     keyCheckContract,
     settingsContract,

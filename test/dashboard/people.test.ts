@@ -57,3 +57,32 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await guest.context.close();
   await seen.context.close();
 });
+
+it('adds a service account, whose token is shown once and works until it is revoked', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/settings');
+  await page.getByRole('button', { name: 'Add service account' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('pipeline');
+  await accessible(page);
+  await dialog.getByRole('button', { name: 'Add service account' }).click();
+  const section = page.getByRole('region', { name: 'Service accounts' });
+  await section.getByText('Operator in staging').waitFor();
+  await page.getByRole('button', { name: 'Tokens of pipeline' }).click();
+  await dialog.getByLabel('Label').fill('nightly');
+  await dialog.getByLabel('Expires in (days)').fill('7');
+  await dialog.getByRole('button', { name: 'Create token' }).click();
+  const key = (await dialog.getByText('svt_').textContent())?.trim() ?? '';
+  expect((await hub.call('GET', '/api/v1/contracts', { key })).status).toBe(200);
+  await dialog.getByText('soon', { exact: true }).waitFor();
+  await accessible(page);
+  await dialog.getByRole('button', { name: 'Revoke nightly' }).click();
+  await expect.poll(async () => (await hub.call('GET', '/api/v1/contracts', { key })).status).toBe(401);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Delete pipeline' }).click();
+  await dialog.getByRole('button', { name: 'Delete service account' }).click();
+  await section.getByText('Operator in staging').waitFor({ state: 'detached' });
+  noFaults(seen);
+  await seen.context.close();
+});

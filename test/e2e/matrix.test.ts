@@ -104,13 +104,18 @@ async function furnish(cookie: string): Promise<Side> {
   const email = 'further@example.com';
   const operatorToken = await post('/api/v1/operator-tokens', { role: 'viewer', ttl_seconds: 600 });
   const [session] = (await hub.call('GET', '/api/v1/auth/sessions', { cookie })).body;
+  const account = await post('/api/v1/service-accounts', {
+    name: 'theirs',
+    roles: [{ role: 'viewer', env: '*' }],
+  });
   const user = await post('/api/v1/users', { email, password: 'correct horse battery', is_admin: true });
   return {
     cookie,
     key,
     ids: {
       key_id: keyId,
-      session_id: session.id,
+      login_id: session.id,
+      account_id: account.id,
       token_id: operatorToken.id,
       contract_id: 'theirs',
       name: 'theirs',
@@ -162,7 +167,8 @@ const fill = (route: RouteDeclaration, values: { [param: string]: string }): str
 const absent: { [param: string]: string } = {
   tenant_id: '00000000-0000-4000-8000-000000000000',
   key_id: '00000000-0000-4000-8000-000000000000',
-  session_id: '00000000-0000-4000-8000-000000000000',
+  account_id: '00000000-0000-4000-8000-000000000000',
+  login_id: '00000000-0000-4000-8000-000000000000',
   token_id: '00000000-0000-4000-8000-000000000000',
   rule_id: '00000000-0000-4000-8000-000000000000',
   approval_id: '00000000-0000-4000-8000-000000000000',
@@ -182,6 +188,7 @@ const absent: { [param: string]: string } = {
 /** A body that fits, for routes whose ids are to be tried. */
 const bodies: { readonly [operation: string]: unknown } = {
   updateContract: { name: 'Renamed' },
+  createServiceToken: { label: 'ours' },
   updateComposition: { description: 'changed' },
   deployComposition: { env: 'production' },
   replayComposition: { env: 'production' },

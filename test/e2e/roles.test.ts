@@ -191,7 +191,7 @@ describe('somebody with roles in some environments', () => {
         verdict: 'call_denied',
         mode: 'enforce',
         timestamp: new Date().toISOString(),
-        session_id: `session-${env}`,
+        payload: { session_id: `session-${env}` },
       };
       const ingested = await hub.call('POST', '/api/v1/events', {
         key,
@@ -275,6 +275,10 @@ describe('somebody with roles in some environments', () => {
       });
       const fleet = (await get('/api/v1/agents/fleet-coverage', by)).body.agents as { agent_id: string }[];
       expect(fleet).toHaveLength(seen.length);
+      const table = (await get('/api/v1/events/export?format=csv', by)).body as string;
+      expect(envs.filter((env) => table.includes(`agent-${env}`))).toEqual(
+        envs.filter((env) => seen.includes(env)),
+      );
       const environments = (await get('/api/v1/environments', by)).body.environments as { env: Env }[];
       expect(environments.map(({ env }) => env).sort()).toEqual([...seen].sort());
     };
@@ -328,9 +332,29 @@ describe('somebody with roles in some environments', () => {
         },
       },
     });
+    const event = (env: Env) => ({
+      call_id: `second-${env}`,
+      agent_id: `agent-${env}`,
+      tool_name: 'transfer',
+      verdict: 'call_allowed',
+      mode: 'enforce',
+      timestamp: new Date().toISOString(),
+    });
+    await hub.call('POST', '/api/v1/events', {
+      key: keys.get('production') ?? '',
+      agent: 'agent-production',
+      body: { events: [event('production')] },
+    });
+    await hub.call('POST', '/api/v1/events', {
+      key: keys.get('staging') ?? '',
+      agent: 'agent-staging',
+      body: { events: [event('staging')] },
+    });
     await stream.next('contract_created');
+    await stream.next('event_created');
     const heard = stream.frames.filter(({ event }) => event === 'approval_created');
     expect(heard.map(({ data }) => data.agent_id)).toEqual(['agent-staging']);
+    expect(stream.frames.filter(({ event: type }) => type === 'event_created')).toHaveLength(1);
     stream.close();
   });
 
@@ -358,11 +382,16 @@ describe('somebody with roles in some environments', () => {
       .body;
     const call = (path: string) => hub.call('GET', path, { headers: { Authorization: `Bearer ${token}` } });
     const { events } = (await call('/v1/events')).body as { events: { environment: Env }[] };
-    expect(events.map(({ environment }) => environment)).toEqual(['staging']);
+    expect(new Set(events.map(({ environment }) => environment))).toEqual(new Set(['staging']));
     expect(await call('/v1/events?environment=production')).toMatchObject({
       status: 403,
       body: { code: 'role_required' },
     });
+    const { runs } = (await call('/v1/runs')).body as { runs: { environment: Env }[] };
+    expect(new Set(runs.map(({ environment }) => environment))).toEqual(new Set(['staging']));
+    const agents = JSON.stringify((await call('/v1/agents')).body);
+    expect(envs.filter((env) => agents.includes(`agent-${env}`))).toEqual(['staging']);
+    expect((await call('/v1/runs/agent-production/session-production/bundle')).status).toBe(404);
     expect((await call('/v1/rulesets/shared/current')).status).toBe(403);
     expect((await call('/v1/rulesets/shared/current?env=staging')).status).toBe(200);
   });

@@ -122,6 +122,10 @@ describe('leaks', () => {
 
 async function serving<T>(listener: RequestListener, use: (port: number) => Promise<T>): Promise<T> {
   const server = createServer(listener);
+  // What Node itself answers to methods that it does not know says not where it ends.
+  server.on('clientError', (_, socket) =>
+    socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
     return await use((server.address() as AddressInfo).port);

@@ -34,6 +34,7 @@ export const wire = {
   agentIdHeaders: ['x-service-agent-id'],
   sessionCookie: 'service_session',
   keyPrefix: 'svk_',
+  tokenPrefix: 'svt_',
 };
 
 export const hostedTestLimits = {
@@ -415,6 +416,10 @@ export function edge(
         const login = logins.get(hash);
         if (login) logins.set(hash, { ...login, expiresAt });
       },
+    },
+    serviceAccounts: {
+      byHash: async () => null,
+      used: async () => {},
     },
     users: {
       async userById() {

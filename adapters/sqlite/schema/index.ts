@@ -4,6 +4,7 @@ import { HubError } from '../../../src/shared/error.ts';
 import type { Database } from '../database.ts';
 import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';
+import { serviceAccountTables } from '../service-accounts.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
 import { approvalContext, approvalNames } from './approvals.ts';
@@ -315,6 +316,7 @@ const migrations: readonly string[] = [
   toolTables,
   userRoles,
   loginOrigins,
+  serviceAccountTables,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -3,7 +3,7 @@
 
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { JsonObject } from '../../contract/record.ts';
-import { requireRole } from '../../shared/access.ts';
+import { listedEnvs, requireRole } from '../../shared/access.ts';
 import { dayMs, minuteMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -96,12 +96,17 @@ export function createAssistant(ports: Ports): Assistant {
   const underWay = new Map<string, number>();
 
   /** The context for the model, as far as it is available. */
-  async function contextOf(tenantId: string, currentYaml: string | null, mark: string): Promise<AiMessage> {
+  async function contextOf(
+    principal: Principal,
+    currentYaml: string | null,
+    mark: string,
+  ): Promise<AiMessage> {
+    const { tenantId } = principal;
     const since = clock.now() - weekMs;
     const [contracts, tools] = await Promise.all([
       store.contracts.list(tenantId, {}, { limit: maxContracts, offset: 0 }).then(({ items }) => items),
       store.events
-        .facets(tenantId, { env: null, since }, maxTools)
+        .facets(tenantId, { env: listedEnvs(principal, null), since }, maxTools)
         .then(({ by }) =>
           by.toolName.top.map(({ value, count }) => ({ name: value.slice(0, 255), calls: count })),
         ),
@@ -131,12 +136,12 @@ export function createAssistant(ports: Ports): Assistant {
 
   async function* answer(
     question: AiQuestion,
-    tenantId: string,
+    principal: Principal,
     { messages, currentYaml }: Conversation,
   ): AsyncGenerator<AssistEvent> {
     const mark = secrets.token(9);
     const withTools = takesTools(question.target.provider);
-    const said: AiMessage[] = [await contextOf(tenantId, currentYaml, mark), ...messages];
+    const said: AiMessage[] = [await contextOf(principal, currentYaml, mark), ...messages];
     let callsLeft = withTools ? maxCalls : 0;
     for (let left = maxRounds; left > 0; left--) {
       // Without tools in the last round the model has to answer.
@@ -157,7 +162,7 @@ export function createAssistant(ports: Ports): Assistant {
         const begun = clock.monotonic();
         const result: JsonObject =
           callsLeft-- > 0
-            ? await runTool(tenantId, call)
+            ? await runTool(principal.tenantId, call)
             : { error: 'The answer needs too many tool calls. Ask a smaller question.' };
         yield { kind: 'toolEnded', id, tool, result, durationMs: Math.round(clock.monotonic() - begun) };
         results.push({ id, content: JSON.stringify(result).slice(0, maxResult) });
@@ -169,11 +174,11 @@ export function createAssistant(ports: Ports): Assistant {
   /** The answer with its figures, or why there is none. Closes the question, however it ends. */
   async function* whole(
     question: AiQuestion,
-    tenantId: string,
+    principal: Principal,
     conversation: Conversation,
   ): AsyncGenerator<AssistEvent> {
     try {
-      yield* answer(question, tenantId, conversation);
+      yield* answer(question, principal, conversation);
       yield { kind: 'used', model: question.target.model, use: question.used() };
     } catch (error) {
       if (!(error instanceof AiError)) log.error({ err: error }, 'an AI answer failed');
@@ -204,7 +209,7 @@ export function createAssistant(ports: Ports): Assistant {
         const question = await access.open(tenantId, assistMs, gone);
         question.signal.addEventListener('abort', done, { once: true });
         if (question.signal.aborted) done();
-        return whole(question, tenantId, conversation);
+        return whole(question, principal, conversation);
       } catch (error) {
         done();
         throw error;

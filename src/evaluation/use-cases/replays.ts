@@ -7,7 +7,7 @@ import type { Compositions } from '../../composition/use-cases/compositions.ts';
 import type { BundleVersion } from '../../deployment/record.ts';
 import type { EventPage } from '../../event/port.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
-import { requireRole } from '../../shared/access.ts';
+import { listedEnvs, requireRole } from '../../shared/access.ts';
 import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
@@ -220,6 +220,7 @@ export function createReplays(ports: Ports): Replays {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const { env, agentId, sessionId } = request;
+      const seenEnvs = listedEnvs(principal, env);
       const until = request.until ?? clock.now();
       const since = request.since ?? until - usualWindowMs;
       if (until < since) {
@@ -249,7 +250,7 @@ export function createReplays(ports: Ports): Replays {
           };
           const outline = await replayer.outline(tenantId, documents);
           const filter: EventFilter = {
-            env,
+            env: seenEnvs,
             since,
             until,
             verdicts: decidingVerdicts,

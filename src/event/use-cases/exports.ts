@@ -8,6 +8,7 @@ import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { StoredEvent } from '../record.ts';
 import type { EventFilter } from '../rules/filter.ts';
+import { eventsSeenBy } from './search.ts';
 
 /** Exports of a tenant that run at once on a node: each reads on as long as its client does. */
 const maxRunning = 2;
@@ -67,7 +68,7 @@ export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'se
       }
       running.set(tenantId, before + 1);
       return {
-        pages: read(principal, filter),
+        pages: read(principal, eventsSeenBy(principal, filter)),
         end() {
           const left = (running.get(tenantId) ?? 1) - 1;
           if (left > 0) running.set(tenantId, left);

@@ -66,30 +66,34 @@ const storedBytesAtOnce = 1024 * 1024;
 const placesAtOnce = 100;
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock'> & { readonly lastSeen: LastSeen };
+type Place = Pick<KeyPrincipal, 'tenantId' | 'env'>;
 
 export function createEventIntake(ports: Ports): EventIntake {
   const { store, actors, announcer, clock, lastSeen } = ports;
   /**
-   * By tenant, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so memory
-   * will do.
+   * By environment, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so
+   * memory will do.
    */
   const owed = new Map<string, number>();
 
-  function owe(tenantId: string, accepted: number): void {
-    if (accepted > 0) owed.set(tenantId, (owed.get(tenantId) ?? 0) + accepted);
+  function owe({ tenantId, env }: Place, accepted: number): void {
+    const key = environmentKey(tenantId, env);
+    if (accepted > 0) owed.set(key, (owed.get(key) ?? 0) + accepted);
   }
 
-  async function announce(tenantId: string, accepted: number): Promise<void> {
-    const before = owed.get(tenantId) ?? 0;
-    owed.delete(tenantId);
+  async function announce(place: Place, accepted: number): Promise<void> {
+    const { tenantId, env } = place;
+    const key = environmentKey(tenantId, env);
+    const before = owed.get(key) ?? 0;
+    owed.delete(key);
     const announcements = [before, accepted]
       .filter((count) => count > 0)
-      .map((count) => ({ kind: 'eventsAccepted', tenantId, accepted: count }) as const);
+      .map((count) => ({ kind: 'eventsAccepted', tenantId, env, accepted: count }) as const);
     if (announcements.length === 0) return;
     try {
       await announcer.announce(announcements);
     } catch (error) {
-      owe(tenantId, before);
+      owe(place, before);
       throw error;
     }
   }
@@ -156,9 +160,9 @@ export function createEventIntake(ports: Ports): EventIntake {
         if (reports.length > 0) {
           await actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
         }
-        await announce(tenantId, ingested.accepted);
+        await announce(principal, ingested.accepted);
       } catch (error) {
-        owe(tenantId, ingested.accepted);
+        owe(principal, ingested.accepted);
         throw error;
       }
       return { ...ingested, ...refused };

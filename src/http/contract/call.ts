@@ -25,6 +25,13 @@ interface KeyFields {
   readonly network: string;
 }
 
+/** A call of a service account. */
+export interface ServiceUse {
+  readonly tokenId: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
 /** Who calls, as the pipeline found out. */
 export type Caller =
   | { readonly kind: 'none' }
@@ -34,7 +41,10 @@ export type Caller =
       readonly tenantId: string;
       readonly email: string;
       readonly roles: readonly EnvRole[];
+      /** Of the login's token, or of the service account's. */
       readonly tokenHash: string;
+      /** It is a service account, by this token; absent: a person. */
+      readonly service?: ServiceUse;
     }
   | ({ readonly kind: 'key' } & KeyFields)
   /** An API key on the hosted API: it may be bound to no environment. */
@@ -48,6 +58,8 @@ export type Caller =
       /** The name for records: the verified e-mail, else the name, else the subject. */
       readonly display: string;
       readonly roles: readonly EnvRole[];
+      /** As of `user`; `loginHash` is the hash of its token. */
+      readonly service?: ServiceUse;
       /** Hash of the token of the login that the token was given to, with which it ends; null: it ends by itself. */
       readonly loginHash: string | null;
       /** The record of a token that an admin made, which may be revoked; null or absent: it is no such token. */

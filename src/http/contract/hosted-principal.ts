@@ -16,7 +16,9 @@ export function principalOf(caller: HostedCaller): Principal {
       tenantId: caller.tenantId,
       env: null,
       ...rightsOf(caller.roles),
-      actor: { kind: 'operator', id: `${caller.issuer} ${caller.subject}`, display: caller.display },
+      actor: caller.service
+        ? { kind: 'service', id: caller.subject, name: caller.display }
+        : { kind: 'operator', id: `${caller.issuer} ${caller.subject}`, display: caller.display },
       agentId: null,
       agentPattern: null,
     };

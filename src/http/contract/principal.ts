@@ -12,7 +12,9 @@ export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): 
       tenantId: caller.tenantId,
       env: null,
       ...rightsOf(caller.roles),
-      actor: { kind: 'user', id: caller.userId, email: caller.email },
+      actor: caller.service
+        ? { kind: 'service', id: caller.userId, name: caller.email }
+        : { kind: 'user', id: caller.userId, email: caller.email },
       agentId: null,
       agentPattern: null,
     };

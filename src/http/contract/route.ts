@@ -46,6 +46,8 @@ export interface RouteDeclaration {
   /** The schemes that are taken, in the order they are looked for; none: anybody may call. */
   readonly auth: readonly AuthScheme[];
   readonly role: RouteRole;
+  /** True where a service account is refused (403 person_required), as it is where `role` is `person`. */
+  readonly peopleOnly?: true;
   /** Where the environments of a request are. */
   readonly envs: EnvSource;
   /**

@@ -207,10 +207,14 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           ...(bundleVersion === null ? {} : { bundle_version: bundleVersion }),
         }),
       ),
-    eventsAccepted: ({ tenantId, accepted }) =>
-      toDashboards(tenantId, forDashboards('event_created', { accepted })),
+    eventsAccepted: ({ tenantId, env, accepted }) =>
+      toDashboards(tenantId, forDashboards('event_created', { accepted }), { env }),
     apiKeyCreated: ({ tenantId, keyId, env, label }) =>
-      toDashboards(tenantId, forDashboards('api_key_created', { key_id: keyId, env, label })),
+      toDashboards(
+        tenantId,
+        forDashboards('api_key_created', { key_id: keyId, env, label }),
+        env === null ? {} : { env },
+      ),
     apiKeyRevoked: ({ tenantId, keyId }) =>
       toDashboards(tenantId, forDashboards('api_key_revoked', { key_id: keyId })),
   };

@@ -328,7 +328,10 @@ const nameOf = (caller: LimitedCaller): string | null =>
 
 /** How long the caller's API key or token still lives. */
 const keyLifeMs = (caller: LiveCaller, now: number): number =>
-  caller.kind === 'user' || caller.expiresAt === null ? Number.POSITIVE_INFINITY : caller.expiresAt - now;
+  (expiryOf(caller) ?? Number.POSITIVE_INFINITY) - now;
+
+const expiryOf = (caller: LiveCaller): number | null =>
+  caller.kind === 'user' ? (caller.service?.expiresAt ?? null) : caller.expiresAt;
 
 /** The start of an SSE stream: a comment, so that proxies pass the headers on, and a reconnection time with jitter. */
 function greet(stream: Stream, clock: Clock): void {

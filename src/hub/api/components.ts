@@ -64,6 +64,7 @@ import {
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
+import { serviceAccount } from '../../user/console/service-routes.ts';
 import { sessionList } from '../../user/console/session-routes.ts';
 import { givenToken } from '../../user/console/token-routes.ts';
 import { envRole, operatorRole, roleEnvironment } from '../../user/wire.ts';
@@ -116,6 +117,7 @@ export const components: {
   Message: message,
   User: user,
   Sessions: sessionList,
+  ServiceAccount: serviceAccount,
   BundleName: bundleName,
   BundleVersion: bundleVersion,
   Deployment: deployment,

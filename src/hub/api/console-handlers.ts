@@ -27,6 +27,7 @@ import { coverage } from '../../usage/console/coverage-handlers.ts';
 import { overview } from '../../usage/console/handlers.ts';
 import { users } from '../../user/console/handlers.ts';
 import { auth } from '../../user/console/login-handlers.ts';
+import { serviceAccounts } from '../../user/console/service-handlers.ts';
 import { loginSessions } from '../../user/console/session-handlers.ts';
 import { operatorTokens } from '../../user/console/token-handlers.ts';
 import type { api } from './console-routes.ts';
@@ -37,6 +38,7 @@ export const handlers: Handlers<typeof api> = {
   ...auth,
   ...users,
   ...loginSessions,
+  ...serviceAccounts,
   ...operator,
   ...operatorTokens,
   ...health,

@@ -27,6 +27,7 @@ import { coverageRoutes } from '../../usage/console/coverage-routes.ts';
 import { overviewRoutes } from '../../usage/console/routes.ts';
 import { authRoutes } from '../../user/console/login-routes.ts';
 import { userRoutes } from '../../user/console/routes.ts';
+import { serviceAccountRoutes } from '../../user/console/service-routes.ts';
 import { loginSessionRoutes } from '../../user/console/session-routes.ts';
 import { operatorTokenRoutes } from '../../user/console/token-routes.ts';
 import { healthRoutes } from './health-routes.ts';
@@ -37,6 +38,7 @@ export const api = routes({
   ...authRoutes,
   ...userRoutes,
   ...loginSessionRoutes,
+  ...serviceAccountRoutes,
   ...operatorRoutes,
   ...operatorTokenRoutes,
   ...healthRoutes,

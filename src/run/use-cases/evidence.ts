@@ -5,9 +5,10 @@ import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts'
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
-import { listedEnvs, requireRole } from '../../shared/access.ts';
+import { listedEnvs, requireRole, requireSight, visibleEnvs } from '../../shared/access.ts';
 import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
+import { environments, isEnv } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -197,10 +198,11 @@ export function createEvidence({
 
   /** The newest that there is room for, oldest first. */
   async function approvalsOf(
-    tenantId: string,
+    principal: Principal,
     { agentId, sessionId }: RunKey,
   ): Promise<{ readonly approvals: readonly Approval[]; readonly bytes: number; readonly leftOut: number }> {
-    const filter = { env: null, agentId, sessionId };
+    const { tenantId } = principal;
+    const filter = { env: listedEnvs(principal, null), agentId, sessionId };
     const now = clock.now();
     const approvals: Approval[] = [];
     let bytes = 0;
@@ -224,6 +226,13 @@ export function createEvidence({
     }
   }
 
+  /** A bundle holds a run whole: it needs a role in each environment of its events. @throws HubError forbidden */
+  async function requireWhole(principal: Principal, key: RunKey): Promise<void> {
+    if (visibleEnvs(principal) === null) return;
+    const { by } = await store.events.facets(principal.tenantId, { env: null, ...key }, environments.length);
+    for (const { value } of by.env.top) if (isEnv(value)) requireSight(principal, value);
+  }
+
   return {
     collect: (principal, key, range, open, sizeOf) =>
       ofTenant(principal.tenantId, () =>
@@ -233,6 +242,7 @@ export function createEvidence({
           const env = listedEnvs(principal, null);
           const view = await runs.get(principal, key);
           if (!view) throw notFound('Run not found.');
+          await requireWhole(principal, key);
           const filter: EventFilter = {
             env,
             ...key,
@@ -241,7 +251,7 @@ export function createEvidence({
           };
           const versions = new Set<string>();
           const runIds = new Set<string>();
-          const asked = await approvalsOf(tenantId, key);
+          const asked = await approvalsOf(principal, key);
           const head = { view, approvals: asked.approvals, approvalsLeftOut: asked.leftOut };
           const writer = open(head);
           let { bytes } = asked;

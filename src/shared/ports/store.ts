@@ -16,6 +16,7 @@ import type { WorkspaceStore } from '../../tenant/port/workspaces.ts';
 import type { ToolStore } from '../../tool/port.ts';
 import type { UsageStore } from '../../usage/port.ts';
 import type { OperatorTokenStore } from '../../user/port/operator-tokens.ts';
+import type { ServiceAccountStore } from '../../user/port/service-accounts.ts';
 import type { Storage } from '../storage.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { KeyCheckStore } from './key-check.ts';
@@ -45,6 +46,7 @@ export interface Store {
   readonly logins: LoginStore;
   readonly keys: KeyStore;
   readonly operatorTokens: OperatorTokenStore;
+  readonly serviceAccounts: ServiceAccountStore;
   readonly signing: SigningStore;
   readonly contracts: ContractStore;
   readonly compositions: CompositionStore;

@@ -183,7 +183,7 @@ export function createCoverage({
         until: clock.now(),
         deployed: deployed ?? null,
         tools,
-        durations: withDurations ? await durationsOf(tenantId, agentId, since) : new Map(),
+        durations: withDurations ? await durationsOf(principal, agentId, since) : new Map(),
         counts: countsOf(tools.map(({ status }) => status)),
       };
     },
@@ -232,9 +232,10 @@ export function createCoverage({
     },
   };
 
-  async function durationsOf(tenantId: string, agentId: string, since: number) {
-    const filter = { env: null, agentId, since };
-    return durationsByTool((await store.events.search(tenantId, filter, measuredCalls, null)).events);
+  async function durationsOf(principal: Principal, agentId: string, since: number) {
+    const filter = { env: listedEnvs(principal, null), agentId, since };
+    const page = await store.events.search(principal.tenantId, filter, measuredCalls, null);
+    return durationsByTool(page.events);
   }
 
   /** The rules of an agent's own, and a digest that equal rules share. */
@@ -323,10 +324,7 @@ const unknown: Known = { agentId: '', bundleName: null, tags: {} };
 const none: Standing = { drift: 'unknown', counts: countsOf([]), ungoverned: [] };
 
 const newestOf = (deployments: readonly Deployment[]): Deployment | undefined =>
-  deployments.reduce<Deployment | undefined>(
-    (newest, one) => (newest === undefined || one.createdAt > newest.createdAt ? one : newest),
-    undefined,
-  );
+  [...deployments].sort((a, b) => b.createdAt - a.createdAt)[0];
 
 /** An agent's use of each tool, in all environments. */
 function byTool(uses: readonly ToolUse[]): Map<string, Omit<ToolUse, 'env'>> {

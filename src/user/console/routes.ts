@@ -32,6 +32,7 @@ export const userRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     envs: 'none',
+    peopleOnly: true,
     tag: 'users',
     summary: 'Users of the tenant, ordered by e-mail',
     query: z.object(paging(1000)),
@@ -45,6 +46,7 @@ export const userRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     envs: 'none',
+    peopleOnly: true,
     tag: 'users',
     summary:
       'Add a user, who signs in with this password and can change it; without a password the answer has a link by ' +
@@ -68,6 +70,7 @@ export const userRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     envs: 'none',
+    peopleOnly: true,
     tag: 'users',
     summary:
       'Replace the roles of a user, or grant and revoke the admin role; both hold at once, and sign nobody out. The ' +
@@ -91,6 +94,7 @@ export const userRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     envs: 'none',
+    peopleOnly: true,
     tag: 'users',
     summary:
       'A new link by which the user chooses a password, also for a forgotten one: the old password, an older link and ' +
@@ -107,6 +111,7 @@ export const userRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     envs: 'none',
+    peopleOnly: true,
     tag: 'users',
     summary: 'Remove a user and sign the user out everywhere within a second. The last admin stays (409)',
     params,

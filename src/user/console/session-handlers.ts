@@ -20,7 +20,7 @@ export const loginSessions: Handlers<typeof loginSessionRoutes> = {
     (await app.sessions.list(principalOf(caller), null, caller.tokenHash)).map(render),
 
   async endOwnSession({ app }, { params }, caller) {
-    await app.sessions.end(principalOf(caller), params.session_id);
+    await app.sessions.end(principalOf(caller), params.login_id);
     return null;
   },
 

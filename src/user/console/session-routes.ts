@@ -17,7 +17,7 @@ const session = z.object({
 export const sessionList = z.array(session);
 const params = z.object({ user_id: uuid });
 const own = { auth: ['cookie'], role: 'person', envs: 'none', tag: 'auth' } as const;
-const ofUsers = { auth: ['cookie'], role: 'admin', envs: 'none', tag: 'users' } as const;
+const ofUsers = { auth: ['cookie'], role: 'admin', envs: 'none', peopleOnly: true, tag: 'users' } as const;
 
 export const loginSessionRoutes = routes({
   listOwnSessions: {
@@ -33,9 +33,9 @@ export const loginSessionRoutes = routes({
   endOwnSession: {
     ...own,
     method: 'DELETE',
-    path: '/api/v1/auth/sessions/{session_id}',
+    path: '/api/v1/auth/sessions/{login_id}',
     summary: 'End one of your sessions; its streams and tokens end within a second',
-    params: z.object({ session_id: uuid }),
+    params: z.object({ login_id: uuid }),
     status: 204,
     errors: ['not_found', 'validation_failed'],
   },

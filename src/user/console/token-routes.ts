@@ -13,6 +13,7 @@ export const operatorTokenRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     envs: 'none',
+    peopleOnly: true,
     tag: 'operator-tokens',
     summary:
       'Create a token for the API under /v1; only this answer contains it, and the audit chain records it',
@@ -28,6 +29,7 @@ export const operatorTokenRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     envs: 'none',
+    peopleOnly: true,
     tag: 'operator-tokens',
     summary: 'Active tokens that admins created, newest first; without the tokens themselves',
     query: z.object(paging(1000)),
@@ -49,6 +51,7 @@ export const operatorTokenRoutes = routes({
     auth: ['cookie'],
     role: 'admin',
     envs: 'none',
+    peopleOnly: true,
     tag: 'operator-tokens',
     summary: 'Revoke a token; every node refuses it at once, and its streams end within a second',
     params: z.object({ token_id: uuid }),

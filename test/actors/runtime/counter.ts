@@ -131,6 +131,7 @@ export function aSystem(options: Partial<ActorsOptions<CounterKinds, CounterPort
 export const anAnnouncement = (n: number): Announcement => ({
   kind: 'eventsAccepted',
   tenantId: 't1',
+  env: 'production',
   accepted: n,
 });
 

@@ -14,6 +14,7 @@ import { Button, Data, Field, PageHead, Select, Time } from '../../ui/parts.tsx'
 import { Failed, FormFailed } from '../../ui/query-result.tsx';
 import { AiSettings } from './ai.tsx';
 import { Environments } from './environments.tsx';
+import { ServiceAccounts } from './service-accounts.tsx';
 import { OwnSessions } from './sessions.tsx';
 import { Users } from './users.tsx';
 
@@ -35,6 +36,7 @@ export default function Settings(): JSX.Element {
       {me.is_admin && (
         <>
           <Users />
+          <ServiceAccounts />
           <div className="columns-two">
             <SigningKey />
             <Purge />

@@ -98,7 +98,7 @@ export function OwnSessions(): JSX.Element {
           <SessionTable
             name="sessions"
             sessions={list}
-            onEnd={({ id }) => end.mutate({ params: { session_id: id } })}
+            onEnd={({ id }) => end.mutate({ params: { login_id: id } })}
           />
         )}
       </QueryResult>

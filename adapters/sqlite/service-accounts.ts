@@ -1,0 +1,134 @@
+// Service accounts and their tokens in SQLite.
+import {
+  maxServiceTokens,
+  type ServiceAccount,
+  type ServiceAccountStore,
+  type ServiceToken,
+} from '../../src/user/port/service-accounts.ts';
+import type { Database } from './database.ts';
+import { pageOf } from './page.ts';
+import type { Sync } from './sync.ts';
+import { json, number, table, text } from './table.ts';
+
+export const serviceAccountTables = `
+CREATE TABLE service_accounts (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, name TEXT NOT NULL, roles TEXT NOT NULL, created_by TEXT NOT NULL,
+  created_at INTEGER NOT NULL, UNIQUE (tenant_id, name));
+CREATE TABLE service_tokens (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, account_id TEXT NOT NULL, label TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE, created_by TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+  last_used_at INTEGER);
+CREATE INDEX service_tokens_of_account ON service_tokens (tenant_id, account_id, created_at);
+CREATE INDEX service_tokens_expiry ON service_tokens (expires_at);
+`;
+
+const accounts = table<ServiceAccount>('service_accounts', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  name: text('name'),
+  roles: json('roles'),
+  createdBy: text('created_by'),
+  createdAt: number('created_at'),
+});
+
+const tokens = table<ServiceToken>('service_tokens', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  accountId: text('account_id'),
+  label: text('label'),
+  hash: text('hash'),
+  createdBy: text('created_by'),
+  createdAt: number('created_at'),
+  expiresAt: number('expires_at'),
+  lastUsedAt: number('last_used_at'),
+});
+
+export function serviceAccountStore(db: Database): Sync<ServiceAccountStore> {
+  const accountOf = (tenantId: string, id: string): ServiceAccount | null =>
+    accounts.maybe(
+      db.get(`SELECT ${accounts.columns} FROM service_accounts WHERE tenant_id = ? AND id = ?`, [
+        tenantId,
+        id,
+      ]),
+    );
+  const isTaken = (tenantId: string, name: string, but: string): boolean =>
+    db.get('SELECT 1 FROM service_accounts WHERE tenant_id = ? AND name = ? AND id <> ?', [
+      tenantId,
+      name,
+      but,
+    ]) !== undefined;
+  const tokensOf = (tenantId: string, accountId: string): readonly ServiceToken[] =>
+    db
+      .all(
+        `SELECT ${tokens.columns} FROM service_tokens WHERE tenant_id = ? AND account_id = ?
+           ORDER BY created_at DESC, rowid DESC`,
+        [tenantId, accountId],
+      )
+      .map(tokens.read);
+  return {
+    insert(account) {
+      if (isTaken(account.tenantId, account.name, account.id)) return 'name_taken';
+      db.run(accounts.insert, accounts.values(account));
+      return 'created';
+    },
+    list: (tenantId, page) =>
+      pageOf(db, page, {
+        which: 'SELECT rowid FROM service_accounts WHERE tenant_id = ? ORDER BY name',
+        params: [tenantId],
+        row: `SELECT ${accounts.columns} FROM service_accounts WHERE rowid = ?`,
+        read: accounts.read,
+      }),
+    get: accountOf,
+    update(tenantId, id, patch) {
+      const before = accountOf(tenantId, id);
+      if (!before) return null;
+      const account = { ...before, ...patch };
+      if (isTaken(tenantId, account.name, id)) return 'name_taken';
+      db.run('UPDATE service_accounts SET name = ?, roles = ? WHERE id = ?', [
+        account.name,
+        JSON.stringify(account.roles),
+        id,
+      ]);
+      return account;
+    },
+    remove(tenantId, id) {
+      const account = accountOf(tenantId, id);
+      if (!account) return null;
+      db.run('DELETE FROM service_tokens WHERE tenant_id = ? AND account_id = ?', [tenantId, id]);
+      db.run('DELETE FROM service_accounts WHERE id = ?', [id]);
+      return account;
+    },
+    addToken(token) {
+      if (!accountOf(token.tenantId, token.accountId)) return 'absent';
+      if (tokensOf(token.tenantId, token.accountId).length >= maxServiceTokens) return 'full';
+      db.run(tokens.insert, tokens.values(token));
+      return 'created';
+    },
+    tokens: tokensOf,
+    removeToken: (tenantId, accountId, id) =>
+      tokens.maybe(
+        db.get(
+          `DELETE FROM service_tokens WHERE tenant_id = ? AND account_id = ? AND id = ? RETURNING ${tokens.columns}`,
+          [tenantId, accountId, id],
+        ),
+      ),
+    byHash(hash) {
+      const token = tokens.maybe(
+        db.get(`SELECT ${tokens.columns} FROM service_tokens WHERE hash = ?`, [hash]),
+      );
+      const account = token && accountOf(token.tenantId, token.accountId);
+      return token && account ? { account, token } : null;
+    },
+    used(id, at) {
+      db.run('UPDATE service_tokens SET last_used_at = max(ifnull(last_used_at, 0), ?) WHERE id = ?', [
+        at,
+        id,
+      ]);
+    },
+    sweep: (before, limit) =>
+      db.run(
+        `DELETE FROM service_tokens WHERE rowid IN (SELECT rowid FROM service_tokens WHERE expires_at < ? LIMIT ?)`,
+        [before, limit],
+      ),
+  };
+}

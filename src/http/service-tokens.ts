@@ -1,0 +1,78 @@
+// Tokens of service accounts on the request path: a short cache, and the time of the last use. Keeps promise P63.
+import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
+import { HubError } from '../shared/error.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
+import type { ServiceAccount, ServiceAccountStore, ServiceToken } from '../user/port/service-accounts.ts';
+import { bearer, type Headers, maxCredential } from './credentials.ts';
+
+/** A token that was looked up is taken so long without another look: a revocation holds within a second. */
+const cacheMs = 500;
+const cacheSize = 10_000;
+const usedEveryMs = 60_000;
+
+export interface Served {
+  readonly account: ServiceAccount;
+  readonly token: ServiceToken;
+}
+
+export interface ServiceTokens {
+  /** True when the request carries something that looks like such a token. */
+  presented(headers: Headers): boolean;
+  /** @throws HubError unauthenticated, the same for every reason */
+  find(headers: Headers): Promise<Served>;
+  /** The good token with this hash; null: none. @throws HubError unavailable */
+  byHash(hash: string): Promise<Served | null>;
+}
+
+export function createServiceTokens(ports: {
+  readonly store: Pick<ServiceAccountStore, 'byHash' | 'used'>;
+  readonly secrets: Pick<Secrets, 'sha256'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly prefix: string;
+}): ServiceTokens {
+  const { store, secrets, clock, log, prefix } = ports;
+  const recent = new BoundedMap<Served>(cacheSize);
+  const noted = new BoundedMap<true>(cacheSize);
+  const textOf = (headers: Headers): string | null => {
+    const text = bearer(headers.get('authorization') ?? '');
+    return text?.startsWith(prefix) && text.length > prefix.length && text.length <= maxCredential
+      ? text
+      : null;
+  };
+
+  async function byHash(hash: string): Promise<Served | null> {
+    let served = recent.get(hash, clock.now()) ?? null;
+    if (!served) {
+      served = await store.byHash(hash);
+      if (served) recent.set(hash, served, clock.now() + cacheMs);
+    }
+    return served && served.token.expiresAt > clock.now() ? served : null;
+  }
+
+  function noteUse({ token }: Served): void {
+    const now = clock.now();
+    if (noted.get(token.id, now)) return;
+    noted.set(token.id, true, now + usedEveryMs);
+    store.used(token.id, now).catch((err: unknown) => log.debug({ err }, 'cannot record the use of a token'));
+  }
+
+  return {
+    presented: (headers) => textOf(headers) !== null,
+    byHash,
+    async find(headers) {
+      const text = textOf(headers);
+      const served = text === null ? null : await byHash(secrets.sha256(text));
+      if (!served) {
+        throw new HubError(
+          'unauthenticated',
+          'The token of the service account is not valid: it was revoked, has expired, or its account is gone.',
+        );
+      }
+      noteUse(served);
+      return served;
+    },
+  };
+}

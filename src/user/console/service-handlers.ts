@@ -1,0 +1,61 @@
+// Service accounts in the console API's words.
+import type { Handlers } from '../../http/contract/handler.ts';
+import { listOf } from '../../http/contract/pages.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { ServiceAccount, ServiceToken } from '../use-cases/service-accounts.ts';
+import type { serviceAccountRoutes } from './service-routes.ts';
+
+const render = ({ id, name, roles, createdBy, createdAt }: ServiceAccount) => ({
+  id,
+  name,
+  roles: [...roles],
+  created_by: createdBy,
+  created_at: iso(createdAt),
+});
+
+const renderToken = ({ id, label, createdBy, createdAt, expiresAt, lastUsedAt }: ServiceToken) => ({
+  id,
+  label,
+  created_by: createdBy,
+  created_at: iso(createdAt),
+  expires_at: iso(expiresAt),
+  last_used_at: isoOrNull(lastUsedAt),
+});
+
+export const serviceAccounts: Handlers<typeof serviceAccountRoutes> = {
+  listServiceAccounts: async ({ app }, { query }, caller) =>
+    listOf(await app.serviceAccounts.list(principalOf(caller), query), query, render),
+
+  createServiceAccount: async ({ app }, { body }, caller) =>
+    render(await app.serviceAccounts.create(principalOf(caller), body)),
+
+  updateServiceAccount: async ({ app }, { params, body }, caller) =>
+    render(
+      await app.serviceAccounts.update(principalOf(caller), params.account_id, omitUndefined({ ...body })),
+    ),
+
+  async deleteServiceAccount({ app }, { params }, caller) {
+    await app.serviceAccounts.remove(principalOf(caller), params.account_id);
+    return null;
+  },
+
+  listServiceTokens: async ({ app }, { params }, caller) =>
+    (await app.serviceAccounts.tokens(principalOf(caller), params.account_id)).map(renderToken),
+
+  async createServiceToken({ app }, { params, body }, caller) {
+    const wanted = { label: body.label, days: body.expires_in_days };
+    const { record, token } = await app.serviceAccounts.createToken(
+      principalOf(caller),
+      params.account_id,
+      wanted,
+    );
+    return { id: record.id, token, expires_at: iso(record.expiresAt) };
+  },
+
+  async revokeServiceToken({ app }, { params }, caller) {
+    await app.serviceAccounts.revokeToken(principalOf(caller), params.account_id, params.token_id);
+    return null;
+  },
+};

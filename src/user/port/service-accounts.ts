@@ -1,0 +1,61 @@
+// Store port of service accounts: programs with roles of their own, and their tokens.
+import type { EnvRole } from '../../shared/env-roles.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+
+export interface ServiceAccount {
+  readonly id: string;
+  readonly tenantId: string;
+  /** Unique in the tenant. */
+  readonly name: string;
+  /** As a user's. */
+  readonly roles: readonly EnvRole[];
+  readonly createdBy: string;
+  readonly createdAt: number;
+}
+
+/** A token of a service account. The token itself is not kept. */
+export interface ServiceToken {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly accountId: string;
+  readonly label: string;
+  /** Hex SHA-256 of the whole token. */
+  readonly hash: string;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  /** From then on it is refused. */
+  readonly expiresAt: number;
+  /** To the minute. */
+  readonly lastUsedAt: number | null;
+}
+
+/** Tokens of one account at once. */
+export const maxServiceTokens = 50;
+
+/** Service accounts and their tokens. */
+export interface ServiceAccountStore {
+  insert(account: ServiceAccount): Promise<'created' | 'name_taken'>;
+  /** By name. */
+  list(tenantId: string, page: PageRequest): Promise<Page<ServiceAccount>>;
+  get(tenantId: string, id: string): Promise<ServiceAccount | null>;
+  /** The account after the change; null: there is none. */
+  update(
+    tenantId: string,
+    id: string,
+    patch: Partial<Pick<ServiceAccount, 'name' | 'roles'>>,
+  ): Promise<ServiceAccount | 'name_taken' | null>;
+  /** Removes the account and its tokens; null: there is none. */
+  remove(tenantId: string, id: string): Promise<ServiceAccount | null>;
+  /** `absent`: there is no such account; `full`: it has `maxServiceTokens`. */
+  addToken(token: ServiceToken): Promise<'created' | 'absent' | 'full'>;
+  /** Newest first, expired ones too. */
+  tokens(tenantId: string, accountId: string): Promise<readonly ServiceToken[]>;
+  /** The token when this call removed it; null when unknown. */
+  removeToken(tenantId: string, accountId: string, id: string): Promise<ServiceToken | null>;
+  /** The token with this hash and its account; null: there is none. */
+  byHash(hash: string): Promise<{ readonly account: ServiceAccount; readonly token: ServiceToken } | null>;
+  /** Records a use; never moves a time backwards. */
+  used(id: string, at: number): Promise<void>;
+  /** Removes tokens that expired before `before`, at most `limit`; returns how many. */
+  sweep(before: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,160 @@
+// Service accounts: programs with roles of their own, that call with tokens. Only the answer to a new token holds it.
+import { noted, recorder } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { dayMs } from '../../shared/duration.ts';
+import { type EnvRole, rolesText } from '../../shared/env-roles.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { actorName, type Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { maxServiceTokens, type ServiceAccount, type ServiceToken } from '../port/service-accounts.ts';
+
+export type { ServiceAccount, ServiceToken };
+
+export interface ServiceAccounts {
+  /** By name. @throws HubError forbidden */
+  list(principal: Principal, page: PageRequest): Promise<Page<ServiceAccount>>;
+  /** @throws HubError forbidden, conflict (the name is taken) */
+  create(
+    principal: Principal,
+    wanted: { readonly name: string; readonly roles: readonly EnvRole[] },
+  ): Promise<ServiceAccount>;
+  /** New roles hold at once, also for open streams. @throws HubError forbidden, not_found, conflict */
+  update(
+    principal: Principal,
+    id: string,
+    patch: { readonly name?: string; readonly roles?: readonly EnvRole[] },
+  ): Promise<ServiceAccount>;
+  /** Its tokens are refused and its streams end within a second. @throws HubError forbidden, not_found */
+  remove(principal: Principal, id: string): Promise<void>;
+  /** Newest first. @throws HubError forbidden, not_found */
+  tokens(principal: Principal, id: string): Promise<readonly ServiceToken[]>;
+  /** The record, and the token itself. @throws HubError forbidden, not_found, quota_exceeded */
+  createToken(
+    principal: Principal,
+    id: string,
+    wanted: { readonly label: string; readonly days: number },
+  ): Promise<{ readonly record: ServiceToken; readonly token: string }>;
+  /** It is refused and its streams end within a second. @throws HubError forbidden, not_found */
+  revokeToken(principal: Principal, id: string, tokenId: string): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'broadcast'>;
+
+const absent = (): HubError => notFound('Service account not found.');
+const taken = (): HubError =>
+  new HubError('conflict', 'A service account with this name already exists. Use another name.');
+
+export function createServiceAccounts(ports: Ports): ServiceAccounts {
+  const { store, secrets, clock, settings, broadcast } = ports;
+  const { serviceAccounts } = store;
+  const recorded = recorder(ports, 'service_account');
+
+  async function find({ tenantId }: Principal, id: string): Promise<ServiceAccount> {
+    const account = await serviceAccounts.get(tenantId, id);
+    if (!account) throw absent();
+    return account;
+  }
+
+  return {
+    async list(principal, page) {
+      requireRole(principal, 'admin');
+      return serviceAccounts.list(principal.tenantId, page);
+    },
+
+    async create(principal, { name, roles }) {
+      requireRole(principal, 'admin');
+      const { tenantId, actor } = principal;
+      const id = secrets.uuid();
+      const createdBy = actorName(actor);
+      const account = { id, tenantId, name, roles, createdBy, createdAt: clock.now() };
+      const outcome = await noted(ports, principal, {
+        action: 'service_account.created',
+        subject: { id, name },
+        summary: `The service account ${name} was created: ${rolesText(roles)}.`,
+        details: { roles: rolesText(roles) },
+      }).serviceAccounts.insert(account);
+      if (outcome === 'name_taken') throw taken();
+      return account;
+    },
+
+    async update(principal, id, patch) {
+      requireRole(principal, 'admin');
+      const before = await find(principal, id);
+      const roles = patch.roles ?? before.roles;
+      const updated = await noted(ports, principal, {
+        action: 'service_account.updated',
+        subject: { id, name: patch.name ?? before.name },
+        summary: `The service account ${before.name} was changed.`,
+        details: {
+          before: { name: before.name, roles: rolesText(before.roles) },
+          after: { name: patch.name ?? before.name, roles: rolesText(roles) },
+        },
+      }).serviceAccounts.update(principal.tenantId, id, patch);
+      if (updated === null) throw absent();
+      if (updated === 'name_taken') throw taken();
+      await broadcast.control({ kind: 'user_roles_changed', userId: id });
+      return updated;
+    },
+
+    async remove(principal, id) {
+      requireRole(principal, 'admin');
+      const { name } = await find(principal, id);
+      const noting = recorded(principal, 'deleted', id, name);
+      if (!(await noting.serviceAccounts.remove(principal.tenantId, id))) throw absent();
+      await broadcast.control({ kind: 'user_logins_ended', userId: id });
+    },
+
+    async tokens(principal, id) {
+      requireRole(principal, 'admin');
+      await find(principal, id);
+      return serviceAccounts.tokens(principal.tenantId, id);
+    },
+
+    async createToken(principal, id, { label, days }) {
+      requireRole(principal, 'admin');
+      const { tenantId, actor } = principal;
+      const { name } = await find(principal, id);
+      const token = `${settings.wire.tokenPrefix}${secrets.token(32)}`;
+      const now = clock.now();
+      const record: ServiceToken = {
+        id: secrets.uuid(),
+        tenantId,
+        accountId: id,
+        label,
+        hash: secrets.sha256(token),
+        createdBy: actorName(actor),
+        createdAt: now,
+        expiresAt: now + days * dayMs,
+        lastUsedAt: null,
+      };
+      const outcome = await noted(ports, principal, {
+        action: 'service_account.token_created',
+        subject: { id, name },
+        summary: `A token of the service account ${name} was created.`,
+        details: { token_id: record.id, label, expires_at: record.expiresAt },
+      }).serviceAccounts.addToken(record);
+      if (outcome === 'absent') throw absent();
+      if (outcome === 'full') {
+        throw new HubError(
+          'quota_exceeded',
+          `This service account has ${maxServiceTokens} tokens. Revoke those that are not used.`,
+        );
+      }
+      return { record, token };
+    },
+
+    async revokeToken(principal, id, tokenId) {
+      requireRole(principal, 'admin');
+      const { name } = await find(principal, id);
+      const revoked = await noted(ports, principal, {
+        action: 'service_account.token_revoked',
+        subject: { id, name },
+        summary: `A token of the service account ${name} was revoked.`,
+        details: { token_id: tokenId },
+      }).serviceAccounts.removeToken(principal.tenantId, id, tokenId);
+      if (!revoked) throw notFound('Token not found.');
+      await broadcast.control({ kind: 'login_ended', tokenHash: revoked.hash });
+    },
+  };
+}
