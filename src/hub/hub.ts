@@ -127,6 +127,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const app = createApp(ports);
   const hub: Hub = { ...ports, app, openApi: () => openApi };
   const registry = createRegistry({
+    clock,
     version,
     mode: shared ? 'cluster' : 'embedded',
     requests,

@@ -39,7 +39,7 @@ describe('tabs of one browser', () => {
     expect(await second.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
     await accessible(second);
     await signIn(second, member);
-    await second.getByText('Only an admin can change users, keys and data.').waitFor();
+    await second.getByText('Only an admin can change users, keys, the assistant and data.').waitFor();
     await second.getByText('Live', { exact: true }).waitFor();
     // What the one before typed is gone with their logout.
     await first.goto('/dashboard/playground');
@@ -60,7 +60,7 @@ describe('tabs of one browser', () => {
     await second.getByLabel('E-mail').fill(member.email);
     await second.getByLabel('Password').fill(member.password);
     await second.getByRole('button', { name: 'Sign in' }).click();
-    await first.getByText('Only an admin can change users, keys and data.').waitFor();
+    await first.getByText('Only an admin can change users, keys, the assistant and data.').waitFor();
     expect(await first.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
     noFaults(seen);
     await context.close();

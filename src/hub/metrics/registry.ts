@@ -3,11 +3,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Live } from '../../http/live/live.ts';
 import type { Metrics } from '../../http/metrics.ts';
-import type { NodeHealth } from '../../shared/ports/node-health.ts';
+import { type Clock, pause } from '../../shared/ports/clock.ts';
+import type { ClusterState, NodeHealth } from '../../shared/ports/node-health.ts';
 import { fails } from '../../shared/storage.ts';
 import { httpDurations } from './http-durations.ts';
 
 export interface RegistrySources {
+  readonly clock: Pick<Clock, 'after'>;
   readonly version: string;
   readonly mode: 'embedded' | 'cluster';
   readonly requests: Pick<Metrics, 'series'>;
@@ -85,16 +87,31 @@ function addStreams(registry: Registry, { live }: RegistrySources): void {
   });
 }
 
-function addNode(registry: Registry, { health, mode }: RegistrySources): void {
+/** Until a dependency that does not answer counts as away: a scrape must not wait for it. */
+const answerMs = 2_000;
+
+/** What it answers in time; null when it does not. */
+const inTime = <T>(clock: Pick<Clock, 'after'>, answer: Promise<T>): Promise<T | null> =>
+  Promise.race([answer.catch(() => null), pause(clock, answerMs).then(() => null)]);
+
+function addNode(registry: Registry, { health, mode, clock }: RegistrySources): void {
   const registers = [registry];
+  let asked: Promise<ClusterState | null> | null = null;
+  /** Asked once for the gauges of one scrape. */
+  const clusterState = (): Promise<ClusterState | null> => {
+    asked ??= inTime(clock, health.cluster()).finally(() => {
+      asked = null;
+    });
+    return asked;
+  };
   new Gauge({
     name: 'reeve_shards',
-    help: 'Shards that this node owns',
+    help: 'Shards that this node owns; NaN if the bus does not answer',
     registers,
     async collect() {
-      const state = await health.cluster().catch(() => null);
+      const state = await clusterState();
       const own = state?.nodes.find(({ node }) => node === state.node);
-      this.set(own?.shards.length ?? 0);
+      this.set(state ? (own?.shards.length ?? 0) : Number.NaN);
     },
   });
   new Gauge({
@@ -102,7 +119,7 @@ function addNode(registry: Registry, { health, mode }: RegistrySources): void {
     help: 'Age of the oldest message that waits for an actor of this node; NaN if the bus does not answer',
     registers,
     async collect() {
-      const state = await health.cluster().catch(() => null);
+      const state = await clusterState();
       this.set(state ? Math.max(0, ...state.lag.map(({ oldestMs }) => oldestMs)) / 1000 : Number.NaN);
     },
   });
@@ -112,7 +129,8 @@ function addNode(registry: Registry, { health, mode }: RegistrySources): void {
     labelNames: ['dependency'],
     registers,
     async collect() {
-      const [store, keyValue] = await Promise.all([health.store(), health.keyValue()]);
+      const answers = [health.store(), health.keyValue()].map((answer) => inTime(clock, answer));
+      const [store = null, keyValue = null] = await Promise.all(answers);
       this.set({ dependency: 'store' }, store === null ? 0 : 1);
       if (mode === 'cluster') this.set({ dependency: 'redis' }, keyValue === null ? 0 : 1);
       else this.set({ dependency: 'disk' }, fails(health.storage().state) ? 0 : 1);

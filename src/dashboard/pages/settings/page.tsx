@@ -20,6 +20,8 @@ import { Users } from './users.tsx';
 
 export default function Settings(): JSX.Element {
   const me = useSignedIn();
+  // A browser opens six connections: what is further down asks when the first answer is there.
+  const { isPending } = useCall('aiSettings');
   return (
     <div className="page">
       <PageHead
@@ -30,13 +32,17 @@ export default function Settings(): JSX.Element {
         <View />
         <Password />
       </div>
-      <OwnSessions />
       <AiSettings isAdmin={me.is_admin} />
-      <Environments isAdmin={me.is_admin} />
+      {!isPending && (
+        <>
+          <OwnSessions />
+          <Environments isAdmin={me.is_admin} />
+        </>
+      )}
       {me.is_admin && (
         <>
           <Users />
-          <ServiceAccounts />
+          {!isPending && <ServiceAccounts />}
           <div className="columns-two">
             <SigningKey />
             <Purge />
