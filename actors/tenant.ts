@@ -84,8 +84,9 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
       };
     },
 
-    async assign({ tenantId }, { agentIds, bundleName, bulk }, { ports, epoch }) {
-      const assigned = await ports.store.agents.assign(tenantId, agentIds, bundleName, epoch);
+    async assign({ tenantId }, { agentIds, bundleName, bulk, note }, { ports, epoch }) {
+      const { agents } = note === undefined ? ports.store : ports.store.noting({ note });
+      const assigned = await agents.assign(tenantId, agentIds, bundleName, epoch);
       if (assigned.length === 0) return { reply: assigned };
       return {
         reply: assigned,

@@ -6,12 +6,18 @@ import { uuidOfDigest } from '../shared/ids.ts';
 import type { NotingStores } from '../shared/ports/store.ts';
 import type { Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
-import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from './record.ts';
+import {
+  type AuditAction,
+  type AuditActor,
+  type AuditNote,
+  type AuditSubject,
+  auditActor,
+} from './record.ts';
+import { changeOf } from './rules.ts';
 
 /** A fact to note. */
 export interface Happening {
-  /** The subject's type, a dot, and what became of it: `key.revoked`. */
-  readonly action: AuditNote['action'];
+  readonly action: AuditAction;
   readonly subject: { readonly id: string; readonly name?: string | null };
   /** A sentence of at most 300 characters. */
   readonly summary: string;
@@ -73,14 +79,26 @@ export const noted = (
  */
 export const recorder =
   (ports: Parameters<typeof noted>[0], subject: AuditSubject) =>
-  (principal: Principal, became: string, id: string, name: string = id): NotingStores => {
+  (
+    principal: Principal,
+    became: string,
+    id: string,
+    { name = id, details = {} }: { readonly name?: string; readonly details?: JsonObject } = {},
+  ): NotingStores => {
     const words = subject.replace('_', ' ');
     return noted(ports, principal, {
       action: `${subject}.${became}`,
       subject: { id, name },
       summary: `The ${words} ${name.slice(0, 200)} was ${became.replaceAll('_', ' ')}.`,
+      details,
     });
   };
+
+/** `changeOf` with the digests of these ports. */
+export const changeBy =
+  ({ secrets }: Pick<Ports, 'secrets'>) =>
+  (before: Parameters<typeof changeOf>[0], after: Parameters<typeof changeOf>[1]): JsonObject =>
+    changeOf(before, after, (text) => secrets.sha256(text));
 
 /** An upload of a document, as a bundle of the console or as a ruleset. */
 export const uploaded = (subject: 'bundle' | 'ruleset', name: string): Happening => ({

@@ -5,7 +5,7 @@ import type { Approval, Decision } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
 import { renderMicros } from '../shared/instant.ts';
 import { canonicalJson } from '../shared/json/canonical.ts';
-import { actorName, type Principal } from '../shared/principal.ts';
+import { actorName, type Principal, type RequestOrigin } from '../shared/principal.ts';
 
 /** Those of the first four are listed without being asked for. */
 export const auditSubjects = [
@@ -25,6 +25,7 @@ export const auditSubjects = [
   'signing_key',
   'tool',
   'service_account',
+  'agent',
 ] as const;
 export type AuditSubject = (typeof auditSubjects)[number];
 
@@ -39,7 +40,12 @@ export interface AuditActor {
   readonly id: string;
   /** Display name: an e-mail address, or a key's prefix. */
   readonly display: string;
+  /** The request that it made. An entry shows it among its details. */
+  readonly request?: RequestOrigin;
 }
+
+/** The subject's type, a dot, and what became of it: `key.revoked`. */
+export type AuditAction = `${AuditSubject}.${string}`;
 
 /** A fact to record. It never contains arguments of tools, key material or tokens. */
 export interface AuditNote {
@@ -51,8 +57,7 @@ export interface AuditNote {
   readonly tenantId: string;
   readonly at: number;
   readonly actor: AuditActor;
-  /** The subject's type, a dot, and what became of it: `key.revoked`. */
-  readonly action: `${AuditSubject}.${string}`;
+  readonly action: AuditAction;
   readonly subject: { readonly id: string; readonly name: string | null };
   /** At most 300 characters. */
   readonly summary: string;
@@ -106,7 +111,13 @@ export const subjectOf = ({ action }: Pick<AuditNote, 'action'>): AuditSubject =
   action.slice(0, action.indexOf('.')) as AuditSubject;
 
 /** A principal as the actor of an entry. */
-export function auditActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentId'>): AuditActor {
+export function auditActor(principal: Pick<Principal, 'actor' | 'agentId' | 'request'>): AuditActor {
+  const { request } = principal;
+  const named = namedActor(principal);
+  return request === undefined ? named : { ...named, request };
+}
+
+function namedActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentId'>): AuditActor {
   const display = actorName(actor);
   switch (actor.kind) {
     case 'user':
@@ -124,17 +135,21 @@ export function auditActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentI
   }
 }
 
+/** The request of an actor, as details show it. */
+const requestDetails = ({ request }: AuditActor): JsonObject =>
+  request === undefined ? {} : { request_id: request.id, network: request.network };
+
 /** The entry as it is kept, hashed and exported: canonical JSON. */
 export const entryText = (entry: AuditEntry): string =>
   canonicalJson({
     id: entry.id,
     occurred_at: renderMicros(entry.occurredAt),
-    actor: entry.actor,
+    actor: { type: entry.actor.type, id: entry.actor.id, display: entry.actor.display },
     action_type: entry.action,
     subject_type: subjectOf(entry),
     subject: { type: subjectOf(entry), ...entry.subject },
     summary: entry.summary.slice(0, maxSummary),
-    details: entry.details,
+    details: { ...entry.details, ...requestDetails(entry.actor) },
     agent_id: entry.agentId,
     session_id: entry.sessionId,
   });

@@ -144,8 +144,11 @@ export function createAuditLog({
       const from = question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * dayMs;
       const filter = { from, to: question.to, actor: question.actor, actions, subjects: listed };
       const isSeen = ({ entry }: PlacedAuditEntry): boolean => {
-        const env = (entry.details as { readonly env?: unknown } | undefined)?.env;
-        return typeof env !== 'string' || !isEnv(env) || seesEnv(principal, env);
+        const { env, envs = [env] } = (entry.details ?? {}) as {
+          readonly env?: unknown;
+          readonly envs?: unknown;
+        };
+        return !Array.isArray(envs) || envs.every((one) => !isEnv(one) || seesEnv(principal, one));
       };
       const seesAll = visibleEnvs(principal) === null;
       if (actorTypes === null && seesAll) return store.audit.feed(principal.tenantId, filter, before, limit);

@@ -1,7 +1,7 @@
 // The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
 // follow it.
 
-import { recorder } from '../audit/note.ts';
+import { changeBy, recorder } from '../audit/note.ts';
 import type { Rollouts } from '../composition/use-cases/rollouts.ts';
 import type { BundleParts } from '../evaluation/port/evaluator.ts';
 import { requireRole } from '../shared/access.ts';
@@ -84,6 +84,7 @@ export function createContracts(ports: Ports): Contracts {
   const { evaluator, announcer, clock, secrets, rollouts } = ports;
   const { contracts } = ports.store;
   const recorded = recorder(ports, 'contract');
+  const change = changeBy(ports);
 
   async function viewOf(contract: ContractVersion): Promise<ContractView> {
     const { tenantId, contractId } = contract;
@@ -111,7 +112,10 @@ export function createContracts(ports: Ports): Contracts {
         createdAt: clock.now(),
       };
       const { contractId } = contract;
-      const created = await recorded(principal, 'created', contractId).contracts.create(contract);
+      const details = change(null, wanted);
+      const created = await recorded(principal, 'created', contractId, { details }).contracts.create(
+        contract,
+      );
       if (created === 'exists') return 'exists';
       await announcer.announce([{ kind: 'contractCreated', tenantId, contractId, version: 1 }]);
       return { contract, usageCount: 0, isLatest: true, history: [] };
@@ -122,7 +126,8 @@ export function createContracts(ports: Ports): Contracts {
       const { tenantId } = principal;
       const parts = await evaluator.takeApart(tenantId, yaml);
       const records = recordsOf(parts, principal, { now: clock.now(), uuid: () => secrets.uuid() });
-      const { contracts: noting } = recorded(principal, 'imported', parts.name);
+      const details = { contracts: parts.contracts.length };
+      const { contracts: noting } = recorded(principal, 'imported', parts.name, { details });
       const imported = await noting.importAll(tenantId, records.contracts, records.composition);
       if ('typeChanged' in imported) {
         throw new HubError(
@@ -159,7 +164,9 @@ export function createContracts(ports: Ports): Contracts {
         );
       }
       const { tenantId } = principal;
-      const noting = recorded(principal, 'updated', contractId);
+      const before = await contracts.latest(tenantId, contractId);
+      if (!before) throw absent(contractId);
+      const noting = recorded(principal, 'updated', contractId, { details: change(before, patch) });
       const contract = await noting.contracts.addVersion(tenantId, contractId, patch, {
         id: secrets.uuid(),
         createdBy: actorName(principal.actor),
@@ -175,7 +182,11 @@ export function createContracts(ports: Ports): Contracts {
 
     async remove(principal, contractId) {
       requireRole(principal, 'operator');
-      const noting = recorded(principal, 'deleted', contractId);
+      const before = await contracts.latest(principal.tenantId, contractId);
+      if (!before) throw absent(contractId);
+      const { name, type, version, definition } = before;
+      const details = change({ name, type, version, definition }, null);
+      const noting = recorded(principal, 'deleted', contractId, { details });
       const outcome = await noting.contracts.remove(principal.tenantId, contractId);
       if (outcome === 'absent') throw absent(contractId);
       if (outcome === 'removed') return;

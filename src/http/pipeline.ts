@@ -8,6 +8,7 @@ import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
+import type { RequestOrigin } from '../shared/principal.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
@@ -242,7 +243,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const result = await options.idempotency
         .run(sent, key, input, (newId) => {
           isCarriedOut = true;
-          return handler(input, caller, { ...request, newId });
+          return handler(input, withOrigin(declaration, caller, request), { ...request, newId });
         })
         .finally(() => (isCarriedOut ? undefined : limits.giveBack()));
       if (result instanceof Streamed)
@@ -361,6 +362,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const { status, headers, json } = errorReply(error, familyOf(raw.path).errors, id);
     return { ...plain(status, [...headers, ...noStore], json), close: raw.refused !== null };
   }
+}
+
+/** The caller with the request that it makes, where what it changes is recorded. */
+function withOrigin({ audit }: RouteDeclaration, caller: Caller, { id, network }: RequestOrigin): Caller {
+  if (audit === undefined || (caller.kind !== 'user' && caller.kind !== 'hostedOperator')) return caller;
+  return { ...caller, request: { id, network } };
 }
 
 const isStream = (declaration: RouteDeclaration): boolean =>

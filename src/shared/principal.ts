@@ -33,6 +33,14 @@ export type Actor =
   /** The hub itself, for example `auto_deploy`. */
   | { readonly kind: 'system'; readonly name: string };
 
+/** A request by which somebody changes something. */
+export interface RequestOrigin {
+  /** As X-Request-Id of the answer. */
+  readonly id: string;
+  /** An IPv4 address or the /64 of an IPv6 one; empty when unknown. */
+  readonly network: string;
+}
+
 export interface Principal extends AgentScope {
   readonly tenantId: string;
   /** The one environment that it acts in; null: those of its roles. */
@@ -44,6 +52,8 @@ export interface Principal extends AgentScope {
   readonly actor: Actor;
   /** The agent it speaks for; null when it speaks for none or does not say. */
   readonly agentId: string | null;
+  /** Of a person or a service account that changes something. */
+  readonly request?: RequestOrigin;
 }
 
 /** An API key that acts for agents in one environment. */

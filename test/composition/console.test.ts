@@ -448,7 +448,7 @@ describe('a new version of a contract', () => {
     ]);
     const yaml = (await t.call('getBundleYaml', { params: { name: 'team', version: '3' } }, user)).body;
     expect(Buffer.from(yaml).toString()).toContain('^/new/');
-    const types = frames().map(({ type }) => type);
+    const types = frames().flatMap(({ type }) => (type === 'fleet_changed' ? [] : [type]));
     expect(types[0]).toBe('contract_updated');
     expect(types.at(-1)).toBe('composition_changed');
   });

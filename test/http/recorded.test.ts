@@ -1,8 +1,13 @@
 // What people do is in the audit chain: one entry for each change, none for a refusal.
 import { expect, it } from 'vitest';
-import { entriesOf } from '../../src/audit/record.ts';
+import { auditSubjects, entriesOf } from '../../src/audit/record.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { apiFamilies } from '../../src/hub/api/families.ts';
 import { definition } from '../contract/library.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
+
+const isAuditSubject = (word: string | undefined): boolean =>
+  auditSubjects.some((subject) => subject === word);
 
 /** Actions and subjects of a tenant's entries, oldest first. */
 async function recorded({ hub }: TestHub, { tenantId }: UserCaller): Promise<string[]> {
@@ -117,4 +122,14 @@ it('records an export of events before its first byte', async () => {
   }
   running.end();
   await t.close();
+});
+
+it('is declared by every route that changes something, with its actions or the reason why there are none', () => {
+  const routes = apiFamilies.flatMap((family) => Object.entries(family.routes));
+  const isDeclared = ({ audit }: RouteDeclaration): boolean => audit !== undefined && audit.length > 0;
+  const changes = ({ method, reads }: RouteDeclaration): boolean => method !== 'GET' && reads !== true;
+  const wrong = routes.filter(([, route]) => changes(route) !== isDeclared(route)).map(([name]) => name);
+  expect(wrong).toEqual([]);
+  const actions = routes.flatMap(([, { audit = [] }]) => (typeof audit === 'string' ? [] : audit));
+  expect(actions.filter((action) => !isAuditSubject(action.split('.')[0]))).toEqual([]);
 });

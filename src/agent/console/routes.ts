@@ -195,6 +195,7 @@ export const agentRoutes = routes({
       bundle_name: z.string().nullable(),
       policy_version: z.string(),
     }),
+    audit: 'A report is telemetry; the history of versions has it.',
     errors: ['forbidden', 'validation_failed', 'overloaded', 'unavailable'],
   },
   listRegistrations: {
@@ -241,6 +242,7 @@ export const agentRoutes = routes({
     }),
     status: 200,
     reply: registration.extend({ warnings: assignmentWarnings }),
+    audit: ['agent.updated', 'agent.assigned'],
     errors: ['environment_protected', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],
   },
   bulkAssign: {
@@ -254,6 +256,7 @@ export const agentRoutes = routes({
     body: z.object({ agent_ids: z.array(line(255)).min(1).max(100), bundle_name: assignment }),
     status: 200,
     reply: z.object({ updated: z.number().int(), warnings: assignmentWarnings }),
+    audit: ['agent.assigned'],
     errors: ['environment_protected', 'validation_failed', 'overloaded', 'unavailable'],
   },
 });

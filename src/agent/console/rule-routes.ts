@@ -64,6 +64,7 @@ export const ruleRoutes = routes({
     body: z.object({ priority, pattern, tag_match: tagMatch.nullish(), bundle_name: bundleName, env }),
     status: 201,
     reply: savedRule,
+    audit: ['assignment_rule.created'],
     errors: [
       'environment_protected',
       'bad_request',
@@ -92,6 +93,7 @@ export const ruleRoutes = routes({
     }),
     status: 200,
     reply: savedRule,
+    audit: ['assignment_rule.updated'],
     errors: [
       'environment_protected',
       'bad_request',
@@ -112,6 +114,7 @@ export const ruleRoutes = routes({
     summary: 'Remove a rule',
     params,
     status: 204,
+    audit: ['assignment_rule.deleted'],
     errors: ['environment_protected', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],
   },
   resolveRule: {

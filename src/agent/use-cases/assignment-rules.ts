@@ -1,8 +1,9 @@
 // Assignment rules: which agents get which bundle unless they are assigned one by name. Changes go through the tenant's
 // actor, in order.
 
-import { noteOf } from '../../audit/note.ts';
+import { changeBy, noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
+import type { JsonObject } from '../../contract/record.ts';
 import { requireRole, seesEnv } from '../../shared/access.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
@@ -50,6 +51,21 @@ function checkPattern(pattern: string): void {
   );
 }
 
+/** What somebody chose of a rule. */
+const fieldsOf = ({
+  priority,
+  pattern,
+  tagMatch,
+  bundleName,
+  env,
+}: Omit<AssignmentRule, 'id' | 'tenantId' | 'createdAt'>) => ({
+  priority,
+  pattern,
+  tagMatch,
+  bundleName,
+  env,
+});
+
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock'> & {
   readonly environments: Pick<Environments, 'requireChange'>;
 };
@@ -57,6 +73,7 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock
 export function createAssignmentRules(ports: Ports): AssignmentRules {
   const { store, actors, ruleSets, secrets, clock } = ports;
   const { requireChange } = ports.environments;
+  const change = changeBy(ports);
 
   const noteOn = (
     principal: Principal,
@@ -64,11 +81,13 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
     pattern: string | null,
     became: string,
     summary: string,
+    details: JsonObject,
   ) =>
     noteOf(ports, principal.tenantId, auditActor(principal), {
       action: `assignment_rule.${became}`,
       subject: { id, name: pattern },
       summary,
+      details,
     });
 
   /**
@@ -101,6 +120,7 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
           rule.pattern,
           'created',
           `An assignment rule for ${rule.pattern} was added with the bundle ${rule.bundleName}.`,
+          { env: rule.env, ...change(null, fieldsOf(rule)) },
         ),
       });
     },
@@ -115,17 +135,24 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
         action: 'update',
         id,
         patch,
-        note: noteOn(principal, id, pattern, 'updated', 'An assignment rule was changed.'),
+        note: noteOn(principal, id, pattern, 'updated', 'An assignment rule was changed.', {
+          env: rule?.env ?? null,
+          ...change(rule && fieldsOf(rule), patch),
+        }),
       });
     },
 
     async remove(principal, id) {
       requireRole(principal, 'operator');
-      const pattern = (await changeable(principal, id))?.pattern ?? null;
+      const rule = await changeable(principal, id);
+      const pattern = rule?.pattern ?? null;
       await actors.ask('tenant', principal.tenantId, 'changeRule', {
         action: 'delete',
         id,
-        note: noteOn(principal, id, pattern, 'deleted', 'An assignment rule was deleted.'),
+        note: noteOn(principal, id, pattern, 'deleted', 'An assignment rule was deleted.', {
+          env: rule?.env ?? null,
+          ...change(rule && fieldsOf(rule), null),
+        }),
       });
     },
 

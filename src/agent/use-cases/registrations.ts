@@ -2,6 +2,8 @@
 // drifts.
 
 import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
+import { changeBy, noted, noteOf } from '../../audit/note.ts';
+import { type AuditNote, auditActor } from '../../audit/record.ts';
 import { requireRole, requireSight, seesEnv } from '../../shared/access.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
@@ -80,12 +82,23 @@ export interface Registrations {
   ): Promise<string>;
 }
 
+/** Agents that an audit entry of many names. */
+const maxNamed = 50;
+interface Assignment {
+  readonly agentIds: readonly string[];
+  readonly bundleName: string | null;
+  /** Where the agents were seen. */
+  readonly envs: readonly Env[];
+  /** The bundle before, of a single agent. */
+  readonly before?: string | null;
+}
+
 /** How far back an agent's environments count. */
 const seenMs = 30 * dayMs;
 
 const unknown = () => notFound('Agent not found.');
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'registrar' | 'clock'> & {
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'registrar' | 'clock' | 'secrets'> & {
   readonly lastSeen: LastSeen;
   readonly environments: Pick<Environments, 'requireChange'>;
 };
@@ -106,8 +119,11 @@ export function createRegistrations(ports: Ports): Registrations {
     return seen.size === 0 ? environments : [...seen];
   }
 
-  /** @throws HubError forbidden unless the principal may change each environment of these agents */
-  async function requireAssignable(principal: Principal, agentIds: readonly string[]): Promise<void> {
+  /** @throws HubError forbidden unless the principal may change each environment of these agents, which it returns */
+  async function requireAssignable(
+    principal: Principal,
+    agentIds: readonly string[],
+  ): Promise<readonly Env[]> {
     const { tenantId } = principal;
     const touched = new Set<Env>();
     for (const agentId of agentIds) {
@@ -116,11 +132,36 @@ export function createRegistrations(ports: Ports): Registrations {
       if (touched.size === environments.length) break;
     }
     await requireChange(principal, [...touched]);
+    return [...touched];
   }
 
   /** True for an agent without an environment, too. */
   const isSeen = (principal: Principal, { lastEnv }: Pick<Registration, 'lastEnv'>): boolean =>
     lastEnv === null || seesEnv(principal, lastEnv);
+
+  /** Of agents that are assigned a bundle, or (null) none; a few of many are named. */
+  function assignmentNote(
+    principal: Principal,
+    { agentIds, bundleName, envs, before }: Assignment,
+  ): AuditNote {
+    const [first = '', ...others] = agentIds;
+    const agentId = others.length === 0 ? first : null;
+    const named = agentId?.slice(0, 150) ?? `${agentIds.length} agents`;
+    const became = bundleName === null ? 'no bundle by name any more' : `the bundle ${bundleName}`;
+    return noteOf(ports, principal.tenantId, auditActor(principal), {
+      action: 'agent.assigned',
+      subject: { id: agentId ?? bundleName ?? 'none', name: agentId ?? bundleName },
+      summary: `${agentId === null ? named : `The agent ${named}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
+      details: {
+        envs,
+        agents: agentIds.length,
+        agent_ids: agentIds.slice(0, maxNamed),
+        ...(before === undefined ? {} : { before: { bundle_name: before } }),
+        after: { bundle_name: bundleName },
+      },
+      agentId,
+    });
+  }
 
   async function view(principal: Principal, agentId: string): Promise<RegistrationView> {
     const { tenantId } = principal;
@@ -160,12 +201,28 @@ export function createRegistrations(ports: Ports): Registrations {
       const { tenantId } = principal;
       const before = await agents.get(tenantId, agentId);
       if (!before || !isSeen(principal, before)) throw unknown();
-      if (bundleName !== undefined || patch.tags !== undefined) await requireAssignable(principal, [agentId]);
+      const isRouting = bundleName !== undefined || patch.tags !== undefined;
+      const envs = isRouting ? await requireAssignable(principal, [agentId]) : [];
       const changed = omitUndefined(patch);
-      if (Object.keys(changed).length > 0) await agents.update(tenantId, agentId, changed);
+      if (Object.keys(changed).length > 0) {
+        const noting = noted(ports, principal, {
+          action: 'agent.updated',
+          subject: { id: agentId },
+          summary: `The registration of ${agentId.slice(0, 200)} was changed.`,
+          details: { envs, ...changeBy(ports)(before, changed) },
+          agentId,
+        });
+        await noting.agents.update(tenantId, agentId, changed);
+      }
       const wanted = bundleName === undefined ? before.bundleName : bundleName;
       if (wanted !== before.bundleName) {
-        const assignment = { agentIds: [agentId], bundleName: wanted, bulk: false };
+        const note = assignmentNote(principal, {
+          agentIds: [agentId],
+          bundleName: wanted,
+          envs,
+          before: before.bundleName,
+        });
+        const assignment = { agentIds: [agentId], bundleName: wanted, bulk: false, note };
         await actors.ask('tenant', tenantId, 'assign', assignment);
       } else if (patch.tags !== undefined) {
         // Tags decide which rules match, and the agent may be connected in any environment.
@@ -178,8 +235,10 @@ export function createRegistrations(ports: Ports): Registrations {
 
     async assign(principal, agentIds, bundleName) {
       requireRole(principal, 'operator');
-      await requireAssignable(principal, agentIds);
-      const assignment = { agentIds: [...new Set(agentIds)], bundleName, bulk: true };
+      const envs = await requireAssignable(principal, agentIds);
+      const ids = [...new Set(agentIds)];
+      const note = assignmentNote(principal, { agentIds: ids, bundleName, envs });
+      const assignment = { agentIds: ids, bundleName, bulk: true, note };
       return (await actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
     },
 

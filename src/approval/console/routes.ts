@@ -98,6 +98,7 @@ export const approvalRoutes = routes({
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
     status: 201,
     reply: approval,
+    audit: ['approval.created'],
     errors: [
       'forbidden',
       'payload_too_large',
@@ -164,6 +165,7 @@ export const approvalRoutes = routes({
     }),
     status: 200,
     reply: approval,
+    audit: ['approval.approved', 'approval.rejected'],
     errors: ['not_found', 'conflict', 'validation_failed', 'disk_full', 'overloaded', 'unavailable'],
   },
 });

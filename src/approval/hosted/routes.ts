@@ -108,6 +108,7 @@ export const hostedApprovalRoutes = routes({
     idempotent: 'answer',
     status: 201,
     reply: hostedApproval,
+    audit: ['approval.created'],
     errors: [
       'forbidden',
       'env_mismatch',
@@ -181,6 +182,7 @@ export const hostedApprovalRoutes = routes({
     limits: [limits.decisions],
     status: 200,
     reply: hostedApproval,
+    audit: ['approval.approved', 'approval.rejected'],
     errors: [
       'forbidden',
       'not_found',

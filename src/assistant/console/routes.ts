@@ -56,6 +56,7 @@ const assist = {
   status: 200,
   media: 'text/event-stream',
   download: true,
+  audit: 'The assistant suggests; what is saved is recorded then.',
   errors: ['forbidden', 'validation_failed', 'rate_limited', 'unavailable'],
 } as const;
 
@@ -91,6 +92,7 @@ export const aiRoutes = routes({
     }),
     status: 200,
     reply: aiSettings,
+    audit: ['setting.updated'],
     errors: ['forbidden', 'validation_failed', 'unprocessable'],
   },
   deleteAiSettings: {
@@ -102,6 +104,7 @@ export const aiRoutes = routes({
     tag: 'ai',
     summary: 'Remove the AI provider and its key; safe to repeat',
     status: 204,
+    audit: ['setting.deleted'],
     errors: ['forbidden'],
   },
   testAiSettings: {
@@ -120,6 +123,7 @@ export const aiRoutes = routes({
       latency_ms: count.nullable(),
       error: z.string().nullable(),
     }),
+    audit: 'A trial changes nothing.',
     errors: ['forbidden', 'rate_limited'],
   },
   aiUsage: {
@@ -160,6 +164,7 @@ export const aiRoutes = routes({
     limits: [limits.aiQuestions],
     status: 200,
     reply: z.object({ description: z.string() }),
+    audit: 'The assistant suggests; what is saved is recorded then.',
     errors: ['forbidden', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   assist: {

@@ -3,7 +3,7 @@
 // for.
 
 import { type CountLimit, limits } from '../../admission/limit.ts';
-import { noted } from '../../audit/note.ts';
+import { changeBy, noted } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
@@ -51,6 +51,9 @@ const hello = [{ role: 'user', content: 'Say ok.' }] as const;
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'outbound'> & {
   readonly access: AiAccess;
 };
+
+/** What a record may show: no key, masked or not. */
+const openFields = ({ provider, model, baseUrl }: AiConfig) => ({ provider, model, baseUrl });
 
 export function createAiSettings(ports: Ports): AiSettings {
   const { store, clock, secrets, outbound, access } = ports;
@@ -114,6 +117,7 @@ export function createAiSettings(ports: Ports): AiSettings {
           model,
           base_url: baseUrl,
           key_changed: key.sealedKey !== (before?.sealedKey ?? null),
+          ...changeBy(ports)(before && openFields(before), { provider: change.provider, model, baseUrl }),
         },
       }).settings.put(setting);
       return setting;

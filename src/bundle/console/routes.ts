@@ -59,6 +59,7 @@ export const bundleRoutes = routes({
     yamlField: 'yaml_content',
     status: 201,
     reply: version.extend({ warnings }),
+    audit: ['bundle.uploaded'],
     errors: ['unprocessable', 'validation_failed', 'overloaded'],
     bodyLimit: documentBody,
   },
@@ -164,6 +165,7 @@ export const bundleRoutes = routes({
     body: z.object({ env, reason: deployReason.nullish() }),
     status: 201,
     reply: deployment.extend({ warnings }),
+    audit: ['ruleset.deployed'],
     errors: [
       'environment_protected',
       'not_found',
@@ -185,6 +187,7 @@ export const bundleRoutes = routes({
       'Delete all versions of an undeployed bundle. Its version numbers are not reused; its deployments stay listed',
     params,
     status: 204,
+    audit: ['bundle.removed'],
     errors: ['not_found', 'conflict', 'validation_failed'],
   },
   undeployBundle: {
@@ -198,6 +201,7 @@ export const bundleRoutes = routes({
       'Undeploy a bundle from an environment. Connected agents keep their document; new agents receive none',
     query: z.object({ env, bundle_name: z.string().max(512) }),
     status: 204,
+    audit: ['ruleset.undeployed'],
     errors: ['environment_protected', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],
   },
   deploymentRollout: {

@@ -113,6 +113,7 @@ export const hostedRulesetRoutes = routes({
     bodyLimit: rulesetBody,
     status: 201,
     reply: rulesetVersion.extend({ created: z.boolean(), warnings: z.array(lintFinding) }),
+    audit: ['ruleset.uploaded'],
     errors: [
       'environment_protected',
       'forbidden',
@@ -179,6 +180,7 @@ export const hostedRulesetRoutes = routes({
       reason: z.string().nullable(),
       warnings: z.array(lintFinding),
     }),
+    audit: ['ruleset.deployed'],
     errors: [
       'environment_protected',
       'forbidden',
@@ -232,6 +234,7 @@ export const hostedRulesetRoutes = routes({
     params,
     query: z.object({ env: env.optional() }),
     status: 204,
+    audit: ['ruleset.undeployed'],
     errors: [
       'environment_protected',
       'forbidden',

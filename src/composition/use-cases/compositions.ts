@@ -1,5 +1,5 @@
 // Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
-import { recorder } from '../../audit/note.ts';
+import { changeBy, recorder } from '../../audit/note.ts';
 import type { Finding } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { CompositionPatch, ItemSummary } from '../../contract/port.ts';
@@ -81,6 +81,7 @@ export function createCompositions(ports: Ports): Compositions {
   const { store, clock, secrets, assembler, releases, inspector, environments } = ports;
   const { compositions } = store;
   const recorded = recorder(ports, 'composition');
+  const change = changeBy(ports);
 
   const viewOf = async (composition: Composition): Promise<CompositionView> => ({
     composition,
@@ -111,7 +112,8 @@ export function createCompositions(ports: Ports): Compositions {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const now = clock.now();
-      const created = await recorded(principal, 'created', wanted.name).compositions.create({
+      const details = change(null, wanted);
+      const created = await recorded(principal, 'created', wanted.name, { details }).compositions.create({
         ...wanted,
         id: secrets.uuid(),
         tenantId,
@@ -128,7 +130,9 @@ export function createCompositions(ports: Ports): Compositions {
     async update(principal, name, patch, ifUpdatedAt) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
-      const noting = recorded(principal, 'updated', name);
+      const before = await viewOf(await find(principal, name));
+      const details = change({ ...before.composition, items: before.items }, patch);
+      const noting = recorded(principal, 'updated', name, { details });
       const updated = await noting.compositions.update(tenantId, name, patch, clock.now(), ifUpdatedAt);
       if (updated === 'absent') throw absent(name);
       if (updated === 'changed') {
@@ -144,10 +148,11 @@ export function createCompositions(ports: Ports): Compositions {
 
     async remove(principal, name) {
       requireRole(principal, 'operator');
-      const removed = await recorded(principal, 'deleted', name).compositions.remove(
-        principal.tenantId,
-        name,
-      );
+      const before = await viewOf(await find(principal, name));
+      const { defaultsMode, updateStrategy } = before.composition;
+      const details = change({ defaultsMode, updateStrategy, items: before.items }, null);
+      const noting = recorded(principal, 'deleted', name, { details });
+      const removed = await noting.compositions.remove(principal.tenantId, name);
       if (!removed) throw absent(name);
       await releases.compositionChanged(principal.tenantId, name);
     },

@@ -74,6 +74,7 @@ export const evaluateRoutes = routes({
        */
       warnings: z.array(lintFinding),
     }),
+    audit: 'It changes nothing.',
     errors: ['validation_failed', 'unprocessable', 'too_busy'],
     bodyLimit: documentBody,
   },

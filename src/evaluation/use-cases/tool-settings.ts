@@ -1,6 +1,6 @@
 // A tenant's settings about its agents' tools, beside its documents. All signed-in people may read them; admins write
 // them.
-import { recorder } from '../../audit/note.ts';
+import { changeBy, recorder } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
@@ -47,6 +47,7 @@ export function createToolSettings(
 ): ToolSettings {
   const { store, clock, recentToolSettings } = ports;
   const recorded = recorder(ports, 'setting');
+  const change = changeBy(ports);
   return {
     get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
     async put(principal, changed) {
@@ -59,7 +60,8 @@ export function createToolSettings(
         updatedAt: clock.now(),
         updatedBy: actorName(principal.actor),
       };
-      await recorded(principal, 'changed', 'tools').settings.put(setting);
+      const details = change(before?.value ?? null, changed);
+      await recorded(principal, 'changed', 'tools', { details }).settings.put(setting);
       recentToolSettings.forget(principal.tenantId);
       return setting;
     },

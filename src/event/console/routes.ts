@@ -170,6 +170,7 @@ export const eventRoutes = routes({
        */
       manifest: z.literal('refused').optional(),
     }),
+    audit: 'Events are a record of their own; the decisions among them are recorded as approvals and runs.',
     errors: [
       'invalid_json',
       'forbidden',

@@ -148,6 +148,7 @@ export const hostedEventRoutes = routes({
       /** Events that were not stored; the others were. */
       rejected: z.array(rejected),
     }),
+    audit: 'Events are a record of their own; the decisions among them are recorded as approvals and runs.',
     errors: [
       'invalid_json',
       'forbidden',

@@ -3,6 +3,7 @@
 import type { OwnLimits } from '../../admission/limit.ts';
 import type { EnvRole } from '../../shared/env-roles.ts';
 import type { Env } from '../../shared/ids.ts';
+import type { RequestOrigin } from '../../shared/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
 /** What is known of a request's API key. */
@@ -45,6 +46,8 @@ export type Caller =
       readonly tokenHash: string;
       /** It is a service account, by this token; absent: a person. */
       readonly service?: ServiceUse;
+      /** The request that it makes, where the route changes something. */
+      readonly request?: RequestOrigin;
     }
   | ({ readonly kind: 'key' } & KeyFields)
   /** An API key on the hosted API: it may be bound to no environment. */
@@ -60,6 +63,8 @@ export type Caller =
       readonly roles: readonly EnvRole[];
       /** As of `user`; `loginHash` is the hash of its token. */
       readonly service?: ServiceUse;
+      /** As of `user`. */
+      readonly request?: RequestOrigin;
       /** Hash of the token of the login that the token was given to, with which it ends; null: it ends by itself. */
       readonly loginHash: string | null;
       /** The record of a token that an admin made, which may be revoked; null or absent: it is no such token. */

@@ -21,6 +21,7 @@ export function principalOf(caller: HostedCaller): Principal {
         : { kind: 'operator', id: `${caller.issuer} ${caller.subject}`, display: caller.display },
       agentId: null,
       agentPattern: null,
+      ...(caller.request === undefined ? {} : { request: caller.request }),
     };
   }
   return {

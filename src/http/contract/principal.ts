@@ -17,6 +17,7 @@ export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): 
         : { kind: 'user', id: caller.userId, email: caller.email },
       agentId: null,
       agentPattern: null,
+      ...(caller.request === undefined ? {} : { request: caller.request }),
     };
   }
   return keyPrincipalOf(caller);

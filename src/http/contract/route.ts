@@ -3,6 +3,7 @@
 // cannot be served. Browser-safe.
 import type { z } from 'zod';
 import type { Limit, LimitClass } from '../../admission/limit.ts';
+import type { AuditAction } from '../../audit/record.ts';
 import type { ErrorCode } from '../../shared/error.ts';
 import { isOperatorRole, type OperatorRole } from '../../shared/principal.ts';
 import type { FrameTable } from './frames.ts';
@@ -95,6 +96,11 @@ export interface RouteDeclaration {
   /** True for a question that is asked with POST, because it is long. */
   readonly reads?: boolean;
   readonly errors: readonly ErrorCode[];
+  /**
+   * What the audit chain says of a request that changes something: its actions, or a sentence that tells why there is
+   * none. Absent where nothing is changed (`GET`, `reads`).
+   */
+  readonly audit?: readonly AuditAction[] | string;
   /** Default `stream` of a stream route, else `standard`: of a caller who is only known by an address none. */
   readonly limit?: LimitClass;
   /** Limits of its own, beside the class. On the hosted API every answer says what is left of them. */

@@ -41,6 +41,7 @@ export const keyRoutes = routes({
     }),
     status: 201,
     reply: key.extend({ key: z.string() }),
+    audit: ['key.created'],
     errors: ['validation_failed'],
   },
   listKeys: {
@@ -72,6 +73,7 @@ export const keyRoutes = routes({
     summary: 'Revoke an API key; its streams end within a second',
     params: z.object({ key_id: uuid }),
     status: 204,
+    audit: ['key.revoked'],
     errors: ['not_found', 'validation_failed'],
   },
 });

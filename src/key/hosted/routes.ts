@@ -54,6 +54,7 @@ export const hostedKeyRoutes = routes({
     idempotent: 'once',
     status: 201,
     reply: hostedKey.extend({ key: z.string() }),
+    audit: ['key.created'],
     errors: ['forbidden', 'validation_failed', 'unprocessable', 'conflict', 'quota_exceeded'],
   },
   hostedRevokeKey: {
@@ -66,6 +67,7 @@ export const hostedKeyRoutes = routes({
     summary: 'Revoke an API key; its streams end within a second',
     params: z.object({ key_id: identifier }),
     status: 204,
+    audit: ['key.revoked'],
     errors: ['forbidden', 'not_found', 'validation_failed'],
   },
 });

@@ -92,6 +92,7 @@ export const channelRoutes = routes({
     }),
     status: 201,
     reply: channel,
+    audit: ['channel.created'],
     errors: ['unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable'],
   },
   updateChannel: {
@@ -113,6 +114,7 @@ export const channelRoutes = routes({
     }),
     status: 200,
     reply: channel,
+    audit: ['channel.updated'],
     errors: ['not_found', 'conflict', 'unprocessable', 'validation_failed', 'unavailable'],
   },
   deleteChannel: {
@@ -125,6 +127,7 @@ export const channelRoutes = routes({
     summary: 'Remove a channel and its unfinished deliveries',
     params,
     status: 204,
+    audit: ['channel.deleted'],
     errors: ['not_found', 'validation_failed'],
   },
   testChannel: {
@@ -139,6 +142,7 @@ export const channelRoutes = routes({
     limits: [limits.consoleChannelTests],
     status: 200,
     reply: z.object({ success: z.boolean(), message: z.string() }),
+    audit: 'A trial; the channel keeps its result.',
     errors: ['not_found', 'rate_limited', 'validation_failed'],
   },
   listDeliveries: {
@@ -166,6 +170,7 @@ export const channelRoutes = routes({
     params: params.extend({ delivery_id: uuid }),
     status: 202,
     reply: delivery,
+    audit: 'The deliveries of the channel show it.',
     errors: ['not_found', 'conflict', 'validation_failed', 'unavailable'],
   },
 });

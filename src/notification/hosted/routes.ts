@@ -82,6 +82,7 @@ export const hostedChannelRoutes = routes({
     idempotent: 'answer',
     status: 201,
     reply: savedHostedChannel,
+    audit: ['channel.created'],
     errors: ['forbidden', 'unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable', 'conflict'],
   },
   hostedUpdateChannel: {
@@ -96,6 +97,7 @@ export const hostedChannelRoutes = routes({
     body: hostedChannelBody,
     status: 200,
     reply: savedHostedChannel,
+    audit: ['channel.updated'],
     errors: ['forbidden', 'not_found', 'conflict', 'unprocessable', 'validation_failed', 'unavailable'],
   },
   hostedDeleteChannel: {
@@ -108,6 +110,7 @@ export const hostedChannelRoutes = routes({
     summary: 'Remove a channel and its unfinished deliveries',
     params,
     status: 204,
+    audit: ['channel.deleted'],
     errors: ['forbidden', 'not_found', 'validation_failed'],
   },
   hostedTestChannel: {
@@ -127,6 +130,7 @@ export const hostedChannelRoutes = routes({
       latency_ms: z.number(),
       error: attemptFailure.nullable(),
     }),
+    audit: 'A trial; the channel keeps its result.',
     errors: ['forbidden', 'not_found', 'rate_limited', 'validation_failed'],
   },
   hostedChatBotCallback: {
@@ -145,6 +149,7 @@ export const hostedChannelRoutes = routes({
     limits: [limits.callbacks],
     status: 200,
     reply: anyObject.nullable(),
+    audit: ['approval.approved', 'approval.rejected'],
     errors: ['payload_too_large', 'rate_limited'],
     limit: 'standard',
   },

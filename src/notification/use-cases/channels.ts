@@ -1,7 +1,7 @@
 // Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here
 // alone.
 
-import { noted } from '../../audit/note.ts';
+import { changeBy, noted } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { minuteMs } from '../../shared/duration.ts';
@@ -87,6 +87,7 @@ const absent = (): HubError => notFound('Notification channel not found.');
 export function createChannels(ports: Ports): Channels {
   const { secrets, clock, jobs, messengers, settings } = ports;
   const { channels, deliveries } = ports.store;
+  const change = changeBy(ports);
 
   const seal = (config: ChannelConfig): string =>
     secrets.seal('channel-config', Buffer.from(JSON.stringify(config)));
@@ -163,7 +164,7 @@ export function createChannels(ports: Ports): Channels {
         action: 'channel.created',
         subject: { id: channel.id, name: channel.name },
         summary: `Notification channel '${channel.name}' was created.`,
-        details: detailsOf(channel),
+        details: { ...detailsOf(channel), ...change(null, fieldsOf(channel)) },
       });
       if ((await recorded.channels.insert(channel, maxChannels)) === 'full') {
         throw new HubError(
@@ -195,7 +196,11 @@ export function createChannels(ports: Ports): Channels {
           action: 'channel.updated',
           subject: { id, name: channel.name },
           summary: `Notification channel '${channel.name}' was changed.`,
-          details: { ...detailsOf(channel), changed: Object.keys(patch) },
+          details: {
+            ...detailsOf(channel),
+            changed: Object.keys(patch),
+            ...change(fieldsOf(stored.channel), fieldsOf(channel)),
+          },
         }).channels.update(channel);
         if (outcome === 'absent') throw absent();
         if (outcome !== 'stale') {
@@ -272,6 +277,14 @@ export function createChannels(ports: Ports): Channels {
     },
   };
 }
+
+/** What somebody chose of a channel, without its configuration: that may hold secrets. */
+const fieldsOf = ({ name, enabled, filters, payloadStyle }: Channel) => ({
+  name,
+  enabled,
+  filters,
+  payloadStyle,
+});
 
 /** Details of a channel for records, without its configuration. */
 const detailsOf = ({ kind, enabled, payloadStyle }: Channel) => ({

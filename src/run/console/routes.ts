@@ -16,6 +16,7 @@ export const sampleRunRoutes = routes({
     limits: [limits.sampleRuns],
     status: 201,
     reply: sampleRunReply,
+    audit: 'The sample run is no act of an agent and can be removed at any time.',
     errors: ['rate_limited', 'unavailable'],
   },
   deleteSampleRun: {
@@ -29,6 +30,7 @@ export const sampleRunRoutes = routes({
     limits: [limits.sampleRuns],
     status: 200,
     reply: sampleRunRemoved,
+    audit: 'The sample run is no act of an agent.',
     errors: ['rate_limited'],
   },
 });

@@ -17,6 +17,7 @@ export const hostedSampleRunRoutes = routes({
     idempotent: 'answer',
     status: 201,
     reply: sampleRunReply,
+    audit: 'The sample run is no act of an agent and can be removed at any time.',
     errors: ['forbidden', 'rate_limited', 'unavailable', 'validation_failed', 'unprocessable', 'conflict'],
   },
   hostedDeleteSampleRun: {
@@ -30,6 +31,7 @@ export const hostedSampleRunRoutes = routes({
     limits: [limits.sampleRuns],
     status: 200,
     reply: sampleRunRemoved,
+    audit: 'The sample run is no act of an agent.',
     errors: ['forbidden', 'rate_limited'],
   },
 });

@@ -61,6 +61,7 @@ export const sessionRoutes = routes({
     bodyLimit: 6 * maxSessionValue + 1024,
     status: 200,
     reply: sessionWritten,
+    audit: 'Session values are working state of agents.',
     errors: ['payload_too_large', 'quota_exceeded', 'validation_failed', 'disk_full'],
   },
   incrementSession: {
@@ -76,6 +77,7 @@ export const sessionRoutes = routes({
     optionalBody: true,
     status: 200,
     reply: sessionCount,
+    audit: 'Session values are working state of agents.',
     errors: ['conflict', 'quota_exceeded', 'validation_failed'],
   },
   deleteSession: {
@@ -89,6 +91,7 @@ export const sessionRoutes = routes({
     params,
     status: 200,
     reply: sessionRemoved,
+    audit: 'Session values are working state of agents.',
     errors: ['validation_failed'],
   },
 });

@@ -32,6 +32,7 @@ export const environmentRoutes = routes({
     body: z.object({ protected: z.boolean() }),
     status: 200,
     reply: environment,
+    audit: ['setting.protected', 'setting.unprotected'],
     errors: ['validation_failed'],
     bodyLimit: smallBody,
   },

@@ -82,6 +82,7 @@ export const settingRoutes = routes({
       agents_follow: z.boolean(),
       warning: z.string().nullable(),
     }),
+    audit: ['signing_key.rotated'],
     errors: ['validation_failed', 'overloaded', 'unavailable'],
   },
   toolSettings: {
@@ -121,6 +122,7 @@ export const settingRoutes = routes({
       ),
     status: 200,
     reply: toolSettings,
+    audit: ['setting.changed'],
     errors: ['validation_failed'],
   },
   purgeEvents: {
@@ -146,6 +148,7 @@ export const settingRoutes = routes({
       complete: z.boolean(),
       dry_run: z.boolean(),
     }),
+    audit: ['setting.events_removed'],
     errors: ['validation_failed', 'search_timeout'],
   },
 });

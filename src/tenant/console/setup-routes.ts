@@ -23,6 +23,7 @@ export const setupRoutes = routes({
     }),
     status: 201,
     reply: z.object({ message: z.string(), user_id: uuid, tenant_id: uuid }),
+    audit: ['user.created'],
     errors: ['forbidden', 'conflict', 'validation_failed', 'rate_limited'],
     limit: 'standard',
     limits: [limits.setupTokens],

@@ -200,7 +200,15 @@ export function createAccounts(ports: Ports): Accounts {
 
     async linkWorkspace(workspace, tenantId) {
       if (!(await tenants.tenantIds()).includes(tenantId)) throw notFound('Tenant not found.');
-      if ((await store.workspaces.link(workspace, tenantId)) === 'taken') {
+      const { issuer, workspaceId } = workspace;
+      const noting = noted(ports, systemPrincipal(tenantId, 'operator'), {
+        action: 'setting.workspace_linked',
+        subject: { id: workspaceId.slice(0, 128), name: workspaceId.slice(0, 128) },
+        summary: 'A workspace of the identity provider was linked to this tenant.',
+        details: { issuer: issuer.slice(0, 512) },
+        onceFor: `${tenantId} ${issuer} ${workspaceId}`,
+      });
+      if ((await noting.workspaces.link(workspace, tenantId)) === 'taken') {
         throw new HubError(
           'conflict',
           'This workspace is already linked to another tenant. The link cannot be changed.',

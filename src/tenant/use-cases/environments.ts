@@ -1,5 +1,5 @@
 // A tenant's environments: which are protected, and who may change there what agents enforce.
-import { recorder } from '../../audit/note.ts';
+import { changeBy, recorder } from '../../audit/note.ts';
 import { holdsRole, requireRole, seesEnv } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { roleIn } from '../../shared/env-roles.ts';
@@ -39,6 +39,7 @@ const unprotected: EnvironmentPolicy = { isProtected: false };
 export function createEnvironments(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): Environments {
   const { store, clock } = ports;
   const recorded = recorder(ports, 'setting');
+  const change = changeBy(ports);
   const recent = new BoundedMap<EnvironmentPolicy>(maxKnown);
 
   async function policyOf(tenantId: string, env: Env): Promise<EnvironmentPolicy> {
@@ -77,7 +78,9 @@ export function createEnvironments(ports: Pick<AppPorts, 'store' | 'clock' | 'se
       const { tenantId } = principal;
       const before = (await store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;
       if (before.isProtected !== policy.isProtected) {
-        await recorded(principal, policy.isProtected ? 'protected' : 'unprotected', env).settings.put({
+        const details = { env, ...change(before, policy) };
+        const became = policy.isProtected ? 'protected' : 'unprotected';
+        await recorded(principal, became, env, { details }).settings.put({
           tenantId,
           name: policyName(env),
           value: policy,

@@ -120,6 +120,7 @@ export const toolRoutes = routes({
       without_room: z.array(z.string()),
       pins: signedPins,
     }),
+    audit: ['tool.first_seen', 'tool.changed'],
     errors: ['forbidden', 'unprocessable', 'validation_failed', 'rate_limited'],
   },
   getPinDocument: {
@@ -187,6 +188,7 @@ export const toolRoutes = routes({
     }),
     status: 200,
     reply: toolPinDetail,
+    audit: ['tool.accepted', 'tool.refused'],
     errors: ['environment_protected', 'not_found', 'conflict', 'validation_failed'],
   },
   setPinMode: {
@@ -205,6 +207,7 @@ export const toolRoutes = routes({
       }),
     status: 200,
     reply: z.object({ env, server: z.string().nullable(), mode: pinMode.nullable() }),
+    audit: ['tool.mode_changed'],
     errors: ['validation_failed'],
   },
 });

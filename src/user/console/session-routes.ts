@@ -37,6 +37,7 @@ export const loginSessionRoutes = routes({
     summary: 'End one of your sessions; its streams and tokens end within a second',
     params: z.object({ login_id: uuid }),
     status: 204,
+    audit: ['login.ended'],
     errors: ['not_found', 'validation_failed'],
   },
   endOtherSessions: {
@@ -45,6 +46,7 @@ export const loginSessionRoutes = routes({
     path: '/api/v1/auth/sessions',
     summary: 'End all of your sessions but this one',
     status: 204,
+    audit: ['user.sessions_ended'],
     errors: [],
   },
   listUserSessions: {
@@ -64,6 +66,7 @@ export const loginSessionRoutes = routes({
     summary: 'Sign a user out everywhere, within a second',
     params,
     status: 204,
+    audit: ['user.sessions_ended'],
     errors: ['not_found', 'validation_failed'],
   },
 });

@@ -20,6 +20,7 @@ export const operatorTokenRoutes = routes({
     body: z.object({ role: operatorRole, ttl_seconds: z.number().int().min(1).max(86_400) }),
     status: 201,
     reply: givenToken.extend({ id: uuid }),
+    audit: ['operator_token.created'],
     errors: ['not_found', 'validation_failed'],
     bodyLimit: smallBody,
   },
@@ -56,6 +57,7 @@ export const operatorTokenRoutes = routes({
     summary: 'Revoke a token; every node refuses it at once, and its streams end within a second',
     params: z.object({ token_id: uuid }),
     status: 204,
+    audit: ['operator_token.revoked'],
     errors: ['not_found', 'validation_failed'],
   },
   exchangeLogin: {
@@ -69,6 +71,7 @@ export const operatorTokenRoutes = routes({
       'Create a token for the API under /v1 for the signed-in person; valid for 15 minutes, and no longer than the login',
     status: 201,
     reply: givenToken,
+    audit: 'The token stands for the login, whose start and end are recorded.',
     errors: [],
     bodyLimit: smallBody,
   },

@@ -114,7 +114,10 @@ export function createPeople(ports: Ports): People {
       const passwordHash = invitation?.passwordHash ?? (await secrets.hashPassword(password ?? ''));
       const user = { id, tenantId, email, passwordHash, roles, createdAt: clock.now() };
       const became = invitation ? 'invited' : 'created';
-      const added = await recorded(principal, became, user.id, email).tenants.addUser(user);
+      const added = await recorded(principal, became, user.id, {
+        name: email,
+        details: { after: { roles: rolesText(roles) } },
+      }).tenants.addUser(user);
       if (added === 'created') return { user, inviteUrl: invitation?.url ?? null };
       if (added === 'no_tenant') throw notFound('Tenant not found.');
       throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
@@ -125,7 +128,7 @@ export function createPeople(ports: Ports): People {
       const user = await tenants.userById(userId);
       if (user?.tenantId !== principal.tenantId) throw notFound('User not found.');
       const { url, expiresAt, passwordHash } = newInvitation(ports, userId);
-      const noting = recorded(principal, 'invited', userId, user.email);
+      const noting = recorded(principal, 'invited', userId, { name: user.email });
       if (!(await noting.tenants.setPassword(userId, user.passwordHash, passwordHash))) {
         throw new HubError('conflict', 'The user changed the password just now. Repeat the request.');
       }
@@ -173,7 +176,7 @@ export function createPeople(ports: Ports): People {
       }
       await counters.takeBack(limits.oldPasswords);
       const passwordHash = await secrets.hashPassword(newPassword);
-      const noting = recorded(principal, 'given_a_new_password', user.id, user.email);
+      const noting = recorded(principal, 'given_a_new_password', user.id, { name: user.email });
       if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
         throw new HubError('conflict', 'Another session changed the password. Sign in again.');
       }

@@ -99,8 +99,11 @@ export function createServiceAccounts(ports: Ports): ServiceAccounts {
 
     async remove(principal, id) {
       requireRole(principal, 'admin');
-      const { name } = await find(principal, id);
-      const noting = recorded(principal, 'deleted', id, name);
+      const { name, roles } = await find(principal, id);
+      const noting = recorded(principal, 'deleted', id, {
+        name,
+        details: { before: { name, roles: rolesText(roles) } },
+      });
       if (!(await noting.serviceAccounts.remove(principal.tenantId, id))) throw absent();
       await broadcast.control({ kind: 'user_logins_ended', userId: id });
     },
