@@ -73,6 +73,13 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
     return `${last.ms}-${last.n}`;
   };
 
+  /** Drops the frames of a tenant. */
+  function forget(tenantId: string): void {
+    for (const [audience, { ring }] of logs) {
+      while (audience.includes(tenantId) && ring.length > 0) total -= ring.shift();
+    }
+  }
+
   const trim = ({ ring }: AudienceLog): void => {
     while (ring.length > frames || (ring.bytes > bytes && ring.length > 1)) total -= ring.shift();
     if (total <= totalBytes) return;
@@ -141,6 +148,7 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
 
     async control(message) {
       open();
+      if (message.kind === 'tenant_closed') forget(message.tenantId);
       for (const listener of listeners) guarded(() => listener(message));
     },
 

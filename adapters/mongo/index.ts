@@ -36,6 +36,7 @@ import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoServiceAccounts } from './service-accounts.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
+import { mongoTenantRecords } from './tenant-records.ts';
 import { finishFounding, mongoTenants, type TenantCollections } from './tenants.ts';
 import { mongoTools } from './tools.ts';
 import { mongoUsage } from './usage.ts';
@@ -142,6 +143,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   const events = mongoEvents(db.collection('events'), db.collection('runs'), audit, nextId, clock);
   const stores = {
     tenants: guard.guarded(mongoTenants(founding)),
+    tenantRecords: guard.guarded(mongoTenantRecords(db, founding)),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),
     serviceAccounts: guard.guarded(

@@ -107,7 +107,10 @@ export function mongoTenants(c: TenantCollections): TenantStore {
     },
     async tenantIds() {
       await finishFounding(c);
-      const rows = await c.tenants.find().sort({ createdAt: 1, _id: 1 }).toArray();
+      const rows = await c.tenants
+        .find({ removedAt: null } as object)
+        .sort({ createdAt: 1, _id: 1 })
+        .toArray();
       return rows.map((row) => row._id);
     },
   };

@@ -192,6 +192,20 @@ export function redisValues(link: Link, prefix: string): ValueStore {
       // At no time nothing expires: the sums lose this value alone.
       await link.run(removeScript, [keyOf(tenantId, key)], accountsOf(tenantId, '', key, 0));
     },
+    async removeAll(tenantId, limit) {
+      // Every key that has to do with a tenant names it: values and their sums, logs of frames, limits.
+      const pattern = `${prefix}*${tenantId}*`;
+      let [cursor, removed] = ['0', 0];
+      do {
+        const answer = await link.send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']);
+        const [next, keys] = Array.isArray(answer) ? answer : [];
+        cursor = String(next ?? '0');
+        const found = Array.isArray(keys) ? keys.map(String) : [];
+        if (found.length > 0) await link.send(['UNLINK', ...found]);
+        removed += found.length;
+      } while (cursor !== '0' && removed < limit);
+      return removed;
+    },
     sweep: async () => 0,
   };
 }

@@ -27,6 +27,7 @@ import { serviceAccountStore } from './service-accounts.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
+import { tenantRecordStore } from './tenant-records.ts';
 import { tenantStore } from './tenants.ts';
 import { toolStore } from './tools.ts';
 import { usageStore } from './usage/read.ts';
@@ -45,6 +46,7 @@ export function storesOf(
 ): Stores {
   return {
     tenants: tenantStore(db),
+    tenantRecords: tenantRecordStore(db),
     logins: loginStore(db),
     keys: keyStore(db),
     operatorTokens: operatorTokenStore(db),
@@ -107,6 +109,16 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     removeUser: 'write',
     setPassword: 'write',
     tenantIds: 'read',
+  },
+  tenantRecords: {
+    list: 'read',
+    get: 'read',
+    figures: 'read',
+    update: 'write',
+    markRemoved: 'write',
+    closed: 'read',
+    erase: 'write',
+    forget: 'write',
   },
   logins: {
     put: 'write',
@@ -290,6 +302,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     increment: 'write',
     remove: 'write',
     sweep: 'write',
+    removeAll: 'write',
   },
   keyCheck: { first: 'write' },
   workspaces: { link: 'write', tenantOf: 'read' },

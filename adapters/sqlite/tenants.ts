@@ -99,6 +99,9 @@ export function tenantStore(db: Database): Sync<TenantStore> {
         userId,
         expected,
       ]) === 1,
-    tenantIds: () => db.all('SELECT id FROM tenants ORDER BY created_at, rowid').map(([id]) => String(id)),
+    tenantIds: () =>
+      db
+        .all('SELECT id FROM tenants WHERE removed_at IS NULL ORDER BY created_at, rowid')
+        .map(([id]) => String(id)),
   };
 }

@@ -95,6 +95,11 @@ export function valueStore(db: Database, mayGrow: () => boolean): Sync<ValueStor
     remove(tenantId, key) {
       db.run('DELETE FROM session_values WHERE tenant_id = ? AND key = ?', [tenantId, key]);
     },
+    removeAll: (tenantId, limit) =>
+      db.run(
+        `DELETE FROM session_values WHERE rowid IN (SELECT rowid FROM session_values WHERE tenant_id = ? LIMIT ?)`,
+        [tenantId, limit],
+      ),
     sweep: (now, limit) =>
       db.run(
         `DELETE FROM session_values WHERE rowid IN (SELECT rowid FROM session_values

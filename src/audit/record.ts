@@ -26,6 +26,7 @@ export const auditSubjects = [
   'tool',
   'service_account',
   'agent',
+  'tenant',
 ] as const;
 export type AuditSubject = (typeof auditSubjects)[number];
 

@@ -8,9 +8,11 @@ import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.ts';
+import type { TenantRecordStore } from '../tenant/port/records.ts';
 import { type ApiKey, isExpired } from '../tenant/record.ts';
 import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import type { ServiceAccountStore } from '../user/port/service-accounts.ts';
+import { createClosedTenants } from './closed-tenants.ts';
 import type { Caller } from './contract/call.ts';
 import { cookieOf } from './contract/cookie.ts';
 import { type AuthScheme, isPersonRole, type RouteDeclaration, type RouteRole } from './contract/route.ts';
@@ -34,6 +36,7 @@ export interface CallersOptions {
   readonly logins: Pick<LoginStore, 'get' | 'extend'>;
   readonly users: Pick<TenantStore, 'userById'>;
   readonly serviceAccounts: Pick<ServiceAccountStore, 'byHash' | 'used'>;
+  readonly tenants: Pick<TenantRecordStore, 'closed'>;
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -142,6 +145,12 @@ export function createCallers(options: CallersOptions): Callers {
     return { kind: 'key', ...keyFields(key, headers, wire, network), env: key.env };
   }
 
+  const closed = createClosedTenants(options);
+  /** @throws HubError tenant_suspended */
+  const checkTenant = (caller: Caller): void => {
+    if ('tenantId' in caller) closed.check(caller.tenantId);
+  };
+
   const services = createServiceTokens({
     store: options.serviceAccounts,
     secrets,
@@ -232,6 +241,8 @@ export function createCallers(options: CallersOptions): Callers {
       const { auth, role } = route;
       if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
       const found = await chosen(auth, headers).identify(headers, network);
+      await closed.ready;
+      checkTenant(found.caller);
       requirePerson(found.caller, route);
       requireRole(found.caller, role);
       return found;
@@ -240,7 +251,10 @@ export function createCallers(options: CallersOptions): Callers {
     remembered({ auth, role }, headers, network) {
       if (auth.length === 0) return null;
       const found = chosen(auth, headers).remembered?.(headers, network) ?? null;
-      if (found) requireRole(found.caller, role);
+      if (found) {
+        checkTenant(found.caller);
+        requireRole(found.caller, role);
+      }
       return found;
     },
 
@@ -260,6 +274,7 @@ export function createCallers(options: CallersOptions): Callers {
     hasCookie,
 
     async isStillValid(caller) {
+      if (closed.isClosed(caller.tenantId)) return false;
       if (caller.kind !== 'key') {
         if (caller.kind === 'hostedOperator' && caller.tokenId) {
           return !(await options.operatorTokens.isRevoked(caller.tokenId));
@@ -280,6 +295,7 @@ export function createCallers(options: CallersOptions): Callers {
     },
 
     control(message) {
+      closed.control(message);
       if (message.kind === 'missed') {
         ring.forget();
         logins.forget();
@@ -291,7 +307,10 @@ export function createCallers(options: CallersOptions): Callers {
     },
 
     flush: () => ring.flush(),
-    close: () => ring.close(),
+    close() {
+      closed.close();
+      return ring.close();
+    },
   };
 }
 

@@ -16,6 +16,7 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   forbidden: 403,
   csrf_header_missing: 403,
   role_required: 403,
+  tenant_suspended: 403,
   person_required: 403,
   environment_protected: 403,
   env_mismatch: 403,

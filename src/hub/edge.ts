@@ -62,6 +62,7 @@ export function createEdge(options: EdgeOptions): Edge {
     logins: store.logins,
     users: store.tenants,
     serviceAccounts: store.serviceAccounts,
+    tenants: store.tenantRecords,
     secrets,
     clock,
     log,

@@ -9,6 +9,7 @@ import type { JobHandler, Jobs } from '../shared/ports/jobs.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Store } from '../shared/ports/store.ts';
 import { familiarMs } from '../tenant/record.ts';
+import { eraseDuty, eraseTenants } from '../tenant/use-cases/tenants.ts';
 import { unseenToolMs } from '../tool/use-cases/observations.ts';
 
 type Kept = Pick<
@@ -25,6 +26,7 @@ type Kept = Pick<
   | 'operatorTokens'
   | 'serviceAccounts'
   | 'tools'
+  | 'tenantRecords'
 >;
 
 export interface HousekeepingParts {
@@ -132,6 +134,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   const { store, clock, log } = parts;
   const duties = [
     ...dutiesOf(store, parts.largeArgsDays),
+    { name: eraseDuty, everyMs: minuteMs, steps: [() => eraseTenants(store, clock)] },
     { name: 'audit-heads', everyMs: hourMs, steps: [parts.signHeads] },
     { name: 'audit-retention', everyMs: hourMs, steps: [parts.retainAudit] },
   ];

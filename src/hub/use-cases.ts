@@ -50,6 +50,7 @@ import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
 import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
 import { createEnvironments, type Environments } from '../tenant/use-cases/environments.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
+import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
@@ -110,6 +111,7 @@ export interface App {
   readonly assistant: Assistant;
   readonly environments: Environments;
   readonly sessions: Sessions;
+  readonly tenants: Tenants;
   readonly serviceAccounts: ServiceAccounts;
 }
 
@@ -133,6 +135,7 @@ export function createApp(ports: AppPorts): App {
   const approvals = createApprovals({ ...ports, lastSeen });
   return {
     environments,
+    tenants: createTenants(ports),
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),

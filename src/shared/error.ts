@@ -9,6 +9,7 @@ export const errorCodes = [
   'unauthenticated', // 401
   'forbidden', // 403: signed in, but not allowed (not an admin)
   'csrf_header_missing', // 403
+  'tenant_suspended', // 403: the tenant of the caller is suspended, or being removed
   'role_required', // 403: the caller's roles do not allow this, or not in this environment
   'person_required', // 403: only people may do this, and the caller is a service account
   'environment_protected', // 403: only admins, and operators by a role that names it, change it
@@ -47,6 +48,7 @@ export const reasonCodes = {
   key_revoked: 'unauthenticated',
   operator_required: 'forbidden',
   role_required: 'forbidden',
+  tenant_suspended: 'forbidden',
   workspace_required: 'forbidden',
   approval_already_decided: 'conflict',
   approval_timed_out: 'conflict',

@@ -87,6 +87,10 @@ export type Control =
   | { readonly kind: 'user_logins_ended'; readonly userId: string; readonly except?: string }
   /** The roles of a user have changed: they hold from now on, also for open streams. */
   | { readonly kind: 'user_roles_changed'; readonly userId: string }
+  /** Nobody may call for the tenant any more: it is suspended, or being removed. */
+  | { readonly kind: 'tenant_closed'; readonly tenantId: string }
+  /** It is no longer suspended. */
+  | { readonly kind: 'tenant_opened'; readonly tenantId: string }
   /** An environment actor was activated and asks every edge to announce its agent streams again. */
   | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env }
   /** Shards have a new owner: who holds streams of their environments wakes their actors. */

@@ -128,7 +128,7 @@ describe('the feed', () => {
     [{ limit: '0' }],
     [{ limit: '201' }],
     [{ from: 'yesterday' }],
-    [{ subject_type: ['agent'] }],
+    [{ subject_type: ['planet'] }],
     [{ scope: 'some' }],
   ])('refuses %o', async (query) => {
     await expect(list(query as never)).rejects.toMatchObject({ code: 'validation_failed' });

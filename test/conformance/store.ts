@@ -25,6 +25,7 @@ import { serviceAccountsContract } from './service-accounts.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
+import { tenantRecordsContract } from './tenant-records.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
 import { toolsContract } from './tools.ts';
 import { usageContract } from './usage.ts';
@@ -38,6 +39,7 @@ export const storeSuites = {
   library: [
     bootstrapContract,
     tenantsContract,
+    tenantRecordsContract,
     loginsContract,
     usersContract,
     keysContract,

@@ -69,12 +69,14 @@ it('a deployment and an assignment name the request, through the actors that car
     env: 'staging',
     request_id: deployed.headers.get('x-request-id'),
   });
-  const { api_key: key } = (await act('POST', '/api/v1/keys', { env: 'staging', label: 'agents' })).body;
+  const { key } = (await act('POST', '/api/v1/keys', { env: 'staging', label: 'agents' })).body;
   const stream = await SseClient.open(`${hub.url}/api/v1/stream?env=staging`, {
     Authorization: `Bearer ${key}`,
     'X-Service-Agent-Id': 'mail-1',
   });
-  const assigned = await act('PATCH', '/api/v1/agent-registrations/mail-1', { bundle_name: 'base' });
+  const registration = '/api/v1/agent-registrations/mail-1';
+  await expect.poll(async () => (await act('GET', registration)).status).toBe(200);
+  const assigned = await act('PATCH', registration, { bundle_name: 'base' });
   expect(assigned.status).toBe(200);
   expect(await entryOf('agent.assigned')).toMatchObject({
     agent_id: 'mail-1',

@@ -396,6 +396,7 @@ export function edge(
     },
   });
   const callers = createCallers({
+    tenants: { closed: async () => [] },
     keys: {
       async byHash(hash) {
         reads.keys++;

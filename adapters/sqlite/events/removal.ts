@@ -102,6 +102,8 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
 
     purge(tenantId: string, before: number, limit: number): number {
       usage.flush();
+      // What was asked to go is overwritten.
+      db.get('PRAGMA secure_delete = ON');
       const tenant = tenantNumber(db, tenantId);
       const asked = Math.min(limit, removalSlice);
       const places = new Map<string, RemovedFrom>();
@@ -119,6 +121,7 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
       }
       if (left === asked) forgetRuns(db, tenantId, before, limit);
       removeUsage(places.values());
+      db.get('PRAGMA secure_delete = FAST');
       return asked - left;
     },
   };

@@ -13,7 +13,7 @@ import { channels } from './channels.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
-import { loginOrigins, userRoles } from './users.ts';
+import { closedTenants, loginOrigins, userRoles } from './users.ts';
 import { vocabulary } from './vocabulary.ts';
 
 const control = `
@@ -317,6 +317,7 @@ const migrations: readonly string[] = [
   userRoles,
   loginOrigins,
   serviceAccountTables,
+  closedTenants,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
@@ -386,6 +387,7 @@ export function configure(db: Database, tuning: Tuning): void {
     PRAGMA synchronous = FULL;
     PRAGMA foreign_keys = ON;
     PRAGMA temp_store = MEMORY;
+    PRAGMA secure_delete = FAST;
     PRAGMA cache_size = -${Math.ceil(tuning.cacheBytes / 1024)};
   `);
   db.get(`PRAGMA wal_autocheckpoint = ${tuning.checkpointPages}`);

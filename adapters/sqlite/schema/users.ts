@@ -7,6 +7,12 @@ UPDATE users SET roles = '[{"role":"admin","env":"*"}]' WHERE is_admin = 1;
 ALTER TABLE users DROP COLUMN is_admin;
 `;
 
+/** Tenants can be suspended and removed. */
+export const closedTenants = `
+ALTER TABLE tenants ADD COLUMN suspended_at INTEGER;
+ALTER TABLE tenants ADD COLUMN removed_at INTEGER;
+`;
+
 /** Logins say when they were used last, and where and how somebody signed in. */
 export const loginOrigins = `
 ALTER TABLE logins ADD COLUMN last_seen_at INTEGER NOT NULL DEFAULT 0;

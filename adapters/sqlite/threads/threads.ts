@@ -170,10 +170,11 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     throw openingError(error, path);
   }
 
-  /** The first tenant makes the folder this hub's. */
+  /** The first tenant makes the folder this hub's; of one that is gone the write-ahead log keeps nothing either. */
   async function marked(store: string, method: string, answered: Promise<unknown>): Promise<unknown> {
     const answer = await answered;
     const isFirst = store === 'tenants' && ['bootstrap', 'create', 'provision'].includes(method);
+    if (store === 'tenantRecords' && method === 'forget') await ask(writer, 'checkpoint');
     if (isFirst && hubId && answer === 'created' && hubId.read() === null) await markFolder(hubId);
     return answer;
   }

@@ -17,7 +17,8 @@ export interface CursorScope {
     | 'runs'
     | 'rollout'
     | `audit-${string}`
-    | 'coverage';
+    | 'coverage'
+    | 'tenants';
 }
 
 const prefixOf = ({ tenantId, list }: CursorScope): string => `${tenantId} ${list} `;

@@ -31,6 +31,8 @@ export class Endings {
 
 /** Why a control message ends a stream of this caller; null when it does not concern it. */
 export function endReason(control: Control, caller: LiveCaller): EndReason | null {
+  if (control.kind === 'tenant_closed')
+    return caller.tenantId === control.tenantId ? 'tenant_suspended' : null;
   if (control.kind === 'key_revoked') {
     return caller.kind === 'key' && caller.keyHash === control.keyHash ? 'revoked' : null;
   }

@@ -17,6 +17,7 @@ export type EndReason =
   | 'revoked'
   | 'signed_out'
   | 'roles_changed'
+  | 'tenant_suspended'
   | 'draining'
   | 'failed' // it could not be joined
   | 'flood' // it sent more than it may

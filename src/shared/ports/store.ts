@@ -11,6 +11,7 @@ import type { EventStore } from '../../event/port.ts';
 import type { ChannelStore, DeliveryStore } from '../../notification/port/channels.ts';
 import type { RunStore } from '../../run/port.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
+import type { TenantRecordStore } from '../../tenant/port/records.ts';
 import type { SettingsStore } from '../../tenant/port/settings.ts';
 import type { WorkspaceStore } from '../../tenant/port/workspaces.ts';
 import type { ToolStore } from '../../tool/port.ts';
@@ -43,6 +44,7 @@ export type NotingStores = Omit<
 /** All store ports of one database. */
 export interface Store {
   readonly tenants: TenantStore;
+  readonly tenantRecords: TenantRecordStore;
   readonly logins: LoginStore;
   readonly keys: KeyStore;
   readonly operatorTokens: OperatorTokenStore;

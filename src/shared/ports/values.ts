@@ -51,6 +51,11 @@ export interface ValueStore {
     now: number,
   ): Promise<number | 'not_a_number' | 'keys_full'>;
   remove(tenantId: string, key: string): Promise<void>;
+  /**
+   * Removes up to about `limit` of a tenant's values, and whatever else the values' store holds of the tenant: frames
+   * and counts of limits, in Redis. Returns how many; 0: nothing is left.
+   */
+  removeAll(tenantId: string, limit: number): Promise<number>;
   /** Removes expired ones, at most `limit`; returns how many. */
   sweep(now: number, limit: number): Promise<number>;
 }

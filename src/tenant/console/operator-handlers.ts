@@ -1,11 +1,53 @@
 // Further tenants and users, made by the operator of the installation. The pipeline has checked the operator token.
 
+import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { iso } from '../../http/contract/render.ts';
 import { adminRoles, memberRoles } from '../../shared/env-roles.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { TenantPlace, TenantRecord, TenantView } from '../use-cases/tenants.ts';
 import type { operatorRoutes } from './operator-routes.ts';
 
+const stateOf = ({ suspendedAt, removedAt }: TenantRecord): 'active' | 'suspended' | 'removing' => {
+  if (removedAt !== null) return 'removing';
+  return suspendedAt === null ? 'active' : 'suspended';
+};
+
+const cursorScope = { tenantId: 'installation', list: 'tenants' } as const;
+
+function placeOf(text: string): TenantPlace {
+  const [createdAt, id = ''] = text.split(' ');
+  return { createdAt: Number(createdAt), id };
+}
+
+const render = ({ tenant, agents, events, bytes }: TenantView) => ({
+  id: tenant.id,
+  name: tenant.name,
+  created_at: iso(tenant.createdAt),
+  state: stateOf(tenant),
+  agents,
+  events,
+  bytes,
+});
+
 export const operator: Handlers<typeof operatorRoutes> = {
+  async listTenants(hub, { query }) {
+    const after = query.cursor === undefined ? null : placeOf(openCursor(hub, cursorScope, query.cursor));
+    const { items, next } = await hub.app.tenants.list(query.limit, after);
+    const cursor = next && sealCursor(hub, cursorScope, `${next.createdAt} ${next.id}`);
+    return { tenants: items.map(render), next_cursor: cursor };
+  },
+
+  getTenant: async ({ app }, { params }) => render(await app.tenants.get(params.tenant_id)),
+
+  updateTenant: async ({ app }, { params, body: { name, suspended } }) =>
+    render(await app.tenants.update(params.tenant_id, omitUndefined({ name, isSuspended: suspended }))),
+
+  async removeTenant({ app }, { params, query }) {
+    await app.tenants.remove(params.tenant_id, query.name);
+    return { id: params.tenant_id, state: 'removing' as const };
+  },
+
   async createTenant({ app }, { body }) {
     const { tenantId, userId } = await app.accounts.createTenant(body.name, body);
     return { tenant_id: tenantId, user_id: userId };

@@ -8,7 +8,72 @@ import { email, newPassword } from '../../user/wire.ts';
 /** The queues that the hub works. */
 export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notificationQueues)]);
 
+export const tenant = z.object({
+  id: uuid,
+  name: z.string(),
+  created_at: instant,
+  state: z.enum(['active', 'suspended', 'removing']),
+  /** Registered agents that live. */
+  agents: z.number().int(),
+  events: z.number().int(),
+  /** Of the stored events. */
+  bytes: z.number().int(),
+});
+
+const operated = {
+  auth: ['operatorToken'],
+  role: 'installation',
+  envs: 'none',
+  tag: 'operator',
+  limit: 'operator',
+} as const;
+const params = z.object({ tenant_id: uuid });
+
 export const operatorRoutes = routes({
+  listTenants: {
+    ...operated,
+    method: 'GET',
+    path: '/api/v1/operator/tenants',
+    summary: 'Tenants and what they hold, oldest first',
+    query: z.object({ limit: intQuery(1, 200).default(50), cursor: z.string().max(500).optional() }),
+    status: 200,
+    reply: z.object({ tenants: z.array(tenant), next_cursor: z.string().nullable() }),
+    errors: ['bad_request', 'validation_failed', 'rate_limited', 'unavailable'],
+  },
+  getTenant: {
+    ...operated,
+    method: 'GET',
+    path: '/api/v1/operator/tenants/{tenant_id}',
+    summary: 'A tenant and what it holds',
+    params,
+    status: 200,
+    reply: tenant,
+    errors: ['not_found', 'validation_failed', 'rate_limited', 'unavailable'],
+  },
+  updateTenant: {
+    ...operated,
+    method: 'PATCH',
+    path: '/api/v1/operator/tenants/{tenant_id}',
+    summary: 'Rename a tenant, suspend it, or resume it',
+    params,
+    body: z.object({ name: line(255).optional(), suspended: z.boolean().optional() }),
+    status: 200,
+    reply: tenant,
+    audit: ['tenant.renamed', 'tenant.suspended', 'tenant.resumed'],
+    errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited', 'unavailable'],
+  },
+  removeTenant: {
+    ...operated,
+    method: 'DELETE',
+    path: '/api/v1/operator/tenants/{tenant_id}',
+    summary: 'Remove a tenant with everything that it holds; name must be its name',
+    params,
+    query: z.object({ name: line(255) }),
+    status: 202,
+    reply: z.object({ id: uuid, state: z.literal('removing') }),
+    audit: 'The audit chain goes with the tenant; the log has a line.',
+    errors: ['not_found', 'unprocessable', 'validation_failed', 'rate_limited', 'unavailable'],
+  },
   createTenant: {
     method: 'POST',
     path: '/api/v1/operator/tenants',

@@ -12,12 +12,9 @@ export interface Installation {
 }
 
 export function createInstallation({ store }: Pick<AppPorts, 'store'>): Installation {
-  /** Tenants are never removed: one answer is enough. */
-  let isShared = false;
   return {
     async requireOnlyTenant() {
-      isShared ||= await store.tenants.hasSeveral();
-      if (!isShared) return;
+      if (!(await store.tenants.hasSeveral())) return;
       throw new HubError(
         'forbidden',
         'This installation has several workspaces, and these figures cover all of them. ' +

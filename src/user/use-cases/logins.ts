@@ -100,6 +100,13 @@ export function createLogins(ports: Ports): Logins {
   }
 
   async function logIn(user: User, { network, userAgent }: Origin, method: LoginMethod): Promise<NewLogin> {
+    const tenant = await store.tenantRecords.get(user.tenantId);
+    if (tenant && (tenant.suspendedAt !== null || tenant.removedAt !== null)) {
+      throw new HubError(
+        'tenant_suspended',
+        'This tenant is suspended. Ask the operator of the installation to resume it.',
+      );
+    }
     const token = secrets.token(32);
     const now = clock.now();
     const tokenHash = secrets.sha256(token);

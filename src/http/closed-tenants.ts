@@ -1,0 +1,66 @@
+// Tenants for which nobody may call, because they are suspended or being removed. Known without a question to the
+// store: control messages tell of changes at once, and a look each few seconds finds what none told of.
+import { HubError } from '../shared/error.ts';
+import type { Control } from '../shared/frame.ts';
+import type { Clock } from '../shared/ports/clock.ts';
+import type { Log } from '../shared/ports/log.ts';
+import type { TenantRecordStore } from '../tenant/port/records.ts';
+
+const lookMs = 5_000;
+
+export interface ClosedTenants {
+  /** Resolves once the closed tenants are known. */
+  readonly ready: Promise<void>;
+  isClosed(tenantId: string): boolean;
+  /** @throws HubError tenant_suspended */
+  check(tenantId: string): void;
+  control(message: Control): void;
+  close(): void;
+}
+
+export function createClosedTenants({
+  tenants,
+  clock,
+  log,
+}: {
+  readonly tenants: Pick<TenantRecordStore, 'closed'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}): ClosedTenants {
+  let closed: ReadonlySet<string> = new Set();
+  /** Counts what was told: an answer that is older than it is of no use. */
+  let told = 0;
+
+  async function look(): Promise<void> {
+    const before = told;
+    try {
+      const found = await tenants.closed();
+      if (told === before) closed = new Set(found.map(({ id }) => id));
+    } catch (err) {
+      log.warn({ err }, 'cannot read which tenants are suspended; retrying shortly');
+    }
+  }
+
+  const ready = look();
+  const timer = clock.every(lookMs, () => void look());
+
+  return {
+    ready,
+    isClosed: (tenantId) => closed.has(tenantId),
+    check(tenantId) {
+      if (!closed.has(tenantId)) return;
+      throw new HubError(
+        'tenant_suspended',
+        'This tenant is suspended. Ask the operator of the installation to resume it.',
+      );
+    },
+    control(message) {
+      if (message.kind === 'missed') void look();
+      if (message.kind !== 'tenant_closed' && message.kind !== 'tenant_opened') return;
+      told++;
+      const others = [...closed].filter((id) => id !== message.tenantId);
+      closed = new Set(message.kind === 'tenant_closed' ? [...others, message.tenantId] : others);
+    },
+    close: () => timer.cancel(),
+  };
+}

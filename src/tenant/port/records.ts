@@ -1,0 +1,47 @@
+// Store port of what the operator of an installation sees and does with tenants as a whole.
+import type { Tenant } from '../record.ts';
+
+export interface TenantRecord extends Tenant {
+  /** Since when nobody may call; null: it is not suspended. */
+  readonly suspendedAt: number | null;
+  /** Since when it is being removed; null: it is not. */
+  readonly removedAt: number | null;
+}
+
+/** A place in the order of tenants. */
+export type TenantPlace = Pick<Tenant, 'id' | 'createdAt'>;
+
+/** What a tenant holds. */
+export interface TenantFigures {
+  /** Registered agents that live. */
+  readonly agents: number;
+  readonly events: number;
+  /** Of the stored events, as the store keeps them. */
+  readonly bytes: number;
+}
+
+export interface TenantPatch {
+  readonly name?: string;
+  readonly suspendedAt?: number | null;
+}
+
+export interface TenantRecordStore {
+  /** Oldest first, after a place in that order; at most `limit`. */
+  list(limit: number, after: TenantPlace | null): Promise<readonly TenantRecord[]>;
+  /** Null: there is none, or it is gone. */
+  get(tenantId: string): Promise<TenantRecord | null>;
+  figures(tenantId: string): Promise<TenantFigures>;
+  /** Null: there is none. */
+  update(tenantId: string, patch: TenantPatch): Promise<TenantRecord | null>;
+  /** Says that it is being removed; a later time changes nothing. Null: there is none. */
+  markRemoved(tenantId: string, at: number): Promise<TenantRecord | null>;
+  /** Tenants for which nobody may call: suspended, or being removed. At most 100,000. */
+  closed(): Promise<readonly TenantRecord[]>;
+  /**
+   * Erases up to about `limit` records of a tenant that is being removed, of every kind but events and session values;
+   * the tenant's own record stays. The bytes are overwritten. @returns how many; 0: none is left
+   */
+  erase(tenantId: string, limit: number): Promise<number>;
+  /** Removes the tenant's own record, the last. */
+  forget(tenantId: string): Promise<void>;
+}

@@ -1,0 +1,153 @@
+// What the operator of an installation does with tenants as a whole: lists, renames, suspends and removes them. A
+// removed tenant is refused at once and erased by the background job of `eraseTenants`, which goes on after a restart.
+
+import { noted } from '../../audit/note.ts';
+import { HubError, notFound } from '../../shared/error.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { Store } from '../../shared/ports/store.ts';
+import { systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { TenantFigures, TenantPlace, TenantRecord } from '../port/records.ts';
+
+/** A tenant and what it holds. */
+export interface TenantView extends TenantFigures {
+  readonly tenant: TenantRecord;
+}
+
+export type { TenantPlace, TenantRecord };
+
+export interface Tenants {
+  /** Oldest first, after a place in that order. `next`: where the next page begins, null when nothing is left. */
+  list(
+    limit: number,
+    after: TenantPlace | null,
+  ): Promise<{ readonly items: readonly TenantView[]; readonly next: TenantPlace | null }>;
+  /** @throws HubError not_found */
+  get(tenantId: string): Promise<TenantView>;
+  /**
+   * Renames a tenant, suspends it, or lets its callers in again.
+   * @throws HubError not_found; conflict while it is being removed
+   */
+  update(
+    tenantId: string,
+    patch: { readonly name?: string; readonly isSuspended?: boolean },
+  ): Promise<TenantView>;
+  /**
+   * Refuses all callers from now on, and erases the tenant in the background; safe to repeat.
+   * @param name must be the tenant's: nobody removes the wrong one
+   * @throws HubError not_found, unprocessable
+   */
+  remove(tenantId: string, name: string): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'clock' | 'secrets' | 'jobs'>;
+
+/** The duty of housekeeping that erases removed tenants. */
+export const eraseDuty = 'tenants';
+/** What began before a tenant was marked may still write for so long. */
+export const settleMs = 10_000;
+const sliceRecords = 500;
+
+const absent = () => notFound('Tenant not found.');
+
+export function createTenants(ports: Ports): Tenants {
+  const { store, broadcast, clock, jobs, secrets } = ports;
+  const { tenantRecords } = store;
+
+  async function find(tenantId: string): Promise<TenantRecord> {
+    const tenant = await tenantRecords.get(tenantId);
+    if (!tenant) throw absent();
+    return tenant;
+  }
+
+  const viewOf = async (tenant: TenantRecord): Promise<TenantView> => ({
+    tenant,
+    ...(await tenantRecords.figures(tenant.id)),
+  });
+
+  const record = (
+    tenantId: string,
+    action: 'suspended' | 'resumed' | 'renamed',
+    details: { [name: string]: string },
+  ) =>
+    noted(ports, systemPrincipal(tenantId, 'operator'), {
+      action: `tenant.${action}`,
+      subject: { id: tenantId, name: details.name ?? null },
+      summary: `The tenant was ${action} by the operator of the installation.`,
+      details,
+    });
+
+  return {
+    async list(limit, after) {
+      const found = await tenantRecords.list(limit + 1, after);
+      const items: TenantView[] = [];
+      for (const tenant of found.slice(0, limit)) items.push(await viewOf(tenant));
+      return { items, next: found.length > limit ? (items.at(-1)?.tenant ?? null) : null };
+    },
+
+    get: async (tenantId) => viewOf(await find(tenantId)),
+
+    async update(tenantId, { name, isSuspended }) {
+      let tenant = await find(tenantId);
+      if (tenant.removedAt !== null) {
+        throw new HubError('conflict', 'This tenant is being removed. It cannot be changed any more.');
+      }
+      if (name !== undefined && name !== tenant.name) {
+        const noting = record(tenantId, 'renamed', { before: tenant.name, after: name });
+        tenant = (await noting.tenantRecords.update(tenantId, { name })) ?? tenant;
+      }
+      if (isSuspended !== undefined && isSuspended !== (tenant.suspendedAt !== null)) {
+        const noting = record(tenantId, isSuspended ? 'suspended' : 'resumed', { name: tenant.name });
+        const suspendedAt = isSuspended ? clock.now() : null;
+        tenant = (await noting.tenantRecords.update(tenantId, { suspendedAt })) ?? tenant;
+        await broadcast.control({ kind: isSuspended ? 'tenant_closed' : 'tenant_opened', tenantId });
+      }
+      return viewOf(tenant);
+    },
+
+    async remove(tenantId, name) {
+      const { name: actual } = await find(tenantId);
+      if (name !== actual) {
+        throw new HubError(
+          'unprocessable',
+          'The query parameter name must be the name of the tenant, so that nobody removes the wrong one.',
+        );
+      }
+      const now = clock.now();
+      await tenantRecords.markRemoved(tenantId, now);
+      await broadcast.control({ kind: 'tenant_closed', tenantId });
+      // The duty runs each minute anyway: these only have it begin at once, and end soon.
+      for (const runAt of [now, now + settleMs]) {
+        await jobs.add({
+          id: `${eraseDuty}/${secrets.uuid()}`,
+          queue: 'housekeeping',
+          payload: eraseDuty,
+          runAt,
+          maxAttempts: 5,
+        });
+      }
+    },
+  };
+}
+
+/**
+ * Erases a slice of the tenants that are being removed; returns how many records went, 0 when nothing is to be done
+ * now. The tenant's own record goes last, once what began before the removal has ended.
+ */
+export async function eraseTenants(
+  store: Pick<Store, 'tenantRecords' | 'events' | 'values'>,
+  clock: Pick<Clock, 'now'>,
+): Promise<number> {
+  for (const { id, removedAt } of await store.tenantRecords.closed()) {
+    if (removedAt === null) continue;
+    const removed =
+      (await store.events.purge(id, Number.MAX_SAFE_INTEGER, sliceRecords)) ||
+      (await store.values.removeAll(id, sliceRecords)) ||
+      (await store.tenantRecords.erase(id, sliceRecords));
+    if (removed > 0) return removed;
+    if (clock.now() - removedAt < settleMs) continue;
+    await store.tenantRecords.forget(id);
+    return 1;
+  }
+  return 0;
+}
