@@ -118,6 +118,8 @@ const settings: Settings = {
   operatorToken: null,
   operatorTokens: true,
   oidc: null,
+  oidcSessionMs: 12 * 3_600_000,
+  passwordLogin: true,
   sessionTtlMs: 24 * 3_600_000,
   loginAttempts: 10,
   loginWindowMs: 300_000,
@@ -252,6 +254,7 @@ export async function makeHub(
       router: 'http://localhost:1',
       local: 'http://localhost:1',
     }),
+    signInProvider: null,
     jwts: createJwts(),
     loginLinks: {
       take: async (hash) => {

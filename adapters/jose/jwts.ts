@@ -19,6 +19,8 @@ const leewaySeconds = 60;
 const maxLifeSeconds = 24 * 3600;
 const types: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
+const logoutTypes: ReadonlySet<string> = new Set(['jwt', 'logout+jwt', 'application/logout+jwt']);
+
 const wrong = (why: string): HubError =>
   new HubError(
     'unauthenticated',
@@ -61,7 +63,11 @@ function isForUs({ aud, azp }: Claims, audiences: readonly string[]): boolean {
   );
 }
 
-async function verify(token: string, keys: JwkSet, { issuer, audiences, now }: Expected): Promise<Claims> {
+async function verify(
+  token: string,
+  keys: JwkSet,
+  { issuer, audiences, now, isLogout = false }: Expected,
+): Promise<Claims> {
   let claims: Claims;
   let type: string | undefined;
   try {
@@ -73,7 +79,7 @@ async function verify(token: string, keys: JwkSet, { issuer, audiences, now }: E
         issuer,
         clockTolerance: leewaySeconds,
         currentDate: new Date(now),
-        requiredClaims: ['sub', 'exp', 'iat'],
+        requiredClaims: isLogout ? ['exp', 'iat', 'jti'] : ['sub', 'exp', 'iat'],
       },
     );
     claims = payload;
@@ -82,10 +88,12 @@ async function verify(token: string, keys: JwkSet, { issuer, audiences, now }: E
     throw refusalOf(error);
   }
   const { exp = 0, iat = 0, sub } = claims as { exp?: number; iat?: number; sub?: string };
-  if (type !== undefined && !types.has(type.toLowerCase())) throw wrong('its typ is not a token type');
+  const known = isLogout ? logoutTypes : types;
+  if (type !== undefined && !known.has(type.toLowerCase())) throw wrong('its typ is not a token type');
   if (!isForUs(claims, audiences)) throw wrong('its claim aud does not match');
   if (iat > seconds(now) + leewaySeconds) throw wrong('its claim iat does not match');
   if (exp - iat > maxLifeSeconds) throw wrong('its lifetime is longer than 24 hours');
+  if (isLogout && sub === undefined) return claims;
   if (typeof sub !== 'string' || sub === '' || sub.length > 255) throw wrong('its claim sub does not match');
   return claims;
 }

@@ -22,6 +22,21 @@ export function mongoEvents(
   nextId: RisingIds,
   clock: Clock,
 ): EventStore {
+  async function purge(tenantId: string, before: number, limit: number): Promise<number> {
+    const old = { tenantId, receivedAt: { $lt: before } };
+    const rows = await events
+      .find(old, { projection: { _id: 1 } })
+      .sort({ receivedAt: 1 })
+      .limit(limit)
+      .toArray();
+    if (rows.length === 0) {
+      await runs.deleteMany({ tenantId, receivedAt: { $lt: before } });
+      return 0;
+    }
+    const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
+    return deletedCount;
+  }
+
   return {
     ingest: mongoEventIngest(events, runs, audit, nextId, clock),
     ...mongoEventFigures(events),
@@ -71,19 +86,7 @@ export function mongoEvents(
     countReceived: (tenantId, before) =>
       events.countDocuments({ tenantId, receivedAt: { $lt: before } }, bounded),
 
-    async purge(tenantId, before, limit) {
-      const old = { tenantId, receivedAt: { $lt: before } };
-      const rows = await events
-        .find(old, { projection: { _id: 1 } })
-        .sort({ receivedAt: 1 })
-        .limit(limit)
-        .toArray();
-      if (rows.length === 0) {
-        await runs.deleteMany({ tenantId, receivedAt: { $lt: before } });
-        return 0;
-      }
-      const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
-      return deletedCount;
-    },
+    purge,
+    erase: (tenantId, limit) => purge(tenantId, Number.MAX_SAFE_INTEGER, limit),
   };
 }

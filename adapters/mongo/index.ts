@@ -25,6 +25,7 @@ import { notingAgents } from './event-ingest.ts';
 import { mongoEvents } from './events.ts';
 import { asHubError, type GuardedStore, guardStore, retryAfter, unavailable } from './failure.ts';
 import { mongoIdempotency } from './idempotency.ts';
+import { mongoIdentities } from './identities.ts';
 import { createIndexes } from './indexes.ts';
 import { mongoKeyCheck } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
@@ -145,6 +146,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     tenants: guard.guarded(mongoTenants(founding)),
     tenantRecords: guard.guarded(mongoTenantRecords(db, founding)),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
+    identities: guard.guarded(mongoIdentities(db.collection('identities'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),
     serviceAccounts: guard.guarded(
       mongoServiceAccounts(db.collection('serviceAccounts'), db.collection('serviceTokens')),

@@ -10,7 +10,12 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { first: 1 }, unique: true, sparse: true },
     { key: { 'founding.tenant._id': 1 }, sparse: true },
   ],
-  logins: [{ key: { userId: 1 } }, { key: { expiresAt: 1 } }],
+  logins: [
+    { key: { userId: 1 } },
+    { key: { expiresAt: 1 } },
+    { key: { providerSession: 1 }, partialFilterExpression: { providerSession: { $type: 'string' } } },
+  ],
+  identities: [{ key: { userId: 1 }, unique: true }],
   signIns: [{ key: { userId: 1, lastAt: -1 } }, { key: { lastAt: 1 } }],
   serviceAccounts: [{ key: { tenantId: 1, name: 1 }, unique: true }],
   serviceTokens: [

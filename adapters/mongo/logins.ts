@@ -7,7 +7,9 @@ import { unlessTaken } from './failure.ts';
 
 /** Documents of earlier logins have no more than the first four. */
 export type LoginRow = Pick<Login, 'userId' | 'tenantId' | 'createdAt' | 'expiresAt'> &
-  Partial<Pick<Login, 'lastSeenAt' | 'network' | 'browser' | 'method'>> & { readonly _id: string };
+  Partial<Pick<Login, 'lastSeenAt' | 'network' | 'browser' | 'method' | 'providerSession'>> & {
+    readonly _id: string;
+  };
 
 const loginOf = ({ _id, ...row }: LoginRow): Login => ({
   tokenHash: _id,
@@ -15,6 +17,7 @@ const loginOf = ({ _id, ...row }: LoginRow): Login => ({
   network: null,
   browser: null,
   method: null,
+  providerSession: null,
   ...row,
 });
 
@@ -41,6 +44,10 @@ export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<Si
     async ofUser(userId, now, limit) {
       const open = logins.find({ userId, expiresAt: { $gt: now } });
       return (await open.sort({ createdAt: -1, _id: 1 }).limit(limit).toArray()).map(loginOf);
+    },
+    async ofProviderSession(session, now, limit) {
+      const open = logins.find({ providerSession: session, expiresAt: { $gt: now } });
+      return (await open.limit(limit).toArray()).map(loginOf);
     },
     async remove(tokenHash) {
       await logins.deleteOne({ _id: tokenHash });

@@ -60,9 +60,14 @@ export function mongoTenants(c: TenantCollections): TenantStore {
   const anyUser = async (): Promise<boolean> =>
     (await c.users.findOne({}, { projection: { _id: 1 } })) !== null;
   /** The user as it is after the change. */
-  async function change(tenantId: string, userId: string, roles: readonly EnvRole[] | null) {
+  async function change(
+    tenantId: string,
+    userId: string,
+    roles: readonly EnvRole[] | null,
+    evenLastAdmin = false,
+  ) {
     await finishFounding(c, tenantId);
-    const before = await changeUser(c, tenantId, userId, roles);
+    const before = await changeUser(c, tenantId, userId, roles, evenLastAdmin);
     if (before === 'last_admin') return before;
     return before ? { ...userIn(before), ...(roles === null ? {} : { roles }) } : ('absent' as const);
   }
@@ -99,7 +104,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
       return user(await c.users.findOne({ _id: id }));
     },
     users: (tenantId, page) => pageOf(c.users.find({ tenantId }).sort({ email: 1 }), page, userIn),
-    setRoles: (tenantId, userId, roles) => change(tenantId, userId, roles),
+    setRoles: (tenantId, userId, roles, evenLastAdmin) => change(tenantId, userId, roles, evenLastAdmin),
     removeUser: (tenantId, userId) => change(tenantId, userId, null),
     async setPassword(userId, expected, passwordHash) {
       const filter = { _id: userId, passwordHash: expected };

@@ -79,6 +79,7 @@ export async function changeUser<U extends StoredUser & Changed>(
   tenantId: string,
   userId: string,
   roles: readonly EnvRole[] | null,
+  evenLastAdmin: boolean,
 ): Promise<U | null | 'last_admin'> {
   const plain = c.users as unknown as Collection<StoredUser & Changed>;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -94,6 +95,7 @@ export async function changeUser<U extends StoredUser & Changed>(
     if (
       user.isAdmin &&
       !staysAdmin &&
+      !evenLastAdmin &&
       !(await plain.findOne({ tenantId, isAdmin: true, _id: { $ne: userId } }))
     ) {
       return 'last_admin';

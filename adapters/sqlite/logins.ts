@@ -16,6 +16,7 @@ const logins = table<Login>('logins', {
   network: text('network'),
   browser: text('browser'),
   method: text('method'),
+  providerSession: text('provider_session'),
 });
 
 export function loginStore(db: Database): Sync<LoginStore> {
@@ -25,7 +26,7 @@ export function loginStore(db: Database): Sync<LoginStore> {
         `${logins.insert} ON CONFLICT (token_hash) DO UPDATE SET user_id = excluded.user_id,
            tenant_id = excluded.tenant_id, created_at = excluded.created_at, expires_at = excluded.expires_at,
            last_seen_at = excluded.last_seen_at, network = excluded.network, browser = excluded.browser,
-           method = excluded.method`,
+           method = excluded.method, provider_session = excluded.provider_session`,
         logins.values(login),
       );
     },
@@ -50,6 +51,14 @@ export function loginStore(db: Database): Sync<LoginStore> {
              ORDER BY created_at DESC, rowid DESC LIMIT ?`,
           [userId, now, limit],
         )
+        .map(logins.read),
+    ofProviderSession: (session, now, limit) =>
+      db
+        .all(`SELECT ${logins.columns} FROM logins WHERE provider_session = ? AND expires_at > ? LIMIT ?`, [
+          session,
+          now,
+          limit,
+        ])
         .map(logins.read),
     remove(tokenHash) {
       db.run('DELETE FROM logins WHERE token_hash = ?', [tokenHash]);

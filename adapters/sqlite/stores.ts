@@ -16,6 +16,7 @@ import { countFitting, countReceived, counts, facets, histogram } from './events
 import { eventWriter } from './events/ingest.ts';
 import { eventOf, eventSearch } from './events/search.ts';
 import { idempotencyStore } from './idempotency.ts';
+import { identityStore } from './identities.ts';
 import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
@@ -48,6 +49,7 @@ export function storesOf(
     tenants: tenantStore(db),
     tenantRecords: tenantRecordStore(db),
     logins: loginStore(db),
+    identities: identityStore(db),
     keys: keyStore(db),
     operatorTokens: operatorTokenStore(db),
     serviceAccounts: serviceAccountStore(db),
@@ -120,8 +122,15 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     erase: 'write',
     forget: 'write',
   },
+  identities: {
+    find: 'read',
+    ofUser: 'read',
+    link: 'write',
+    unlink: 'write',
+  },
   logins: {
     put: 'write',
+    ofProviderSession: 'read',
     get: 'read',
     extend: 'write',
     ofUser: 'read',
@@ -207,6 +216,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     counts: 'read',
     countReceived: 'read',
     purge: 'write',
+    erase: 'write',
     removeSample: 'write',
   },
   runs: { list: 'read', get: 'read', recent: 'read', pendingOf: 'read' },

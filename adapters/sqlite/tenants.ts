@@ -79,10 +79,10 @@ export function tenantStore(db: Database): Sync<TenantStore> {
         row: `SELECT ${users.columns} FROM users WHERE rowid = ?`,
         read: users.read,
       }),
-    setRoles(tenantId, userId, roles) {
+    setRoles(tenantId, userId, roles, evenLastAdmin = false) {
       const user = userOf(tenantId, userId);
       if (!user) return 'absent';
-      if (!isAdmin(roles) && isLastAdmin(user)) return 'last_admin';
+      if (!evenLastAdmin && !isAdmin(roles) && isLastAdmin(user)) return 'last_admin';
       db.run('UPDATE users SET roles = ? WHERE id = ?', [JSON.stringify(roles), userId]);
       return { ...user, roles };
     },

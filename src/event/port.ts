@@ -159,4 +159,6 @@ export interface EventStore {
    * Call until 0.
    */
   purge(tenantId: string, before: number, limit: number): Promise<number>;
+  /** The same for all events of a tenant that is removed: their bytes are overwritten. */
+  erase(tenantId: string, limit: number): Promise<number>;
 }

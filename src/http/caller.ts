@@ -43,6 +43,7 @@ export interface CallersOptions {
   readonly wire: WireNames;
   readonly baseUrl: string;
   readonly sessionTtlMs: number;
+  readonly oidcSessionMs: number;
   readonly operatorToken: string | null;
   /** Counts one try of an operator token. @throws HubError rate_limited */
   readonly operatorGuess: (network: string) => Promise<void>;

@@ -37,6 +37,8 @@ export function createLoginSessions(ports: {
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
   readonly clock: Clock;
   readonly sessionTtlMs: number;
+  /** The longest life of a login through the identity provider. */
+  readonly oidcSessionMs: number;
   readonly cookieName: string;
   readonly secure: boolean;
 }): LoginSessions {
@@ -80,7 +82,8 @@ export function createLoginSessions(ports: {
       const now = clock.now();
       // A request beside this one may have extended it just now.
       const { login, user } = cache.get(tokenHash, now) ?? found;
-      const last = login.createdAt + maxLoginMs;
+      const longest = login.method === 'oidc' ? Math.min(ports.oidcSessionMs, maxLoginMs) : maxLoginMs;
+      const last = login.createdAt + longest;
       if (now >= login.expiresAt || now >= last) {
         cache.delete(tokenHash);
         throw new HubError('unauthenticated', 'Session expired. Please log in again.');

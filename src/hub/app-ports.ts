@@ -6,6 +6,7 @@ import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createLoginLinks } from '../../adapters/node/login-links.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
+import { createSignInProvider } from '../../adapters/openid/sign-in-provider.ts';
 import type { NodeHealth } from '../shared/ports/node-health.ts';
 import type { AppPorts, SetupToken } from '../shared/use-case-ports.ts';
 import { version } from '../version.ts';
@@ -32,6 +33,8 @@ export function createAppPorts(
     allowPrivate: config.allowPrivateOutbound,
     allow: config.outboundAllow,
   });
+  // Whoever runs the hub says where the identity provider is.
+  const outboundToIssuer = createOutbound({ clock, allowPrivate: true, allow: [] });
   const ports: AppPorts = {
     store,
     actors,
@@ -45,8 +48,16 @@ export function createAppPorts(
     registrar,
     ruleSets,
     outbound,
-    // Whoever runs the hub says where the identity provider is.
-    outboundToIssuer: createOutbound({ clock, allowPrivate: true, allow: [] }),
+    outboundToIssuer,
+    signInProvider: config.oidc?.login
+      ? createSignInProvider({
+          ...config.oidc.login,
+          issuer: config.oidc.issuer,
+          outbound: outboundToIssuer,
+          clock,
+          log,
+        })
+      : null,
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
     loginLinks: createLoginLinks(config.cluster ? null : config.dataDir),

@@ -201,6 +201,11 @@ export function readConfig(variables: Environment = process.env): Config {
     if (value === null) fail(name, switchWords);
     return value === true;
   };
+  const oidc = readOidc(get, fail, baseUrl);
+  const passwordLogin = flag('PASSWORD_LOGIN');
+  if (!passwordLogin && !oidc?.login) {
+    fail('PASSWORD_LOGIN', 'can be off only with OIDC_CLIENT_ID: nobody could sign in');
+  }
   const httpServer = httpServers.find((name) => name === get('HTTP_SERVER').toLowerCase());
   if (!httpServer) fail('HTTP_SERVER', `must be one of ${httpServers.join(', ')}`);
   const logLevel = get('LOG_LEVEL').toLowerCase();
@@ -273,7 +278,9 @@ export function readConfig(variables: Environment = process.env): Config {
     setupToken: setupToken || null,
     operatorToken: operator || null,
     operatorTokens: flag('OPERATOR_TOKENS'),
-    oidc: readOidc(get, fail, baseUrl),
+    oidc,
+    oidcSessionMs: int('OIDC_SESSION_HOURS', 1, 168) * hourMs,
+    passwordLogin,
     sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * hourMs,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,

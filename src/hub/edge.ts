@@ -69,6 +69,7 @@ export function createEdge(options: EdgeOptions): Edge {
     wire: config.wire,
     baseUrl: config.baseUrl,
     sessionTtlMs: config.sessionTtlMs,
+    oidcSessionMs: config.oidcSessionMs,
     operatorToken: config.operatorToken,
     async operatorGuess(network) {
       await rateLimits.count(limits.operatorTokens, anyoneAt(network));

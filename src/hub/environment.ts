@@ -12,6 +12,7 @@ export const secretSettings = [
   'ADMIN_PASSWORD',
   'SETUP_TOKEN',
   'OPERATOR_TOKEN',
+  'OIDC_CLIENT_SECRET',
   'METRICS_TOKEN',
   'MONGODB_URL',
   'REDIS_URL',

@@ -1,6 +1,8 @@
 // The settings of the identity provider: read together, because one makes sense with the others alone.
 
-import { isOperatorRole, type OperatorRole, operatorRoles } from '../shared/principal.ts';
+import { anyEnv, type EnvRole, maxEnvRoles } from '../shared/env-roles.ts';
+import { isEnv } from '../shared/ids.ts';
+import { isOperatorRole, operatorRoles } from '../shared/principal.ts';
 import { type OidcSettings, usualRoleClaims, usualWorkspaceClaims } from '../user/rules/oidc.ts';
 import { readSwitch, switchWords } from './environment.ts';
 
@@ -19,11 +21,27 @@ function isAddress(text: string): boolean {
   );
 }
 
-function readRoleMap(text: string): { readonly [word: string]: OperatorRole } | null {
+/** `operator`, or `operator@staging`; null: neither. */
+function readRole(text: unknown): EnvRole | null {
+  if (typeof text !== 'string') return null;
+  const [role, env = anyEnv, more] = text.split('@');
+  if (!isOperatorRole(role) || more !== undefined || (env !== anyEnv && !isEnv(env))) return null;
+  return role === 'admin' && env !== anyEnv ? null : { role, env };
+}
+
+type RoleMap = OidcSettings['roleMap'];
+
+function readRoleMap(text: string): RoleMap | null {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-    return Object.values(value).every(isOperatorRole) ? (value as { [word: string]: OperatorRole }) : null;
+    const map: { [word: string]: readonly EnvRole[] } = {};
+    for (const [word, given] of Object.entries(value)) {
+      const roles = [given].flat().map(readRole);
+      if (roles.length === 0 || roles.length > maxEnvRoles || roles.includes(null)) return null;
+      map[word] = roles.flatMap((role) => role ?? []);
+    }
+    return map;
   } catch {
     return null;
   }
@@ -43,7 +61,16 @@ export function readOidc(
   if (!isAddress(issuer)) fail('OIDC_ISSUER', 'must be an https URL (http only on this machine)');
   if (issuer === baseUrl) fail('OIDC_ISSUER', 'must not be BASE_URL, because the hub issues its own tokens');
   const audiences = list(get('OIDC_AUDIENCE'));
-  if (audiences.length === 0) fail('OIDC_AUDIENCE', 'must name the audience of tokens for this hub');
+  const clientId = get('OIDC_CLIENT_ID');
+  const clientSecret = get('OIDC_CLIENT_SECRET');
+  if ((clientId === '') !== (clientSecret === '')) {
+    fail('OIDC_CLIENT_ID', 'and OIDC_CLIENT_SECRET must be set together');
+  }
+  if (audiences.length === 0 && clientId === '') {
+    fail('OIDC_AUDIENCE', 'must name the audience of tokens for this hub, unless OIDC_CLIENT_ID is set');
+  }
+  const rolesFrom = get('OIDC_ROLES');
+  if (rolesFrom !== 'claims' && rolesFrom !== 'here') fail('OIDC_ROLES', 'must be claims or here');
   const jwksUrl = get('OIDC_JWKS_URL');
   if (jwksUrl !== '' && !isAddress(jwksUrl)) {
     fail('OIDC_JWKS_URL', 'must be an https URL (http only on this machine)');
@@ -57,7 +84,10 @@ export function readOidc(
   const map = get('OIDC_ROLE_MAP');
   const roleMap = map === '' ? {} : readRoleMap(map);
   if (roleMap === null) {
-    fail('OIDC_ROLE_MAP', `must be a JSON object that maps words to the roles ${operatorRoles.join(', ')}`);
+    fail(
+      'OIDC_ROLE_MAP',
+      `must be a JSON object that maps words to the roles ${operatorRoles.join(', ')}, to a role in an environment as in operator@staging, or to a list of these`,
+    );
   }
   const claims = (name: string, usual: readonly string[]): readonly string[] => {
     const named = list(get(name));
@@ -72,5 +102,7 @@ export function readOidc(
     roleMap: roleMap ?? {},
     defaultRole: isOperatorRole(defaultRole) ? defaultRole : null,
     autoProvision: autoProvision === true,
+    login: clientId === '' ? null : { clientId, clientSecret, name: get('OIDC_NAME') },
+    rolesFrom: rolesFrom === 'here' ? 'here' : 'claims',
   };
 }

@@ -56,7 +56,7 @@ export const settings: readonly Setting[] = [
   setting(
     'OIDC_AUDIENCE',
     '',
-    'Audiences of its tokens for this hub, comma separated; required with OIDC_ISSUER',
+    'Audiences of its tokens for the API under /v1, comma separated; required unless OIDC_CLIENT_ID is set',
   ),
   setting('OIDC_JWKS_URL', '', 'Address of its keys; default: from its discovery document'),
   setting(
@@ -72,9 +72,19 @@ export const settings: readonly Setting[] = [
   setting(
     'OIDC_ROLE_MAP',
     '',
-    'JSON that maps words in those claims to roles: viewer, approver, operator, admin',
+    'JSON that maps words in those claims to roles (viewer, approver, operator, admin), operator@staging, or lists',
   ),
   setting('OIDC_DEFAULT_ROLE', '', 'Role for people without any of these; if absent, they are refused'),
+  setting('OIDC_CLIENT_ID', '', 'Client of the console at the identity provider; enables its sign-in'),
+  setting('OIDC_CLIENT_SECRET', '', 'Secret of that client'),
+  setting('OIDC_NAME', 'single sign-on', 'Name of the identity provider on the sign-in page'),
+  setting(
+    'OIDC_ROLES',
+    'claims',
+    'here: the console gives the roles of people who sign in through the identity provider; claims: their claims do',
+  ),
+  setting('OIDC_SESSION_HOURS', '12', 'Longest life of a session through the identity provider (1 to 168)'),
+  setting('PASSWORD_LOGIN', 'on', 'off: people sign in through the identity provider alone'),
   setting(
     'AUTO_PROVISION',
     'off',
@@ -242,7 +252,7 @@ export function helpText(): string {
     'From the sources, `npm start` is `reeve serve`, and `npm start -- backup` is `reeve backup`.',
     '',
     'Settings are environment variables [default], or lines of the YAML file that --config FILE names.',
-    'Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, METRICS_TOKEN,',
+    'Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, OIDC_CLIENT_SECRET, METRICS_TOKEN,',
     'MONGODB_URL and REDIS_URL can come from a file: NAME_FILE=/path.',
     ...lines,
     '',

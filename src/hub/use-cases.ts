@@ -57,6 +57,7 @@ import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
 import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
+import { createOidcLogins, type OidcLogins } from '../user/use-cases/oidc-logins.ts';
 import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
 import { createPeople, type People } from '../user/use-cases/people.ts';
 import { createServiceAccounts, type ServiceAccounts } from '../user/use-cases/service-accounts.ts';
@@ -112,6 +113,8 @@ export interface App {
   readonly environments: Environments;
   readonly sessions: Sessions;
   readonly tenants: Tenants;
+  /** Null: nobody signs in through an identity provider. */
+  readonly oidcLogins: OidcLogins | null;
   readonly serviceAccounts: ServiceAccounts;
 }
 
@@ -132,6 +135,8 @@ export function createApp(ports: AppPorts): App {
   const lastSeen = createLastSeen(ports);
   const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
+  const logins = createLogins(ports);
+  const provider = providerOf(ports, accounts);
   const approvals = createApprovals({ ...ports, lastSeen });
   return {
     environments,
@@ -143,7 +148,8 @@ export function createApp(ports: AppPorts): App {
     rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules({ ...ports, environments }),
-    logins: createLogins(ports),
+    logins,
+    oidcLogins: oidcLoginsOf(ports, logins, provider),
     deployments,
     inspector,
     bundles: createBundles({ ...ports, inspector }),
@@ -172,7 +178,7 @@ export function createApp(ports: AppPorts): App {
     rulesets,
     sampleRuns,
     keys: createKeys(ports),
-    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
+    operatorTokens: createOperatorTokens({ ...ports, provider }),
     vocabularies: createVocabularies(ports),
     toolPins: createToolPins({ ...ports, environments }),
     observations: createObservations(ports),
@@ -195,3 +201,9 @@ const providerOf = (ports: AppPorts, accounts: Accounts): IdentityProvider | nul
     workspaces: ports.store.workspaces,
     provision: accounts.provision,
   });
+
+function oidcLoginsOf(ports: AppPorts, logins: Logins, issuer: IdentityProvider | null): OidcLogins | null {
+  const { settings, signInProvider: provider } = ports;
+  if (!provider || !issuer || !settings.oidc) return null;
+  return createOidcLogins({ ...ports, provider, issuer, logins, oidc: settings.oidc });
+}

@@ -9,6 +9,7 @@ export const errorCodes = [
   'unauthenticated', // 401
   'forbidden', // 403: signed in, but not allowed (not an admin)
   'csrf_header_missing', // 403
+  'password_login_off', // 403: people sign in through the identity provider alone
   'tenant_suspended', // 403: the tenant of the caller is suspended, or being removed
   'role_required', // 403: the caller's roles do not allow this, or not in this environment
   'person_required', // 403: only people may do this, and the caller is a service account
@@ -18,6 +19,7 @@ export const errorCodes = [
   'not_found', // 404
   'method_not_allowed', // 405
   'conflict', // 409
+  'managed_by_idp', // 409: the identity provider decides about it
   'quota_exceeded', // 409: what is kept fills its room already
   'precondition_failed', // 412: what is stored is not what the request says it changes
   'payload_too_large', // 413
@@ -48,6 +50,8 @@ export const reasonCodes = {
   key_revoked: 'unauthenticated',
   operator_required: 'forbidden',
   role_required: 'forbidden',
+  password_login_off: 'forbidden',
+  managed_by_idp: 'conflict',
   tenant_suspended: 'forbidden',
   workspace_required: 'forbidden',
   approval_already_decided: 'conflict',

@@ -20,6 +20,7 @@ import type { Log } from './ports/log.ts';
 import type { NodeHealth } from './ports/node-health.ts';
 import type { Outbound } from './ports/outbound.ts';
 import type { Secrets } from './ports/secrets.ts';
+import type { SignInProvider } from './ports/sign-in-provider.ts';
 import type { Store } from './ports/store.ts';
 import type { VendorNames } from './vendor-names.ts';
 
@@ -35,6 +36,10 @@ export interface Settings {
   /** The identity provider whose tokens the hosted API takes beside the hub's own; null: none. */
   readonly oidc: OidcSettings | null;
   readonly sessionTtlMs: number;
+  /** The longest life of a login through the identity provider. */
+  readonly oidcSessionMs: number;
+  /** False: nobody signs in with a password. */
+  readonly passwordLogin: boolean;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
   /** Of an agent. */
@@ -86,6 +91,8 @@ export interface AppPorts {
   /** Calls to the identity provider, which may be at a private address. */
   readonly outboundToIssuer: Pick<Outbound, 'send'>;
   readonly jwts: Jwts;
+  /** Null: nobody signs in through an identity provider. */
+  readonly signInProvider: SignInProvider | null;
   readonly loginLinks: LoginLinks;
   readonly messengers: Messengers;
   readonly clock: Clock;

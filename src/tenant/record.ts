@@ -37,10 +37,12 @@ export interface Login {
   readonly browser: string | null;
   /** Null: not known. */
   readonly method: LoginMethod | null;
+  /** The session at the identity provider (`sid`), by which it may end the login; null: none is known. */
+  readonly providerSession: string | null;
 }
 
 /** By what somebody signed in. */
-export const loginMethods = ['password', 'link', 'invite'] as const;
+export const loginMethods = ['password', 'link', 'invite', 'oidc'] as const;
 export type LoginMethod = (typeof loginMethods)[number];
 
 /** A network that a user signed in from within this time is familiar to the account. */

@@ -104,6 +104,7 @@ export const aLogin = (over: Partial<Login> = {}): Login => ({
   network: '192.0.2.0/24',
   browser: 'Firefox on Linux',
   method: 'password',
+  providerSession: null,
   ...over,
 });
 

@@ -13,6 +13,7 @@ import { figuresContract } from './figures.ts';
 import type { Open } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
 import { idempotencyContract } from './idempotency.ts';
+import { identitiesContract } from './identities.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { libraryRunsContract } from './library-runs.ts';
@@ -41,6 +42,7 @@ export const storeSuites = {
     tenantsContract,
     tenantRecordsContract,
     loginsContract,
+    identitiesContract,
     usersContract,
     keysContract,
     operatorTokensContract,

@@ -45,7 +45,7 @@ async function filled(store: DocumentStore) {
 /** Erases as the background job does. @returns how many records went */
 async function erase(store: DocumentStore, tenantId: string): Promise<number> {
   let erased = 0;
-  while ((await store.events.purge(tenantId, Number.MAX_SAFE_INTEGER, 10)) > 0);
+  while ((await store.events.erase(tenantId, 10)) > 0);
   for (let slice = -1; slice !== 0; erased += slice) {
     slice = await store.tenantRecords.erase(tenantId, 3);
     expect(slice).toBeLessThanOrEqual(4);

@@ -16,6 +16,7 @@ let user: UserCaller;
 beforeEach(async () => {
   t = await makeHub();
   user = await t.tenant();
+  await t.tenant('second@example.com');
   // Two of everything that is listed.
   const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   for (const agentId of ['a1', 'a2']) {

@@ -380,6 +380,7 @@ export function edge(
     network: null,
     browser: null,
     method: null,
+    providerSession: null,
   });
   const people: { user: User | null } = { user };
   const limits = createLocalLimits({ clock });
@@ -397,6 +398,7 @@ export function edge(
   });
   const callers = createCallers({
     tenants: { closed: async () => [] },
+    oidcSessionMs: 12 * 3_600_000,
     keys: {
       async byHash(hash) {
         reads.keys++;

@@ -40,6 +40,8 @@ const provider = (clock: Clock, changed: Partial<OidcSettings> = {}) =>
     settings: {
       issuer,
       audiences: [audience],
+      login: null,
+      rolesFrom: 'claims',
       jwksUrl: null,
       workspaceClaims: usualWorkspaceClaims,
       roleClaims: usualRoleClaims,
@@ -195,7 +197,10 @@ describe('a provider', () => {
     for (const role of [undefined, 'owner', 7, '__proto__']) {
       await expect(one.identify(await sign({ role }))).rejects.toMatchObject(reason('role_required'));
     }
-    const mapped = provider(clock, { roleMap: { owner: 'admin' }, defaultRole: 'viewer' });
+    const mapped = provider(clock, {
+      roleMap: { owner: [{ role: 'admin', env: '*' }] },
+      defaultRole: 'viewer',
+    });
     expect(await mapped.identify(await sign({ role: 'owner' }))).toMatchObject({
       roles: [{ role: 'admin', env: '*' }],
     });

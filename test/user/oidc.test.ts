@@ -15,6 +15,8 @@ it('are none without an issuer, and have the usual claims without others', () =>
     roleMap: {},
     defaultRole: null,
     autoProvision: false,
+    login: null,
+    rolesFrom: 'claims',
   });
   expect(readConfig({ ...issuer, AUTO_PROVISION: 'On' }).oidc?.autoProvision).toBe(true);
   expect(readConfig({ ...issuer, OIDC_ISSUER: 'http://127.0.0.1:9' }).oidc?.issuer).toBe(

@@ -27,6 +27,7 @@ const signIn = () =>
     network: null,
     browser: null,
     method: null,
+    providerSession: null,
   });
 const exchange = async (as = user) => (await t.call('exchangeLogin', {}, as)).body;
 const make = async (body: object) => (await t.call('createOperatorToken', { body }, user)).body;

@@ -90,6 +90,29 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
     return row ? Number(row[0]) : null;
   }
 
+  function purge(tenantId: string, before: number, limit: number): number {
+    usage.flush();
+
+    const tenant = tenantNumber(db, tenantId);
+    const asked = Math.min(limit, removalSlice);
+    const places = new Map<string, RemovedFrom>();
+    let left = asked;
+    cache.forget();
+    let last: Place | null = null;
+    while (tenant !== null && left > 0) {
+      const id: number | null = (last && alsoOf(last, before)) ?? oldest(tenant, before);
+      if (id === null) break;
+      const { place, events } = removeFrom(tenantId, tenant, id, left);
+      left -= events.length;
+      last = place;
+      if (place === null) continue;
+      entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
+    }
+    if (left === asked) forgetRuns(db, tenantId, before, limit);
+    removeUsage(places.values());
+    return asked - left;
+  }
+
   return {
     removeSample(tenantId: string): void {
       usage.flush();
@@ -100,29 +123,16 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
       db.run('DELETE FROM runs WHERE tenant_id = ? AND sample = 1', [tenantId]);
     },
 
-    purge(tenantId: string, before: number, limit: number): number {
-      usage.flush();
-      // What was asked to go is overwritten.
+    /** Purges all events; overwriting their pages takes room, which a purge on a full disk does not have. */
+    erase(tenantId: string, limit: number): number {
       db.get('PRAGMA secure_delete = ON');
-      const tenant = tenantNumber(db, tenantId);
-      const asked = Math.min(limit, removalSlice);
-      const places = new Map<string, RemovedFrom>();
-      let left = asked;
-      cache.forget();
-      let last: Place | null = null;
-      while (tenant !== null && left > 0) {
-        const id: number | null = (last && alsoOf(last, before)) ?? oldest(tenant, before);
-        if (id === null) break;
-        const { place, events } = removeFrom(tenantId, tenant, id, left);
-        left -= events.length;
-        last = place;
-        if (place === null) continue;
-        entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
+      try {
+        return purge(tenantId, Number.MAX_SAFE_INTEGER, limit);
+      } finally {
+        db.get('PRAGMA secure_delete = FAST');
       }
-      if (left === asked) forgetRuns(db, tenantId, before, limit);
-      removeUsage(places.values());
-      db.get('PRAGMA secure_delete = FAST');
-      return asked - left;
     },
+
+    purge,
   };
 }

@@ -13,7 +13,7 @@ import { channels } from './channels.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
-import { closedTenants, loginOrigins, userRoles } from './users.ts';
+import { closedTenants, identityTables, loginOrigins, userRoles } from './users.ts';
 import { vocabulary } from './vocabulary.ts';
 
 const control = `
@@ -318,6 +318,7 @@ const migrations: readonly string[] = [
   loginOrigins,
   serviceAccountTables,
   closedTenants,
+  identityTables,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -21,3 +21,12 @@ ALTER TABLE logins ADD COLUMN browser TEXT;
 ALTER TABLE logins ADD COLUMN method TEXT;
 UPDATE logins SET last_seen_at = created_at;
 `;
+
+/** People may be accounts of the identity provider. */
+export const identityTables = `
+CREATE TABLE identities (
+  issuer TEXT NOT NULL, subject TEXT NOT NULL, user_id TEXT NOT NULL UNIQUE, tenant_id TEXT NOT NULL,
+  linked_at INTEGER NOT NULL, PRIMARY KEY (issuer, subject)) WITHOUT ROWID;
+ALTER TABLE logins ADD COLUMN provider_session TEXT;
+CREATE INDEX logins_of_provider_session ON logins (provider_session) WHERE provider_session IS NOT NULL;
+`;

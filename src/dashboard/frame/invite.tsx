@@ -4,7 +4,7 @@ import { acceptInvite } from '../lib/me.ts';
 import { Form } from '../ui/form.tsx';
 import { Button, Field } from '../ui/parts.tsx';
 import { FormFailed } from '../ui/query-result.tsx';
-import { useSending } from './sign-in.tsx';
+import { ProviderLink, useSending, useTakesPasswords } from './sign-in.tsx';
 
 interface InviteProps {
   readonly token: string;
@@ -19,6 +19,9 @@ export function InviteForm({ token, email, onDone }: InviteProps): JSX.Element {
     await acceptInvite(token, password);
     onDone();
   });
+  const takesPasswords = useTakesPasswords();
+  // The sign-in through the provider accepts the invitation.
+  if (!takesPasswords) return <ProviderLink />;
   return (
     <Form onSubmit={onSubmit}>
       {email !== null && (

@@ -2,6 +2,7 @@
 import { type JSX, useState } from 'react';
 import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
+import { useCall } from '../lib/query.ts';
 import { Form } from '../ui/form.tsx';
 import { Button, Field } from '../ui/parts.tsx';
 import { FormFailed } from '../ui/query-result.tsx';
@@ -36,8 +37,37 @@ export function useSending(send: () => Promise<void>) {
   return { error, busy, onSubmit };
 }
 
+/** The way through the identity provider, back to this page; nothing without one. */
+export function ProviderLink(): JSX.Element | null {
+  const methods = useCall('signInMethods', {});
+  const provider = methods.data?.oidc ?? null;
+  if (provider === null) return null;
+  const { pathname, search } = location;
+  return (
+    <p>
+      <a className="button" href={`/auth/oidc?return_to=${encodeURIComponent(pathname + search)}`}>
+        Sign in with {provider.name}
+      </a>
+    </p>
+  );
+}
+
+/** False where the hub takes no passwords. */
+export const useTakesPasswords = (): boolean => useCall('signInMethods', {}).data?.password ?? true;
+
+/** The ways to sign in, as the hub offers them. */
+export function SignInForm({ email }: { readonly email?: string }): JSX.Element {
+  const takesPasswords = useTakesPasswords();
+  return (
+    <>
+      <ProviderLink />
+      {takesPasswords && <PasswordForm {...(email === undefined ? {} : { email })} />}
+    </>
+  );
+}
+
 /** Keeps the input after a failure. Only the password must be typed again. */
-export function SignInForm({ email: known = '' }: { readonly email?: string }): JSX.Element {
+function PasswordForm({ email: known = '' }: { readonly email?: string }): JSX.Element {
   const [email, setEmail] = useState(known);
   const [password, setPassword] = useState('');
   const { error, busy, onSubmit } = useSending(async () => {

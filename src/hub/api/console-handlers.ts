@@ -27,6 +27,7 @@ import { coverage } from '../../usage/console/coverage-handlers.ts';
 import { overview } from '../../usage/console/handlers.ts';
 import { users } from '../../user/console/handlers.ts';
 import { auth } from '../../user/console/login-handlers.ts';
+import { oidc } from '../../user/console/oidc-handlers.ts';
 import { serviceAccounts } from '../../user/console/service-handlers.ts';
 import { loginSessions } from '../../user/console/session-handlers.ts';
 import { operatorTokens } from '../../user/console/token-handlers.ts';
@@ -36,6 +37,7 @@ import { health } from './health-handlers.ts';
 export const handlers: Handlers<typeof api> = {
   ...setup,
   ...auth,
+  ...oidc,
   ...users,
   ...loginSessions,
   ...serviceAccounts,

@@ -26,6 +26,7 @@ import { toolRoutes } from '../../tool/console/routes.ts';
 import { coverageRoutes } from '../../usage/console/coverage-routes.ts';
 import { overviewRoutes } from '../../usage/console/routes.ts';
 import { authRoutes } from '../../user/console/login-routes.ts';
+import { oidcRoutes } from '../../user/console/oidc-routes.ts';
 import { userRoutes } from '../../user/console/routes.ts';
 import { serviceAccountRoutes } from '../../user/console/service-routes.ts';
 import { loginSessionRoutes } from '../../user/console/session-routes.ts';
@@ -36,6 +37,7 @@ import { streamRoutes } from './stream-routes.ts';
 export const api = routes({
   ...setupRoutes,
   ...authRoutes,
+  ...oidcRoutes,
   ...userRoutes,
   ...loginSessionRoutes,
   ...serviceAccountRoutes,

@@ -22,6 +22,8 @@ export interface Expected {
   readonly audiences: readonly string[];
   /** Epoch milliseconds. */
   readonly now: number;
+  /** True for a logout token, which may name a session instead of a subject. Default: any token but that. */
+  readonly isLogout?: boolean;
 }
 
 /** Makes and checks tokens. */

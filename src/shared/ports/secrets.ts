@@ -8,6 +8,8 @@ export type Purpose =
   | 'ai-key'
   | 'cursor'
   | 'device'
+  | 'sign-in-state'
+  | 'login-link'
   | 'setup-token'
   | 'operator-token';
 

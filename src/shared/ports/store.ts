@@ -16,6 +16,7 @@ import type { SettingsStore } from '../../tenant/port/settings.ts';
 import type { WorkspaceStore } from '../../tenant/port/workspaces.ts';
 import type { ToolStore } from '../../tool/port.ts';
 import type { UsageStore } from '../../usage/port.ts';
+import type { IdentityStore } from '../../user/port/identities.ts';
 import type { OperatorTokenStore } from '../../user/port/operator-tokens.ts';
 import type { ServiceAccountStore } from '../../user/port/service-accounts.ts';
 import type { Storage } from '../storage.ts';
@@ -46,6 +47,7 @@ export interface Store {
   readonly tenants: TenantStore;
   readonly tenantRecords: TenantRecordStore;
   readonly logins: LoginStore;
+  readonly identities: IdentityStore;
   readonly keys: KeyStore;
   readonly operatorTokens: OperatorTokenStore;
   readonly serviceAccounts: ServiceAccountStore;

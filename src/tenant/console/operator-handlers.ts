@@ -57,6 +57,11 @@ export const operator: Handlers<typeof operatorRoutes> = {
     user_id: await app.accounts.createUser(body.tenant_id, body, body.is_admin ? adminRoles : memberRoles),
   }),
 
+  async createLoginLink({ app }, { body }) {
+    const { url, expiresAt } = await app.logins.newLink(body.email.toLowerCase());
+    return { url, expires_at: iso(expiresAt) };
+  },
+
   async listDeadJobs({ app }, { query }) {
     const jobs = await app.deadJobs.list(query.queue, query.limit);
     return {

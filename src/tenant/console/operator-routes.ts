@@ -120,6 +120,17 @@ export const operatorRoutes = routes({
     errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
     limit: 'operator',
   },
+  createLoginLink: {
+    ...operated,
+    method: 'POST',
+    path: '/api/v1/operator/login-links',
+    summary: 'Make a link that signs a person in, once, within 5 minutes',
+    body: z.object({ email }),
+    status: 201,
+    reply: z.object({ url: z.string(), expires_at: instant }),
+    audit: 'The sign-in by the link is recorded.',
+    errors: ['not_found', 'validation_failed', 'rate_limited', 'unavailable'],
+  },
   listDeadJobs: {
     method: 'GET',
     path: '/api/v1/operator/jobs/dead',

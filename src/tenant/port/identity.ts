@@ -29,12 +29,13 @@ export interface TenantStore {
   users(tenantId: string, page: PageRequest): Promise<Page<User>>;
   /**
    * Replaces a user's roles; `last_admin`: nothing changed, and a tenant never loses its last one, whatever is asked at
-   * once.
+   * once. @param evenLastAdmin true where the identity provider decides about roles
    */
   setRoles(
     tenantId: string,
     userId: string,
     roles: readonly EnvRole[],
+    evenLastAdmin?: boolean,
   ): Promise<User | 'absent' | 'last_admin'>;
   /** Removes a user, but never the last admin of the tenant. The user's logins stay: `LoginStore.removeOfUser`. */
   removeUser(tenantId: string, userId: string): Promise<User | 'absent' | 'last_admin'>;
@@ -53,6 +54,8 @@ export interface LoginStore {
   extend(tokenHash: string, expiresAt: number, now: number): Promise<void>;
   /** A user's that have not expired at `now`, the newest `limit`. */
   ofUser(userId: string, now: number, limit: number): Promise<readonly Login[]>;
+  /** Those of a session at the identity provider that have not expired at `now`, at most `limit`. */
+  ofProviderSession(session: string, now: number, limit: number): Promise<readonly Login[]>;
   remove(tokenHash: string): Promise<void>;
   /** All of a user's, but the one with the hash `except`. */
   removeOfUser(userId: string, except?: string): Promise<void>;

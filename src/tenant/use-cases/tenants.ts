@@ -141,7 +141,7 @@ export async function eraseTenants(
   for (const { id, removedAt } of await store.tenantRecords.closed()) {
     if (removedAt === null) continue;
     const removed =
-      (await store.events.purge(id, Number.MAX_SAFE_INTEGER, sliceRecords)) ||
+      (await store.events.erase(id, sliceRecords)) ||
       (await store.values.removeAll(id, sliceRecords)) ||
       (await store.tenantRecords.erase(id, sliceRecords));
     if (removed > 0) return removed;

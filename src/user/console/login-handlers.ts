@@ -65,9 +65,14 @@ function loggedIn(
   { token, userId }: NewLogin,
   request: Request,
 ): Reply<{ readonly message: string }> {
+  return new Reply({ message: 'Logged in.' }, { cookies: loginCookies(hub, { token, userId }, request) });
+}
+
+/** The Set-Cookie texts of a new login: the login's, and the browser's. */
+export function loginCookies(hub: Hub, { token, userId }: NewLogin, request: Request): readonly string[] {
   const cookie = sessionCookie(hub, token, Math.floor(hub.settings.sessionTtlMs / 1000));
   const device = deviceIn(hub, request.header('cookie'));
-  return new Reply({ message: 'Logged in.' }, { cookies: [cookie, deviceCookie(hub, userId, device)] });
+  return [cookie, deviceCookie(hub, userId, device)];
 }
 
 /** @throws HubError origin_refused */

@@ -35,7 +35,7 @@ export const authRoutes = routes({
     tag: 'auth',
     summary:
       'Sign in once with the token from a `reeve login-link` address; sets the session cookie. The Origin must be the hub’s own',
-    body: z.object({ token: text(128, 1) }),
+    body: z.object({ token: text(1024, 1) }),
     status: 200,
     reply: message,
     audit: ['login.created'],

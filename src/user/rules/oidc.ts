@@ -1,5 +1,6 @@
 // Reads an identity provider's tokens: the claims with workspace and role, and the words for roles. Pure.
-import { isOperatorRole, type OperatorRole, operatorRoles } from '../../shared/principal.ts';
+import { anyEnv, type EnvRole, includesRole, roleIn } from '../../shared/env-roles.ts';
+import { isOperatorRole, type OperatorRole } from '../../shared/principal.ts';
 
 /** The installation's identity provider. */
 export interface OidcSettings {
@@ -12,11 +13,22 @@ export interface OidcSettings {
   readonly workspaceClaims: readonly string[];
   readonly roleClaims: readonly string[];
   /** The role that a word of the claim stands for; other words that are roles stand for themselves. */
-  readonly roleMap: { readonly [word: string]: OperatorRole };
+  readonly roleMap: { readonly [word: string]: readonly EnvRole[] };
   /** Of who has no role or an unknown one; null: is refused. */
   readonly defaultRole: OperatorRole | null;
   /** True if an admin's token creates the tenant of an unlinked workspace. */
   readonly autoProvision: boolean;
+  /** People sign in to the console through it; null: they do not. */
+  readonly login: OidcLoginSettings | null;
+  /** Whether the roles of people follow the claims at each sign-in, or are given in the console. */
+  readonly rolesFrom: 'claims' | 'here';
+}
+
+export interface OidcLoginSettings {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** As the sign-in page says it. */
+  readonly name: string;
 }
 
 export const usualWorkspaceClaims = ['workspace_id', 'org_id', 'o.id'];
@@ -44,20 +56,31 @@ export function textAt(claims: Claims, paths: readonly string[]): string | null 
   return null;
 }
 
-/** The strongest role that the claims give; null when they give none. */
-export function roleIn(
+/** The roles that the claims give, each once, strongest first; of who has none the default; empty: none. */
+export function rolesIn(
   claims: Claims,
   { roleClaims, roleMap, defaultRole }: Pick<OidcSettings, 'roleClaims' | 'roleMap' | 'defaultRole'>,
-): OperatorRole | null {
+): readonly EnvRole[] {
   const words = roleClaims.flatMap((path) => at(claims, path));
-  const roles = words.flatMap((word) => {
+  const found = words.flatMap((word): readonly EnvRole[] => {
     if (typeof word !== 'string') return [];
-    const mapped = Object.hasOwn(roleMap, word) ? roleMap[word] : word;
-    return isOperatorRole(mapped) ? [mapped] : [];
+    if (Object.hasOwn(roleMap, word)) return roleMap[word] ?? [];
+    return isOperatorRole(word) ? [{ role: word, env: anyEnv }] : [];
   });
-  const strongest = [...operatorRoles].reverse().find((role) => roles.includes(role));
-  return strongest ?? defaultRole;
+  if (found.length === 0) return defaultRole === null ? [] : [{ role: defaultRole, env: anyEnv }];
+  const admin = found.find(({ role }) => role === 'admin');
+  if (admin) return [admin];
+  // The strongest of each environment.
+  const byEnv = new Map<string, EnvRole>();
+  for (const one of found) {
+    const known = byEnv.get(one.env);
+    if (!known || !includesRole(known.role, one.role)) byEnv.set(one.env, one);
+  }
+  return [...byEnv.values()];
 }
+
+/** The strongest role that the claims give in any environment; null when they give none. */
+export const roleOf = (roles: readonly EnvRole[]): OperatorRole | null => roleIn(roles, null);
 
 /** The name for records: the e-mail unless it is said not to be verified, else the name, else the subject. */
 export function displayIn(claims: Claims): string {

@@ -1,19 +1,22 @@
 // Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it
 // says; while it is away those of the last 24 hours go on being good.
 import { dayMs, minuteMs } from '../../shared/duration.ts';
-import { anyEnv } from '../../shared/env-roles.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import type { JwkSet, Jwts } from '../../shared/ports/jwt.ts';
+import type { Claims, JwkSet, Jwts } from '../../shared/ports/jwt.ts';
 import type { Log } from '../../shared/ports/log.ts';
 import type { Outbound, OutboundAnswer } from '../../shared/ports/outbound.ts';
 import type { OperatorRole } from '../../shared/principal.ts';
 import type { Workspace, WorkspaceStore } from '../../tenant/port/workspaces.ts';
 import type { OperatorTokens } from '../port/operator-tokens.ts';
-import { displayIn, type OidcSettings, roleIn, textAt } from '../rules/oidc.ts';
+import { displayIn, type OidcSettings, roleOf, rolesIn, textAt } from '../rules/oidc.ts';
 
 export interface IdentityProvider extends Pick<OperatorTokens, 'identify'> {
   readonly issuer: string;
+  /** The claims of a logout token of the provider for this client. @throws HubError unauthenticated, unavailable */
+  verifyLogout(token: string, clientId: string): Promise<Claims>;
+  /** The tenant of a workspace, which an admin's token may make; null: nobody linked it. */
+  tenantOf(workspaceId: string, role: OperatorRole | null): Promise<string | null>;
 }
 
 export interface IdentityProviderPorts {
@@ -133,12 +136,20 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
 
   return {
     issuer,
+    verifyLogout: async (token, clientId) =>
+      jwts.verify(token, await keysFor(token), {
+        issuer,
+        audiences: [clientId],
+        now: clock.now(),
+        isLogout: true,
+      }),
+    tenantOf: (workspaceId, role) => tenantOf({ issuer, workspaceId }, role),
     async identify(token) {
-      const now = clock.now();
       const { audiences } = settings;
-      const claims = await jwts.verify(token, await keysFor(token), { issuer, audiences, now });
+      const claims = await jwts.verify(token, await keysFor(token), { issuer, audiences, now: clock.now() });
       const workspaceId = textAt(claims, settings.workspaceClaims);
-      const role = roleIn(claims, settings);
+      const roles = rolesIn(claims, settings);
+      const role = roleOf(roles);
       const tenantId = workspaceId === null ? null : await tenantOf({ issuer, workspaceId }, role);
       if (tenantId === null) {
         throw refused(
@@ -158,7 +169,7 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
         issuer,
         subject: String(claims.sub),
         display: displayIn(claims),
-        roles: [{ role, env: anyEnv }],
+        roles,
         // The provider ends it, by its time.
         loginHash: null,
         expiresAt: Number(claims.exp) * 1000,

@@ -2,9 +2,10 @@
 // which browsers send to nobody; the page hands it over.
 
 import { isAdmin } from '../../shared/env-roles.ts';
-import { HubError } from '../../shared/error.ts';
+import { HubError, notFound } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { User } from '../../tenant/record.ts';
+import type { LoginLink } from '../port/login-links.ts';
 
 /** How long a link works. */
 export const loginLinkMs = 5 * 60_000;
@@ -14,12 +15,12 @@ export const loginLinkUrl = (baseUrl: string, token: string): string =>
 
 const usersAtOnce = 1_000;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'loginLinks'>;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'loginLinks' | 'limits'>;
 
 /** Whom a token signs in; it counts no second time. @throws HubError unauthenticated, the same for every reason */
 export async function userOfLink(ports: Ports, token: string): Promise<User> {
   const { secrets, clock, loginLinks, store } = ports;
-  const link = await loginLinks.take(secrets.sha256(token));
+  const link = (await loginLinks.take(secrets.sha256(token))) ?? (await sealedLink(ports, token));
   const user =
     link && link.expiresAt > clock.now()
       ? await (link.email === null ? firstAdmin(store) : store.tenants.userByEmail(link.email))
@@ -36,4 +37,29 @@ async function firstAdmin({ tenants }: AppPorts['store']): Promise<User | null> 
   if (tenantId === undefined) return null;
   const { items } = await tenants.users(tenantId, { limit: usersAtOnce, offset: 0 });
   return items.find(({ roles }) => isAdmin(roles)) ?? null;
+}
+
+/** @throws HubError not_found */
+export async function newSealedLink(
+  { store, secrets, clock, settings }: Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings'>,
+  email: string,
+): Promise<{ readonly url: string; readonly expiresAt: number }> {
+  if (!(await store.tenants.userByEmail(email))) throw notFound('User not found.');
+  const expiresAt = clock.now() + loginLinkMs;
+  const sealed = secrets.seal('login-link', Buffer.from(JSON.stringify({ email, expiresAt })));
+  return {
+    url: loginLinkUrl(settings.baseUrl, Buffer.from(sealed, 'base64').toString('base64url')),
+    expiresAt,
+  };
+}
+
+/** What a sealed link says, to one caller once on all nodes; null for what is none. */
+async function sealedLink({ secrets, limits }: Ports, token: string): Promise<LoginLink | null> {
+  let link: LoginLink;
+  try {
+    link = JSON.parse(Buffer.from(secrets.unseal('login-link', token)).toString('utf8')) as LoginLink;
+  } catch {
+    return null;
+  }
+  return (await limits.hit(`loginLink:${secrets.sha256(token)}`, 1, loginLinkMs)).ok ? link : null;
 }

@@ -12,7 +12,7 @@ import type { LoginMethod, User } from '../../tenant/record.ts';
 import { browserOf, subnetOf } from '../rules/origin.ts';
 import { unusable, userOfInvite } from './invitations.ts';
 import { admitAttempt, type Device } from './login-attempts.ts';
-import { userOfLink } from './login-links.ts';
+import { newSealedLink, userOfLink } from './login-links.ts';
 
 export interface SignIn {
   /** Lower-cased. */
@@ -40,6 +40,8 @@ export interface Logins {
    * @throws HubError unauthenticated (unknown e-mail or wrong password: the caller cannot tell which), rate_limited
    */
   signIn(attempt: SignIn, counters: OwnLimits): Promise<NewLogin>;
+  /** A one-time link for a person, sealed: nothing of it is stored. @throws HubError not_found */
+  newLink(email: string): Promise<{ readonly url: string; readonly expiresAt: number }>;
   /** Signs in whom a one-time link names. @throws HubError unauthenticated */
   signInByLink(linkToken: string, origin: Origin): Promise<NewLogin>;
   /**
@@ -47,6 +49,10 @@ export interface Logins {
    * @throws HubError unauthenticated, the same for every reason; rate_limited
    */
   signInByInvite(token: string, password: string, origin: Origin, counters: OwnLimits): Promise<NewLogin>;
+  /** Signs in a person whom the identity provider has confirmed. @param session its `sid` */
+  signInAs(user: User, origin: Origin, session: string | null): Promise<NewLogin>;
+  /** The person of a login's token; null: none. */
+  personOf(token: string): Promise<User | null>;
   /** Ends the login of a token; nothing happens when there is none. */
   signOut(token: string): Promise<void>;
 }
@@ -54,9 +60,21 @@ export interface Logins {
 /** Accounts whose failures are counted at once. */
 const maxAccounts = 10_000;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'log' | 'loginLinks'>;
+type Ports = Pick<
+  AppPorts,
+  'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'log' | 'loginLinks' | 'limits'
+>;
 
 const wrong = () => new HubError('unauthenticated', 'Invalid email or password.');
+
+/** @throws HubError password_login_off */
+export function requirePasswords({ passwordLogin }: Pick<AppPorts['settings'], 'passwordLogin'>): void {
+  if (passwordLogin) return;
+  throw new HubError(
+    'password_login_off',
+    'Passwords are off on this hub. Sign in through the identity provider.',
+  );
+}
 
 const principalOf = ({ id, tenantId, email }: User): Principal => ({
   tenantId,
@@ -99,7 +117,12 @@ export function createLogins(ports: Ports): Logins {
     });
   }
 
-  async function logIn(user: User, { network, userAgent }: Origin, method: LoginMethod): Promise<NewLogin> {
+  async function logIn(
+    user: User,
+    { network, userAgent }: Origin,
+    method: LoginMethod,
+    providerSession: string | null = null,
+  ): Promise<NewLogin> {
     const tenant = await store.tenantRecords.get(user.tenantId);
     if (tenant && (tenant.suspendedAt !== null || tenant.removedAt !== null)) {
       throw new HubError(
@@ -110,6 +133,8 @@ export function createLogins(ports: Ports): Logins {
     const token = secrets.token(32);
     const now = clock.now();
     const tokenHash = secrets.sha256(token);
+    const lifeMs =
+      method === 'oidc' ? Math.min(settings.sessionTtlMs, settings.oidcSessionMs) : settings.sessionTtlMs;
     await noted(ports, principalOf(user), {
       action: 'login.created',
       subject: { id: user.id, name: user.email },
@@ -120,11 +145,12 @@ export function createLogins(ports: Ports): Logins {
       userId: user.id,
       tenantId: user.tenantId,
       createdAt: now,
-      expiresAt: now + settings.sessionTtlMs,
+      expiresAt: now + lifeMs,
       lastSeenAt: now,
       network: subnetOf(network),
       browser: browserOf(userAgent),
       method,
+      providerSession,
     });
     // A changed password or a removed user ends existing logins, and this login may have been stored just after that.
     if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
@@ -136,6 +162,7 @@ export function createLogins(ports: Ports): Logins {
 
   return {
     async signIn({ email, password, network, device, userAgent }, counters) {
+      requirePasswords(settings);
       const attempt = { email, network, device };
       const { user, known, succeeded, untried } = await admitAttempt(ports, attempt, counters);
       // With an unknown e-mail the same work is done, so that the time does not tell.
@@ -154,11 +181,14 @@ export function createLogins(ports: Ports): Logins {
       return logIn(user, { network, userAgent }, 'password');
     },
 
+    newLink: (email) => newSealedLink(ports, email),
+
     async signInByLink(linkToken, origin) {
       return logIn(await userOfLink(ports, linkToken), origin, 'link');
     },
 
     async signInByInvite(token, password, origin, counters) {
+      requirePasswords(settings);
       await counters.count(limits.logins);
       const user = await userOfInvite(ports, token);
       const passwordHash = await secrets.hashPassword(password);
@@ -171,6 +201,13 @@ export function createLogins(ports: Ports): Logins {
       await store.logins.removeOfUser(user.id);
       await broadcast.control({ kind: 'user_logins_ended', userId: user.id });
       return logIn({ ...user, passwordHash }, origin, 'invite');
+    },
+
+    signInAs: (user, origin, session) => logIn(user, origin, 'oidc', session),
+
+    async personOf(token) {
+      const login = await store.logins.get(secrets.sha256(token), clock.now());
+      return login && store.tenants.userById(login.userId);
     },
 
     async signOut(token) {

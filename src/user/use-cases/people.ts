@@ -10,6 +10,7 @@ import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { User } from '../../tenant/record.ts';
 import { newInvitation } from './invitations.ts';
+import { requirePasswords } from './logins.ts';
 
 export interface NewPerson {
   /** Lower-cased. */
@@ -77,7 +78,7 @@ function rolesAfter(roles: readonly EnvRole[], wanted: 'admin' | 'member'): read
 type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'settings'>;
 
 export function createPeople(ports: Ports): People {
-  const { store, broadcast, secrets, clock } = ports;
+  const { store, broadcast, secrets, clock, settings } = ports;
   const recorded = recorder(ports, 'user');
   const { tenants, logins } = store;
 
@@ -141,6 +142,16 @@ export function createPeople(ports: Ports): People {
       const { tenantId } = principal;
       const before = await tenants.userById(userId);
       if (before?.tenantId !== tenantId) throw notFound('User not found.');
+      if (
+        settings.oidc?.login &&
+        settings.oidc.rolesFrom === 'claims' &&
+        (await store.identities.ofUser(userId))
+      ) {
+        throw new HubError(
+          'managed_by_idp',
+          'The identity provider decides about the roles of this person. Change them there, or set OIDC_ROLES=here.',
+        );
+      }
       const roles = typeof wanted === 'string' ? rolesAfter(before.roles, wanted) : wanted;
       // Nothing changes, and nothing is recorded.
       if (rolesText(before.roles) === rolesText(roles)) return before;
@@ -160,10 +171,12 @@ export function createPeople(ports: Ports): People {
       const user = changed(
         await recorded(principal, 'removed', userId).tenants.removeUser(principal.tenantId, userId),
       );
+      await store.identities.unlink(user.id);
       await endLogins(user.id);
     },
 
     async changePassword(principal, { oldPassword, newPassword, tokenHash }, counters) {
+      requirePasswords(settings);
       const { actor } = principal;
       const user = actor.kind === 'user' ? await tenants.userById(actor.id) : null;
       if (!user)

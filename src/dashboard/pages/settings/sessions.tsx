@@ -9,7 +9,12 @@ import { Table } from '../../ui/table.tsx';
 
 type Session = Reply<'listOwnSessions'>[number];
 
-const methods = { password: 'password', link: 'sign-in link', invite: 'invitation' } as const;
+const methods = {
+  password: 'password',
+  link: 'sign-in link',
+  invite: 'invitation',
+  oidc: 'single sign-on',
+} as const;
 
 interface ListProps {
   readonly sessions: readonly Session[];
@@ -83,6 +88,7 @@ export function OwnSessions(): JSX.Element {
   const sessions = useCall('listOwnSessions', {});
   const end = useAction('endOwnSession', ['listOwnSessions']);
   const endOthers = useAction('endOtherSessions', ['listOwnSessions']);
+  const provider = useCall('signInMethods', {}).data?.oidc ?? null;
   const failure = end.error ?? endOthers.error;
   return (
     <section className="card" aria-label="Your sessions">
@@ -102,6 +108,11 @@ export function OwnSessions(): JSX.Element {
           />
         )}
       </QueryResult>
+      {provider && (
+        <a className="button" href="/auth/oidc?link=1&return_to=/dashboard/settings">
+          Link account of {provider.name}
+        </a>
+      )}
     </section>
   );
 }

@@ -1,0 +1,29 @@
+// Identities of people at the identity provider in MongoDB: one document each, under issuer and subject; a person has
+// one, which a unique index decides.
+import type { Collection } from 'mongodb';
+import type { IdentityStore, LinkedAccount } from '../../src/user/port/identities.ts';
+import { unlessTaken } from './failure.ts';
+
+export type IdentityRow = LinkedAccount & { readonly _id: string };
+
+const idOf = ({ issuer, subject }: Pick<LinkedAccount, 'issuer' | 'subject'>): string =>
+  JSON.stringify([issuer, subject]);
+
+const identityOf = (row: IdentityRow | null): LinkedAccount | null => {
+  if (!row) return null;
+  const { _id, ...identity } = row;
+  return identity;
+};
+
+export const mongoIdentities = (identities: Collection<IdentityRow>): IdentityStore => ({
+  find: async (issuer, subject) => identityOf(await identities.findOne({ _id: idOf({ issuer, subject }) })),
+  ofUser: async (userId) => identityOf(await identities.findOne({ userId })),
+  async link(identity) {
+    if (await unlessTaken(identities.insertOne({ _id: idOf(identity), ...identity }))) return 'created';
+    const known = await identities.findOne({ _id: idOf(identity) });
+    return known?.userId === identity.userId ? 'created' : 'taken';
+  },
+  async unlink(userId) {
+    await identities.deleteMany({ userId });
+  },
+});

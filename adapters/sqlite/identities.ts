@@ -1,0 +1,39 @@
+// Identities of people at the identity provider in SQLite.
+import type { IdentityStore, LinkedAccount } from '../../src/user/port/identities.ts';
+import type { Database } from './database.ts';
+import type { Sync } from './sync.ts';
+import { number, table, text } from './table.ts';
+
+const identities = table<LinkedAccount>('identities', {
+  issuer: text('issuer'),
+  subject: text('subject'),
+  userId: text('user_id'),
+  tenantId: text('tenant_id'),
+  linkedAt: number('linked_at'),
+});
+
+export function identityStore(db: Database): Sync<IdentityStore> {
+  const find = (issuer: string, subject: string): LinkedAccount | null =>
+    identities.maybe(
+      db.get(`SELECT ${identities.columns} FROM identities WHERE issuer = ? AND subject = ?`, [
+        issuer,
+        subject,
+      ]),
+    );
+  const ofUser = (userId: string): LinkedAccount | null =>
+    identities.maybe(db.get(`SELECT ${identities.columns} FROM identities WHERE user_id = ?`, [userId]));
+  return {
+    find,
+    ofUser,
+    link(identity) {
+      const known = find(identity.issuer, identity.subject);
+      if (known) return known.userId === identity.userId ? 'created' : 'taken';
+      if (ofUser(identity.userId)) return 'taken';
+      db.run(identities.insert, identities.values(identity));
+      return 'created';
+    },
+    unlink(userId) {
+      db.run('DELETE FROM identities WHERE user_id = ?', [userId]);
+    },
+  };
+}

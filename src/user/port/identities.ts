@@ -1,0 +1,20 @@
+// Store port of identities: which person an account at the identity provider is. Never by e-mail alone: an address may
+// pass to somebody else.
+
+export interface LinkedAccount {
+  readonly issuer: string;
+  /** The `sub` claim. */
+  readonly subject: string;
+  readonly userId: string;
+  readonly tenantId: string;
+  readonly linkedAt: number;
+}
+
+export interface IdentityStore {
+  find(issuer: string, subject: string): Promise<LinkedAccount | null>;
+  ofUser(userId: string): Promise<LinkedAccount | null>;
+  /** `taken`: the account is another person's, or the person has another account. Safe to repeat. */
+  link(identity: LinkedAccount): Promise<'created' | 'taken'>;
+  /** Of a person who is removed. */
+  unlink(userId: string): Promise<void>;
+}

@@ -1,0 +1,206 @@
+// Signing in to the console through an identity provider: the real hub, a certified provider, and a browser's cookies.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../free-port.ts';
+import { Browser, client, SignInProvider } from '../sign-in-provider.ts';
+import { HubProcess } from './process.ts';
+import { SseClient } from './sse.ts';
+
+const provider = new SignInProvider();
+let settings: { [name: string]: string };
+let hub: HubProcess;
+let admin: string;
+
+beforeAll(async () => {
+  await provider.start();
+  settings = {
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: client.id,
+    OIDC_CLIENT_SECRET: client.secret,
+    OIDC_NAME: 'Acme',
+    OIDC_ROLE_MAP: '{"ops": ["operator@staging", "viewer"], "boss": "admin"}',
+    RATE_LIMIT_MAX_ATTEMPTS: '1000',
+    LOG_LEVEL: 'error',
+  };
+  hub = new HubProcess(settings);
+  hub.port = await freePort();
+  settings.BASE_URL = hub.url;
+  await provider.serve(hub.url);
+  await hub.start();
+  admin = await hub.admin();
+});
+afterAll(async () => {
+  provider.close();
+  await hub.remove();
+});
+
+const person = (sub: string, over: object = {}) => {
+  provider.accounts.set(sub, {
+    sub,
+    email: `${sub}@acme.example`,
+    email_verified: true,
+    org_role: 'ops',
+    ...over,
+  });
+  provider.signsIn = sub;
+};
+
+/** Signs in; the page or address at which the browser ends, and its cookies for the hub. */
+async function signIn(sub: string, path = '/auth/oidc', browser = new Browser()) {
+  provider.signsIn = sub;
+  const { url, answer } = await browser.follow(hub.url + path, (next) =>
+    next.startsWith(`${hub.url}/dashboard/`),
+  );
+  return { url, answer, browser, cookie: browser.cookies(hub.url) };
+}
+
+const me = async (cookie: string) => (await hub.call('GET', '/api/v1/auth/me', { cookie })).body;
+
+describe('through the provider', () => {
+  it('a new person is made in the only tenant, with the roles of the claims, and returns to the page', async () => {
+    person('ann');
+    const { url, cookie } = await signIn('ann', '/auth/oidc?return_to=/dashboard/events');
+    expect(url).toBe(`${hub.url}/dashboard/events`);
+    const roles = [
+      { role: 'operator', env: 'staging' },
+      { role: 'viewer', env: '*' },
+    ];
+    expect(await me(cookie)).toMatchObject({ email: 'ann@acme.example', is_admin: false, roles });
+    const { body: sessions } = await hub.call('GET', '/api/v1/auth/sessions', { cookie });
+    expect(sessions).toMatchObject([{ method: 'oidc', current: true }]);
+    expect((await hub.call('GET', '/api/v1/auth/methods')).body).toEqual({
+      password: true,
+      oidc: { name: 'Acme' },
+    });
+  });
+
+  it('roles follow the claims at the next sign-in, also of open sessions, and are not edited here', async () => {
+    person('bob');
+    const first = await signIn('bob');
+    const { user_id: id } = await me(first.cookie);
+    person('bob', { org_role: 'boss' });
+    await signIn('bob');
+    expect(await me(first.cookie)).toMatchObject({ is_admin: true });
+    const changed = await hub.call('PATCH', `/api/v1/users/${id}`, {
+      cookie: admin,
+      body: { is_admin: false },
+    });
+    expect(changed).toMatchObject({ status: 409, body: { code: 'managed_by_idp' } });
+    person('bob', { org_role: 'nothing' });
+    const refused = await signIn('bob');
+    expect(refused.answer.status).toBe(403);
+    expect(await refused.answer.text()).toContain('no role on this hub');
+  });
+
+  it('an e-mail that is taken links nobody; an invitation does, or the person who is signed in', async () => {
+    const password = 'correct horse battery';
+    const added = await hub.call('POST', '/api/v1/users', {
+      cookie: admin,
+      body: { email: 'cyd@acme.example', password, is_admin: false },
+    });
+    expect(added.status).toBe(201);
+    person('cyd');
+    const refused = await signIn('cyd');
+    expect(refused.answer.status).toBe(409);
+    expect(await refused.answer.text()).toContain('Link account');
+
+    const own = await hub.login('cyd@acme.example', password);
+    const browser = new Browser();
+    browser.set(hub.url, own);
+    const linked = await signIn('cyd', '/auth/oidc?link=1', browser);
+    expect(linked.url).toBe(`${hub.url}/dashboard/`);
+    expect((await me((await signIn('cyd')).cookie)).user_id).toBe(added.body.user_id);
+
+    const invited = await hub.call('POST', '/api/v1/users', {
+      cookie: admin,
+      body: { email: 'dan@acme.example', roles: [{ role: 'viewer', env: '*' }] },
+    });
+    person('dan', { email_verified: false });
+    expect((await signIn('dan')).answer.status).toBe(403);
+    person('dan');
+    expect((await me((await signIn('dan')).cookie)).user_id).toBe(invited.body.user_id);
+    const token = String(invited.body.invite_url).split('#invite=')[1];
+    const late = await hub.call('POST', '/api/v1/auth/invite', { body: { token, password } });
+    expect(late.status).toBe(401);
+  });
+
+  it('needs the state that it gave: none, another one, or the same again is one 401 page', async () => {
+    person('eve');
+    const browser = new Browser();
+    provider.signsIn = 'eve';
+    const { url: back } = await browser.follow(`${hub.url}/auth/oidc`, (next) =>
+      next.includes('/auth/oidc/callback'),
+    );
+    const refused = async (with_: Browser, url: string) => {
+      const answer = await with_.get(url);
+      expect(answer.headers.get('content-type')).toContain('text/html');
+      return [answer.status, (await answer.text()).includes('could not be confirmed')];
+    };
+    expect(await refused(new Browser(), back)).toEqual([401, true]);
+    const other = new Browser();
+    await other.get(`${hub.url}/auth/oidc`);
+    expect(await refused(other, back)).toEqual([401, true]);
+    const copy = new Browser();
+    copy.set(hub.url, browser.cookies(hub.url));
+    expect((await browser.get(back)).status).toBe(302);
+    expect(await refused(copy, back)).toEqual([401, true]);
+    expect(await refused(browser, `${hub.url}/auth/oidc/callback?code=made-up&state=made-up`)).toEqual([
+      401,
+      true,
+    ]);
+    expect((await new Browser().get(`${hub.url}/auth/oidc?return_to=//evil.example/`)).status).toBe(422);
+    expect((await new Browser().get(`${hub.url}/auth/oidc?return_to=/dashboard/../api`)).status).toBe(422);
+  });
+
+  it('goes on with a new key of the provider, and signed-in people while it is away', async () => {
+    person('flo');
+    const first = await signIn('flo');
+    await provider.newKey();
+    expect(await me((await signIn('flo')).cookie)).toMatchObject({ email: 'flo@acme.example' });
+    provider.isAway = true;
+    expect(await me(first.cookie)).toMatchObject({ email: 'flo@acme.example' });
+    expect((await new Browser().get(`${hub.url}/auth/oidc`)).status).toBeGreaterThanOrEqual(302);
+    provider.isAway = false;
+  });
+
+  it('ends the sessions that the provider ends, with their streams', async () => {
+    person('gus');
+    const { browser, cookie } = await signIn('gus');
+    const stream = await SseClient.open(`${hub.url}/api/v1/stream/dashboard`, { Cookie: cookie });
+    expect(stream.status).toBe(200);
+    const page = await (await browser.get(`${provider.issuer}/session/end`)).text();
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    await fetch(`${provider.issuer}/session/end/confirm`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { Cookie: browser.cookies(provider.issuer) },
+      body: new URLSearchParams({ xsrf, logout: 'yes' }),
+    });
+    await stream.end(1_000);
+    expect((await hub.call('GET', '/api/v1/auth/me', { cookie })).status).toBe(401);
+    const body = 'logout_token=made.up.token';
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    expect((await hub.call('POST', '/auth/oidc/backchannel-logout', { body, headers })).status).toBe(401);
+  });
+});
+
+describe('with PASSWORD_LOGIN=off', () => {
+  it('passwords open nothing, and a link of the operator does', async () => {
+    await hub.stop();
+    settings.PASSWORD_LOGIN = 'off';
+    settings.OPERATOR_TOKEN = 'an-operator-token-of-the-installation';
+    await hub.start();
+    const refused = { status: 403, body: { code: 'password_login_off' } };
+    const body = { email: 'cyd@acme.example', password: 'correct horse battery' };
+    expect(await hub.call('POST', '/api/v1/auth/login', { body })).toMatchObject(refused);
+    const made = await hub.call('POST', '/api/v1/operator/login-links', {
+      headers: { Authorization: 'Bearer an-operator-token-of-the-installation' },
+      body: { email: 'cyd@acme.example' },
+    });
+    expect(made.status).toBe(201);
+    const token = made.body.url.split('#login=')[1];
+    const use = () =>
+      hub.call('POST', '/api/v1/auth/link', { body: { token }, headers: { Origin: hub.url } });
+    expect((await use()).status).toBe(200);
+    expect((await use()).status).toBe(401);
+  });
+});
