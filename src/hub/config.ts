@@ -363,6 +363,12 @@ export interface SettingInForce {
   readonly source: SettingSource;
 }
 
+/** Address and token for commands that call a hub. */
+export const readClientVariables = ({ REEVE_URL = '', REEVE_TOKEN = '' }: Environment = process.env) => ({
+  url: REEVE_URL,
+  token: REEVE_TOKEN,
+});
+
 /**
  * Every setting with its value and source, in the order of `--help`. Values are not checked (`readConfig`).
  * @throws ConfigError for a settings file that cannot be read or has unknown names

@@ -1,5 +1,5 @@
-// `reeve export`, `reeve diff` and `reeve apply` against real hubs: round trips, cut-off runs, plans, bad files, deletions
-// and rights.
+// `reeve export`, `reeve diff` and `reeve apply` against a real hub: round trips, cut-off runs, plans, bad files,
+// deletions and rights.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -504,6 +504,11 @@ describe('rights', () => {
     expect(await reeve(operator, 'apply', folder, '--yes')).toMatchObject({
       code: 1,
       err: expect.stringContaining('tools.yaml:'),
+    });
+    const viewer = await source.token([{ role: 'viewer', env: '*' }]);
+    expect(await reeve(viewer, 'diff', folder)).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('needs the role operator'),
     });
     edit('tools.yaml', (text) => text.replace('place', 'geo'));
     await source.call('PUT', '/environments/production/policy', { protected: true });

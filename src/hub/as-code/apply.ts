@@ -2,14 +2,15 @@
 import { createInterface } from 'node:readline/promises';
 import { HubError } from '../../shared/error.ts';
 import { say } from '../commands/output.ts';
-import { type Changes, changesOf, type Desired } from './changes.ts';
-import { problemsOf } from './checks.ts';
-import type { Connection } from './connection.ts';
-import { type Problem, refuseProblems } from './files.ts';
+import { type Changes, changesOf } from './changes.ts';
+import { problemsOf, rightsProblemsOf } from './checks.ts';
+import type { HubConnection } from './connection.ts';
+import type { Desired } from './desired.ts';
+import { type FileProblem, refuseProblems } from './files.ts';
 import type { Folder } from './folder.ts';
 import { type HubState, previewOf, readHub } from './hub-state.ts';
 import { actionWords } from './plan.ts';
-import { newRun, type Step } from './steps.ts';
+import { type ApplyStep, newRun } from './steps.ts';
 
 export interface Comparison extends Changes {
   readonly hub: HubState;
@@ -17,7 +18,11 @@ export interface Comparison extends Changes {
 }
 
 /** @throws HubError unprocessable where the folder names what is nowhere */
-export async function compare(connection: Connection, folder: Folder, prunes: boolean): Promise<Comparison> {
+export async function compare(
+  connection: HubConnection,
+  folder: Folder,
+  prunes: boolean,
+): Promise<Comparison> {
   const hub = await readHub(connection, (what) => say(`Reading ${what} …`));
   const previews = new Map<string, Promise<string | null>>();
   const preview = (name: string): Promise<string | null> => {
@@ -25,22 +30,31 @@ export async function compare(connection: Connection, folder: Folder, prunes: bo
     previews.set(name, known);
     return known;
   };
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   const changes = await changesOf(folder, hub, { prunes, preview }, problems);
   refuseProblems(problems);
   return { hub, ...changes };
 }
 
-/** @throws HubError unprocessable with every reason why the steps cannot be made */
-export function check(folder: Folder, { hub, desired }: Comparison, steps: readonly Step[]): void {
-  refuseProblems(problemsOf({ folder, hub, desired, steps }));
+/**
+ * Returns a line for each step that the token may not make.
+ * @throws HubError unprocessable with every reason why nobody can make the steps
+ */
+export function check(
+  folder: Folder,
+  { hub, desired }: Comparison,
+  steps: readonly ApplyStep[],
+): readonly FileProblem[] {
+  const subject = { folder, hub, desired, steps };
+  refuseProblems(problemsOf(subject));
+  return rightsProblemsOf(subject);
 }
 
-export const lineOf = ({ action, key, note }: Step): string =>
+export const lineOf = ({ action, key, note }: ApplyStep): string =>
   `${actionWords[action]} ${key}${note === '' ? '' : ` (${note})`}`;
 
 /** Asks in a terminal. @throws HubError conflict without one, or without a yes */
-export async function confirm(steps: readonly Step[]): Promise<void> {
+export async function confirm(steps: readonly ApplyStep[]): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new HubError(
       'conflict',
@@ -60,9 +74,9 @@ export async function confirm(steps: readonly Step[]): Promise<void> {
 
 /** @throws HubError with how far it came: the next run does the rest */
 export async function makeSteps(
-  connection: Connection,
+  connection: HubConnection,
   hub: HubState,
-  steps: readonly Step[],
+  steps: readonly ApplyStep[],
 ): Promise<void> {
   const run = newRun(connection, hub);
   for (const [i, step] of steps.entries()) {

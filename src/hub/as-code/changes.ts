@@ -1,25 +1,18 @@
-// What makes a hub equal to a folder: the steps in their order, deployments last. Whatever is equal already is left out,
-// so that a run that was cut off is finished by the next.
-
-import {
-  type CompositionContent,
-  type ContractContent,
-  hashOf,
-  type RuleContent,
-  type ToolsContent,
-} from './content.ts';
+// What makes a hub equal to a folder: the steps in their order, deployments last. Equal things have no step, so the
+// next run finishes one that was cut off.
+import { hashOf, type RuleContent } from './content.ts';
 import { deploySteps, type Preview } from './deployments.ts';
-import type { Problem } from './files.ts';
-import { problemAt } from './files.ts';
+import { type Desired, desiredOf, toolsAfter } from './desired.ts';
+import type { FileProblem } from './files.ts';
 import type { Folder } from './folder.ts';
 import type { HubState } from './hub-state.ts';
 import {
+  type ApplyStep,
   createRule,
   deleteBundle,
   deleteComposition,
   deleteContract,
   deleteRule,
-  type Step,
   saveComposition,
   saveContract,
   saveTools,
@@ -28,80 +21,18 @@ import {
 } from './steps.ts';
 
 export interface Changes {
-  readonly steps: readonly Step[];
+  readonly steps: readonly ApplyStep[];
   /** Sentences about what is left alone. */
   readonly notes: readonly string[];
 }
 
-export interface Desired {
-  /** Content of each contract in the folder or on the hub, and its hash. */
-  readonly contracts: ReadonlyMap<string, { readonly content: ContractContent; readonly hash: string }>;
-  /** Compositions of the folder, and those of the hub alone that follow its contracts. */
-  readonly compositions: ReadonlyMap<string, CompositionContent>;
-  /** The content with this hash. */
-  contentOf(contractId: string, hash: string): ContractContent | undefined;
-}
-
-/** Adds problems where the folder names what is nowhere. */
-function desiredOf(folder: Folder, hub: HubState, prunes: boolean, problems: Problem[]): Desired {
-  const contracts = new Map<string, { readonly content: ContractContent; readonly hash: string }>(
-    hub.contracts,
-  );
-  for (const [id, { content, hash, place }] of folder.contracts ?? []) {
-    const type = hub.contracts.get(id)?.content.type ?? content.type;
-    if (type !== content.type) {
-      const sentence = `the type on the hub is ${type}, and a contract cannot change its type; use another id`;
-      problems.push(problemAt(place, sentence));
-    }
-    contracts.set(id, { content, hash });
-  }
-  const contentOf = (contractId: string, hash: string): ContractContent | undefined => {
-    const current = contracts.get(contractId);
-    if (current?.hash === hash) return current.content;
-    const hubContent = hub.contracts.get(contractId);
-    if (hubContent?.hash === hash) return hubContent.content;
-    const older = folder.older.get(hash) ?? hub.pinned.get(hash);
-    return older?.contractId === contractId ? older.content : undefined;
-  };
-  const compositions = new Map<string, CompositionContent>();
-  for (const [name, { content }] of folder.compositions ?? []) {
-    const items = content.contracts.map(({ place, revision, ...item }) => {
-      const known = contracts.get(item.contract_id);
-      if (!known) problems.push(problemAt(place, `the contract ${item.contract_id} is not in the folder`));
-      const hash = revision ?? known?.hash ?? '';
-      if (known && !contentOf(item.contract_id, hash)) {
-        const sentence = `contracts/${item.contract_id}@${hash}.yaml does not exist, and the hub does not use it`;
-        problems.push(problemAt(place, sentence));
-      }
-      return { ...item, revision: hash };
-    });
-    compositions.set(name, { ...content, contracts: items });
-  }
-  for (const [name, { content }] of hub.compositions) {
-    const isGone = folder.compositions !== null && prunes;
-    if (compositions.has(name) || isGone || !isFollowing(name, content, folder, hub)) continue;
-    const items = content.contracts.map((item) => ({
-      ...item,
-      revision: contracts.get(item.contract_id)?.hash ?? item.revision,
-    }));
-    compositions.set(name, { ...content, contracts: items });
-  }
-  return { contracts, compositions, contentOf };
-}
-
-/** True for a composition of the hub alone that a new version of a contract in the folder would deploy. */
-const isFollowing = (name: string, content: CompositionContent, folder: Folder, hub: HubState): boolean =>
-  content.update_strategy === 'auto_deploy' &&
-  content.contracts.some(({ contract_id: id }) => folder.contracts?.has(id)) &&
-  hub.environments.some(({ env, can_change }) => can_change && hub.deployments.has(`${env}/${name}`));
-
-/** Steps for contracts and compositions. A pinned older content is the latest version while its composition is saved. */
+/** A pinned older content is the latest version of its contract while a composition is saved. */
 function librarySteps(
   folder: Folder,
   hub: HubState,
   { contracts, compositions, contentOf }: Desired,
-): Step[] {
-  const steps: Step[] = [];
+): ApplyStep[] {
+  const steps: ApplyStep[] = [];
   const latest = new Map([...hub.contracts].map(([id, { hash }]) => [id, hash]));
   const save = (id: string, hash: string): void => {
     const content = contentOf(id, hash);
@@ -132,7 +63,7 @@ function librarySteps(
 /** The environments of uploads: the version furthest along first, so that the newest is uploaded last. */
 const rank = { production: 0, staging: 1, development: 2 } as const;
 
-function uploadSteps({ bundles, deployments }: Folder, hub: HubState): Step[] {
+function uploadSteps({ bundles, deployments }: Folder, hub: HubState): ApplyStep[] {
   const ranks = new Map<string, number>();
   for (const { env, revision } of deployments?.values() ?? [])
     if (revision !== null) ranks.set(revision, Math.min(ranks.get(revision) ?? 3, rank[env]));
@@ -143,15 +74,18 @@ function uploadSteps({ bundles, deployments }: Folder, hub: HubState): Step[] {
 }
 
 /** Rules are matched by all fields; a rule that is left over replaces the one with its priority. */
-function ruleSteps({ rules }: Folder, hub: HubState): { readonly saves: Step[]; readonly deletes: Step[] } {
+function ruleSteps(
+  { rules }: Folder,
+  hub: HubState,
+): { readonly saves: ApplyStep[]; readonly deletes: ApplyStep[] } {
   if (rules === null) return { saves: [], deletes: [] };
   const wanted = new Map<string, RuleContent>(rules.map(({ content }) => [hashOf(content), content]));
   const others = new Map(
     hub.rules.filter(({ hash }) => !wanted.has(hash)).map((rule) => [rule.content.priority, rule]),
   );
   const existing = new Set(hub.rules.map(({ hash }) => hash));
-  const updates: Step[] = [];
-  const creations: Step[] = [];
+  const updates: ApplyStep[] = [];
+  const creations: ApplyStep[] = [];
   for (const [hash, content] of wanted) {
     if (existing.has(hash)) continue;
     const replaced = others.get(content.priority);
@@ -162,18 +96,13 @@ function ruleSteps({ rules }: Folder, hub: HubState): { readonly saves: Step[]; 
   return { saves: [...updates, ...creations], deletes: [...others.values()].map(deleteRule) };
 }
 
-export const toolsAfter = (content: Partial<ToolsContent>, hub: HubState): ToolsContent => ({
-  ...hub.tools.content,
-  ...content,
-});
-
-function toolSteps({ tools }: Folder, hub: HubState): Step[] {
+function toolSteps({ tools }: Folder, hub: HubState): ApplyStep[] {
   if (tools === null) return [];
   const hash = hashOf(toolsAfter(tools.content, hub));
   return hash === hub.tools.hash ? [] : [saveTools(tools.content, hash)];
 }
 
-function libraryDeletes(folder: Folder, hub: HubState): Step[] {
+function libraryDeletes(folder: Folder, hub: HubState): ApplyStep[] {
   const { contracts, compositions } = folder;
   const gone = (names: Iterable<string>, kept: ReadonlyMap<string, unknown> | null): string[] =>
     kept === null ? [] : [...names].filter((name) => !kept.has(name));
@@ -184,7 +113,7 @@ function libraryDeletes(folder: Folder, hub: HubState): Step[] {
 }
 
 /** Bundles that are nobody's any more: neither a file's nor a composition's, and deployed nowhere. */
-function bundleDeletes(folder: Folder, hub: HubState): Step[] {
+function bundleDeletes(folder: Folder, hub: HubState): ApplyStep[] {
   const { bundles, compositions, deployments } = folder;
   if (bundles === null) return [];
   const names = new Set([...bundles.values()].map(({ name }) => name));
@@ -206,7 +135,7 @@ export async function changesOf(
   folder: Folder,
   hub: HubState,
   { prunes, preview }: Options,
-  problems: Problem[],
+  problems: FileProblem[],
 ): Promise<Changes & { readonly desired: Desired }> {
   const desired = desiredOf(folder, hub, prunes, problems);
   const library = librarySteps(folder, hub, desired);

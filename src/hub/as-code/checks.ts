@@ -10,34 +10,35 @@ import {
   RuleError,
   readBundle,
 } from 'reeve-agent/rules';
-import type { Desired } from './changes.ts';
-import { toolsAfter } from './changes.ts';
 import { type CompositionContent, type ContractContent, type ItemContent, slotOf } from './content.ts';
-import { type Place, type Problem, problemAt, singles } from './files.ts';
+import { type Desired, toolsAfter } from './desired.ts';
+import { type FilePlace, type FileProblem, problemAt, singles } from './files.ts';
 import type { Folder } from './folder.ts';
 import type { HubState } from './hub-state.ts';
-import { keyOf, type Step } from './steps.ts';
+import { type ApplyStep, keyOf } from './steps.ts';
 
 interface Subject {
   readonly folder: Folder;
   readonly hub: HubState;
   readonly desired: Desired;
   /** Those that will be made. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly ApplyStep[];
 }
 
-/** A line for each reason why the steps cannot all be made. */
-export function problemsOf(subject: Subject): Problem[] {
-  if (subject.steps.length === 0) return [];
-  return [...rightsProblems(subject), ...deletionProblems(subject), ...documentProblems(subject)];
-}
+/** A line for each reason why nobody can make all steps. */
+export const problemsOf = (subject: Subject): FileProblem[] => [
+  ...deletionProblems(subject),
+  ...documentProblems(subject),
+];
 
-function rightsProblems({ folder, hub, steps }: Subject): Problem[] {
+/** A line for each step that the token may not make. */
+export function rightsProblemsOf({ folder, hub, steps }: Subject): FileProblem[] {
+  if (steps.length === 0) return [];
   const { environments } = hub;
   const isAdmin = environments.some(({ role }) => role === 'admin');
   if (!isAdmin && !environments.some(({ role }) => role === 'operator'))
     return ["The token's service account needs the role operator. Ask an admin for the role."];
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   const changeable = new Set(environments.filter((one) => one.can_change).map(({ env }) => env));
   for (const { key } of steps) {
     if (key === keyOf.tools && !isAdmin)
@@ -66,9 +67,9 @@ function rightsProblems({ folder, hub, steps }: Subject): Problem[] {
   return problems;
 }
 
-function deletionProblems({ hub, desired, steps }: Subject): Problem[] {
+function deletionProblems({ hub, desired, steps }: Subject): FileProblem[] {
   const deleted = new Set(steps.filter(({ action }) => action === 'delete').map(({ key }) => key));
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   const remaining = new Map([
     ...[...hub.compositions].map(([name, { content }]) => [name, content] as const),
     ...desired.compositions,
@@ -83,7 +84,7 @@ function deletionProblems({ hub, desired, steps }: Subject): Problem[] {
 }
 
 /** Documents that a step deploys must compile and have no error of the linter. */
-function documentProblems(subject: Subject): Problem[] {
+function documentProblems(subject: Subject): FileProblem[] {
   const { folder, hub, desired, steps } = subject;
   const tools = toolsAfter(folder.tools?.content ?? {}, hub);
   const language = {
@@ -95,7 +96,7 @@ function documentProblems(subject: Subject): Problem[] {
   const deployed = new Map(
     steps.filter(({ action }) => action === 'deploy').map(({ key, after }) => [key, after]),
   );
-  const problems = new Set<Problem>();
+  const problems = new Set<FileProblem>();
   for (const [hash, { name, text, place }] of folder.bundles ?? []) {
     const isDeployed = hub.environments.some(
       ({ env }) => deployed.get(keyOf.deployment(slotOf(env, name))) === hash,
@@ -144,7 +145,7 @@ const documentOf = (
   }).yaml;
 
 /** Null for a contract of the hub alone. */
-function definitionPlace({ contracts }: Folder, id: string, revision: string): Place | null {
+function definitionPlace({ contracts }: Folder, id: string, revision: string): FilePlace | null {
   const entry = contracts?.get(id);
   if (!entry) return null;
   return entry.hash === revision

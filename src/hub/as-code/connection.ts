@@ -1,10 +1,11 @@
 // The hub as the commands reach it: the typed client with a service account's token. Waits and repeats where that is
 // safe, and turns every failure into the hub's own errors.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConsoleClient, ConsoleError, consoleClient, HubConnectionError } from 'reeve-agent/console';
 import { type ErrorCode, errorCodes, HubError } from '../../shared/error.ts';
 import { UsageError } from '../commands/output.ts';
 
-export interface Connection {
+export interface HubConnection {
   /** Without a slash at the end. */
   readonly url: string;
   /** A question: repeated while the hub is busy or cannot be reached. */
@@ -21,10 +22,9 @@ const refusedForNow = new Set(['rate_limited', 'too_busy', 'overloaded', 'shutti
 
 /** @throws UsageError without an address or a token */
 export function connect(
-  env: { readonly [name: string]: string | undefined },
+  { url, token }: { readonly url: string; readonly token: string },
   allowInsecure: boolean,
-): Connection {
-  const { REEVE_URL: url = '', REEVE_TOKEN: token = '' } = env;
+): HubConnection {
   if (url === '') throw new UsageError("Set REEVE_URL to the hub's address.");
   if (token === '') throw new UsageError('Set REEVE_TOKEN to the token of a service account.');
   let client: ConsoleClient;
@@ -45,7 +45,7 @@ export function connect(
         if (attempt === tries || !mayRepeat(error)) throw hubErrorOf(error);
         const seconds = error instanceof ConsoleError ? error.retryAfter : null;
         const wait = Math.min(maxWaitMs, seconds === null ? firstWaitMs * 2 ** attempt : seconds * 1000);
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await sleep(wait);
       }
     }
   };

@@ -1,11 +1,11 @@
 // Which deployments make a hub run what a folder names: those of its list, and those of automatic compositions.
 
-import type { Desired } from './changes.ts';
 import { slotOf } from './content.ts';
-import { type Problem, problemAt } from './files.ts';
+import type { Desired } from './desired.ts';
+import { type FileProblem, problemAt } from './files.ts';
 import type { DeploymentOfFile, Folder } from './folder.ts';
 import type { HubState } from './hub-state.ts';
-import { deployComposition, deployRevision, keyOf, type Step, undeploy, unknownHash } from './steps.ts';
+import { type ApplyStep, deployComposition, deployRevision, keyOf, undeploy, unknownHash } from './steps.ts';
 
 /** Hash of what a composition of the hub becomes now; null: nothing. */
 export type Preview = (name: string) => Promise<string | null>;
@@ -15,23 +15,23 @@ interface Situation {
   readonly hub: HubState;
   readonly desired: Desired;
   /** Steps of contracts and compositions. */
-  readonly saved: readonly Step[];
+  readonly saved: readonly ApplyStep[];
   readonly preview: Preview;
   /** True: deployments that the folder does not name are ended. */
   readonly prunes: boolean;
-  readonly problems: Problem[];
+  readonly problems: FileProblem[];
 }
 
 export interface DeploySteps {
-  readonly steps: readonly Step[];
+  readonly steps: readonly ApplyStep[];
   /** Ends of deployments that the folder does not name. */
-  readonly ends: readonly Step[];
+  readonly ends: readonly ApplyStep[];
   readonly notes: readonly string[];
 }
 
 export async function deploySteps(situation: Situation): Promise<DeploySteps> {
   const { folder, hub } = situation;
-  const steps: Step[] = [];
+  const steps: ApplyStep[] = [];
   for (const deployment of folder.deployments?.values() ?? []) {
     const step =
       deployment.revision === null
@@ -52,7 +52,7 @@ function revisionStep(
   { folder, hub, problems }: Situation,
   deployment: DeploymentOfFile,
   hash: string,
-): Step | null {
+): ApplyStep | null {
   const { env, bundle, place } = deployment;
   if (hub.deployments.get(slotOf(env, bundle))?.hash === hash) return null;
   const isThere =
@@ -73,7 +73,10 @@ function changes({ hub, desired, saved }: Situation, name: string): boolean {
   );
 }
 
-async function compositionStep(situation: Situation, deployment: DeploymentOfFile): Promise<Step | null> {
+async function compositionStep(
+  situation: Situation,
+  deployment: DeploymentOfFile,
+): Promise<ApplyStep | null> {
   const { hub, desired, preview, problems } = situation;
   const { env, bundle, place } = deployment;
   const composition = desired.compositions.get(bundle) ?? hub.compositions.get(bundle)?.content;
@@ -97,7 +100,7 @@ async function compositionStep(situation: Situation, deployment: DeploymentOfFil
 /** Automatic compositions that run where the folder does not name a deployment of them. */
 async function automaticSteps(situation: Situation): Promise<Pick<DeploySteps, 'steps' | 'notes'>> {
   const { folder, hub, desired, preview, prunes } = situation;
-  const steps: Step[] = [];
+  const steps: ApplyStep[] = [];
   const notes: string[] = [];
   for (const [name, content] of desired.compositions) {
     if (content.update_strategy !== 'auto_deploy') continue;

@@ -6,16 +6,16 @@ import { stringifyYaml } from 'reeve-agent/rules';
 import type { z } from 'zod';
 import { HubError } from '../../shared/error.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';
-import type { Connection } from './connection.ts';
+import type { HubConnection } from './connection.ts';
 import { byText, mapFew, sha256, slotOf } from './content.ts';
 import {
   compositionFile,
   contractFile,
   deploymentsFile,
   entriesOf,
+  type FileProblem,
   folders,
   maxFileBytes,
-  type Problem,
   parseText,
   readText,
   rulesFile,
@@ -38,7 +38,7 @@ function yamlFile(path: string, value: object, schema: z.ZodType): OutFile {
   const wanted = canonicalJson(value);
   for (const body of [stringifyYaml(value), `${JSON.stringify(value)}\n`]) {
     const text = marker + body;
-    const problems: Problem[] = [];
+    const problems: FileProblem[] = [];
     const read = Buffer.byteLength(text) > maxFileBytes ? null : parseText(text, path, schema, problems);
     if (read && problems.length === 0 && canonicalJson(read.value) === canonicalJson(schema.parse(value)))
       return { path, text, schema };
@@ -51,7 +51,7 @@ function yamlFile(path: string, value: object, schema: z.ZodType): OutFile {
 
 /** @param report called with what is read now */
 export async function filesOf(
-  connection: Connection,
+  connection: HubConnection,
   hub: HubState,
   report: (what: string) => void,
 ): Promise<readonly OutFile[]> {
@@ -154,7 +154,7 @@ function isSame(folder: string, { path, text, schema }: OutFile): boolean {
   const existing = readText(folder, path);
   if (typeof existing !== 'string') return false;
   if (existing === text || schema === null) return existing === text;
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   const [before, after] = [existing, text].map((one) => parseText(one, path, schema, problems));
   return before != null && after != null && canonicalJson(before.value) === canonicalJson(after.value);
 }

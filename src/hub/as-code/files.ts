@@ -52,18 +52,19 @@ export const deploymentsFile = z.strictObject({
 });
 
 /** A place in a file, for messages. */
-export interface Place {
+export interface FilePlace {
   /** Path from the folder. */
   readonly file: string;
   readonly line: number;
 }
 
 /** One line a problem: file, line and sentence. */
-export type Problem = string;
-export const problemAt = ({ file, line }: Place, sentence: string): Problem => `${file}:${line}: ${sentence}`;
+export type FileProblem = string;
+export const problemAt = ({ file, line }: FilePlace, sentence: string): FileProblem =>
+  `${file}:${line}: ${sentence}`;
 
 /** @throws HubError with all problems, when there are any */
-export function refuseProblems(problems: readonly Problem[]): void {
+export function refuseProblems(problems: readonly FileProblem[]): void {
   if (problems.length === 0) return;
   const more = problems.length > maxProblems ? [`… and ${problems.length - maxProblems} more`] : [];
   throw new HubError(
@@ -74,11 +75,11 @@ export function refuseProblems(problems: readonly Problem[]): void {
 
 export interface ReadFile<T> {
   readonly value: T;
-  placeOf(path: readonly (string | number)[]): Place;
+  placeOf(path: readonly (string | number)[]): FilePlace;
 }
 
 /** The text of a regular file; a sentence when it cannot be read. */
-export function readText(folder: string, file: string): string | { readonly problem: Problem } {
+export function readText(folder: string, file: string): string | { readonly problem: FileProblem } {
   const fail = (sentence: string) => ({ problem: problemAt({ file, line: 1 }, sentence) });
   const path = join(folder, file);
   const stat = lstatSync(path);
@@ -97,7 +98,7 @@ export function readYaml<S extends z.ZodType>(
   folder: string,
   file: string,
   schema: S,
-  problems: Problem[],
+  problems: FileProblem[],
 ): ReadFile<z.output<S>> | null {
   const text = readText(folder, file);
   if (typeof text !== 'string') {
@@ -111,7 +112,7 @@ export function parseText<S extends z.ZodType>(
   text: string,
   file: string,
   schema: S,
-  problems: Problem[],
+  problems: FileProblem[],
 ): ReadFile<z.output<S>> | null {
   let document: YamlDocument | undefined;
   try {
@@ -122,7 +123,7 @@ export function parseText<S extends z.ZodType>(
     problems.push(problemAt({ file, line }, error.message));
     return null;
   }
-  const placeOf = (path: readonly (string | number)[]): Place => ({
+  const placeOf = (path: readonly (string | number)[]): FilePlace => ({
     file,
     line: document?.positionOf(path).line ?? 1,
   });

@@ -20,11 +20,11 @@ import {
   contractFile,
   deploymentsFile,
   entriesOf,
+  type FilePlace,
+  type FileProblem,
   type FolderName,
   folders,
   maxFiles,
-  type Place,
-  type Problem,
   problemAt,
   readText,
   readYaml,
@@ -37,7 +37,7 @@ import {
 /** An item whose revision is absent follows the contract's file. */
 export type ItemOfFile = Omit<ItemContent, 'revision'> & {
   readonly revision: string | null;
-  readonly place: Place;
+  readonly place: FilePlace;
 };
 export type CompositionOfFile = Omit<CompositionContent, 'contracts'> & {
   readonly contracts: readonly ItemOfFile[];
@@ -48,20 +48,20 @@ export interface DeploymentOfFile {
   readonly bundle: string;
   /** Null: the composition of this name. */
   readonly revision: string | null;
-  readonly place: Place;
+  readonly place: FilePlace;
 }
 
 export interface BundleOfFile {
   readonly name: string;
   readonly text: string;
-  readonly place: Place;
+  readonly place: FilePlace;
 }
 
 export interface ContractOfFile {
   readonly content: ContractContent;
   readonly hash: string;
-  readonly place: Place;
-  readonly definitionPlace: Place;
+  readonly place: FilePlace;
+  readonly definitionPlace: FilePlace;
 }
 
 /** Null where the folder has no file for it: then it is not managed. */
@@ -71,12 +71,12 @@ export interface Folder {
   readonly older: ReadonlyMap<string, { readonly contractId: string; readonly content: ContractContent }>;
   readonly compositions: ReadonlyMap<
     string,
-    { readonly content: CompositionOfFile; readonly place: Place }
+    { readonly content: CompositionOfFile; readonly place: FilePlace }
   > | null;
   /** By hash. */
   readonly bundles: ReadonlyMap<string, BundleOfFile> | null;
-  readonly rules: readonly { readonly content: RuleContent; readonly place: Place }[] | null;
-  readonly tools: { readonly content: Partial<ToolsContent>; readonly place: Place } | null;
+  readonly rules: readonly { readonly content: RuleContent; readonly place: FilePlace }[] | null;
+  readonly tools: { readonly content: Partial<ToolsContent>; readonly place: FilePlace } | null;
   readonly deployments: ReadonlyMap<string, DeploymentOfFile> | null;
   /** Of everything above. */
   readonly hash: string;
@@ -88,7 +88,7 @@ const olderName = /^(.+)@([0-9a-f]{64})$/;
 export function readFolder(path: string): Folder {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw new HubError('not_found', `The folder ${path} does not exist.`);
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   const names = namesIn(path, problems);
   refuseProblems(problems);
   const contracts = names.contracts && new Map<string, ContractOfFile>();
@@ -135,7 +135,7 @@ type Names = { readonly [F in FolderName]: readonly string[] | null } & {
   readonly [S in keyof typeof singles]: boolean;
 };
 
-function namesIn(path: string, problems: Problem[]): Names {
+function namesIn(path: string, problems: FileProblem[]): Names {
   let count = 0;
   const within = (name: FolderName): readonly string[] | null => {
     const entries = entriesOf(path, name);
@@ -166,8 +166,8 @@ function namesIn(path: string, problems: Problem[]): Names {
   return names;
 }
 
-function readCompositions(path: string, names: readonly string[], problems: Problem[]) {
-  const compositions = new Map<string, { content: CompositionOfFile; place: Place }>();
+function readCompositions(path: string, names: readonly string[], problems: FileProblem[]) {
+  const compositions = new Map<string, { content: CompositionOfFile; place: FilePlace }>();
   for (const name of names) {
     const file = `compositions/${name}.yaml`;
     if (!bundleName.safeParse(name).success) {
@@ -198,7 +198,7 @@ function readCompositions(path: string, names: readonly string[], problems: Prob
   return compositions;
 }
 
-function readBundles(path: string, names: readonly string[], problems: Problem[]) {
+function readBundles(path: string, names: readonly string[], problems: FileProblem[]) {
   const bundles = new Map<string, BundleOfFile>();
   for (const hash of names) {
     const place = { file: `bundles/${hash}.yaml`, line: 1 };
@@ -219,7 +219,7 @@ function readBundles(path: string, names: readonly string[], problems: Problem[]
   return bundles;
 }
 
-function readRules(path: string, problems: Problem[]) {
+function readRules(path: string, problems: FileProblem[]) {
   const read = readYaml(path, singles.rules, rulesFile, problems);
   const priorities = new Set<number>();
   return (read?.value.rules ?? []).map(({ tag_match = null, ...rule }, i) => {
@@ -233,7 +233,7 @@ function readRules(path: string, problems: Problem[]) {
   });
 }
 
-function readTools(path: string, problems: Problem[]) {
+function readTools(path: string, problems: FileProblem[]) {
   const read = readYaml(path, singles.tools, toolsFile, problems);
   if (!read) return null;
   const empty: ToolsContent = {
@@ -251,7 +251,7 @@ function readTools(path: string, problems: Problem[]) {
   return { content, place: read.placeOf([]) };
 }
 
-function readDeployments(path: string, problems: Problem[]) {
+function readDeployments(path: string, problems: FileProblem[]) {
   const deployments = new Map<string, DeploymentOfFile>();
   const read = readYaml(path, singles.deployments, deploymentsFile, problems);
   for (const [i, { env, bundle, revision = null }] of (read?.value.deployments ?? []).entries()) {

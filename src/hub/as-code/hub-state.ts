@@ -1,6 +1,6 @@
 // What a hub has now, in the words of the folder, with the tags that conditions of writes need.
 import type { Env } from '../../shared/ids.ts';
-import type { Connection } from './connection.ts';
+import type { HubConnection } from './connection.ts';
 import {
   byPlace,
   type CompositionContent,
@@ -91,7 +91,7 @@ const contentOf = ({ name, description, type, definition, tags }: ContractConten
 });
 
 /** @param report called with what is read now */
-export async function readHub(hub: Connection, report: (what: string) => void): Promise<HubState> {
+export async function readHub(hub: HubConnection, report: (what: string) => void): Promise<HubState> {
   const { tenant_id: tenantId, environments } = await hub.read((it) => it.listEnvironments());
   report('contracts');
   const ids = await pages((query) => hub.read((it) => it.listContracts({ query })));
@@ -127,7 +127,7 @@ export async function readHub(hub: Connection, report: (what: string) => void): 
 }
 
 async function readCompositions(
-  hub: Connection,
+  hub: HubConnection,
   contracts: ReadonlyMap<string, HubContract>,
   pinned: Map<string, { contractId: string; content: ContractContent }>,
 ): Promise<ReadonlyMap<string, HubComposition>> {
@@ -177,7 +177,7 @@ async function readCompositions(
   return compositions;
 }
 
-async function readBundles(hub: Connection) {
+async function readBundles(hub: HubConnection) {
   const names = await pages((query) => hub.read((it) => it.listBundles({ query })));
   const bundles = new Map<string, HubBundle>();
   const deployments = new Map<string, HubDeployment>();
@@ -197,7 +197,7 @@ async function readBundles(hub: Connection) {
 
 /** The document that a composition becomes now; null when nothing can be assembled of it. */
 export async function previewOf(
-  hub: Connection,
+  hub: HubConnection,
   name: string,
 ): Promise<{ readonly yaml: string; readonly hash: string } | null> {
   const { yaml_content: yaml } = await hub.read((it) => it.previewComposition({ params: { name } }));

@@ -7,7 +7,7 @@ import { UsageError } from '../commands/output.ts';
 import { format, hashOf } from './content.ts';
 import type { Folder } from './folder.ts';
 import type { HubState } from './hub-state.ts';
-import { type Action, keyOf, type Step, unknownHash } from './steps.ts';
+import { type Action, type ApplyStep, keyOf, unknownHash } from './steps.ts';
 
 const step = z.object({
   action: z.string(),
@@ -62,14 +62,14 @@ export const actionWords: { readonly [A in Action]: string } = {
   undeploy: 'undeploy',
 };
 
-const entryOf = ({ action, key, after, isPruning }: Step): z.infer<typeof step> => ({
+const entryOf = ({ action, key, after, isPruning }: ApplyStep): z.infer<typeof step> => ({
   action,
   thing: key,
   after,
   only_with_prune: isPruning,
 });
 
-export const planOf = (url: string, folder: Folder, hub: HubState, steps: readonly Step[]): Plan => ({
+export const planOf = (url: string, folder: Folder, hub: HubState, steps: readonly ApplyStep[]): Plan => ({
   format,
   hub: url,
   tenant_id: hub.tenantId,
@@ -111,7 +111,7 @@ export function requirePlanned(
   url: string,
   folder: Folder,
   hub: HubState,
-  steps: readonly Step[],
+  steps: readonly ApplyStep[],
 ): void {
   const other = (noun: string): HubError =>
     new HubError('conflict', `The plan was made for another ${noun}. Make a new plan with reeve diff.`);

@@ -2,7 +2,7 @@
 // replaces, so that a hub that changed since it was read refuses it.
 import type { PutToolSettingsRequest } from 'reeve-agent/console';
 import { HubError } from '../../shared/error.ts';
-import type { Connection } from './connection.ts';
+import type { HubConnection } from './connection.ts';
 import {
   type CompositionContent,
   type ContractContent,
@@ -15,7 +15,7 @@ import { type HubDeployment, type HubRule, type HubState, previewOf } from './hu
 
 export type Action = 'create' | 'update' | 'upload' | 'delete' | 'deploy' | 'undeploy';
 
-export interface Step {
+export interface ApplyStep {
   readonly action: Action;
   /** The thing: its kind and its name. Several steps may change one thing. */
   readonly key: string;
@@ -25,12 +25,12 @@ export interface Step {
   readonly note: string;
   /** True for what only `--prune` does. */
   readonly isPruning: boolean;
-  run(context: Run): Promise<void>;
+  run(context: StepContext): Promise<void>;
 }
 
 /** What steps know of the hub, kept up to date by each of them. */
-export interface Run {
-  readonly hub: Connection;
+export interface StepContext {
+  readonly hub: HubConnection;
   /** Key → the tag of its present state. */
   readonly tags: Map<string, string>;
   /** Contract → number of its latest version. */
@@ -53,7 +53,7 @@ export const keyOf = {
 
 export const unknownHash = '*';
 
-export function newRun(hub: Connection, state: HubState): Run {
+export function newRun(hub: HubConnection, state: HubState): StepContext {
   const tags = new Map<string, string>([[keyOf.tools, state.tools.tag]]);
   for (const [id, { tag }] of state.contracts) tags.set(keyOf.contract(id), tag);
   for (const [name, { tag }] of state.compositions) tags.set(keyOf.composition(name), tag);
@@ -67,7 +67,7 @@ export function newRun(hub: Connection, state: HubState): Run {
 }
 
 const changed = (key: string): HubError =>
-  new HubError('changed', `The ${key} changed on the hub while this ran. Run the command again.`);
+  new HubError('changed', `The ${key} changed on the hub while this ran. StepContext the command again.`);
 
 /** The answer to a creation; what exists by now was created by somebody else. */
 async function created<T>(key: string, answer: Promise<T>): Promise<T> {
@@ -79,12 +79,12 @@ async function created<T>(key: string, answer: Promise<T>): Promise<T> {
   }
 }
 
-type Plain = Pick<Step, 'note' | 'isPruning'>;
+type Plain = Pick<ApplyStep, 'note' | 'isPruning'>;
 const plain: Plain = { note: '', isPruning: false };
 const pruning: Plain = { note: 'only on the hub', isPruning: true };
 const hold = { auto_deploy: 'hold' } as const;
 
-export function saveContract(id: string, content: ContractContent, hash: string, isNew: boolean): Step {
+export function saveContract(id: string, content: ContractContent, hash: string, isNew: boolean): ApplyStep {
   const key = keyOf.contract(id);
   return {
     ...plain,
@@ -118,7 +118,7 @@ export function saveComposition(
   hash: string,
   isNew: boolean,
   note: string,
-): Step {
+): ApplyStep {
   const key = keyOf.composition(name);
   return {
     ...plain,
@@ -144,7 +144,7 @@ export function saveComposition(
   };
 }
 
-export const uploadBundle = (hash: string, { name, text }: BundleOfFile): Step => ({
+export const uploadBundle = (hash: string, { name, text }: BundleOfFile): ApplyStep => ({
   ...plain,
   action: 'upload',
   key: keyOf.revision(name, hash),
@@ -155,7 +155,7 @@ export const uploadBundle = (hash: string, { name, text }: BundleOfFile): Step =
   },
 });
 
-export const createRule = (content: RuleContent, hash: string): Step => ({
+export const createRule = (content: RuleContent, hash: string): ApplyStep => ({
   ...plain,
   note: `${content.pattern} gets ${content.bundle_name} in ${content.env}`,
   action: 'create',
@@ -169,7 +169,7 @@ export const createRule = (content: RuleContent, hash: string): Step => ({
   },
 });
 
-export const updateRule = (before: HubRule, content: RuleContent, hash: string): Step => ({
+export const updateRule = (before: HubRule, content: RuleContent, hash: string): ApplyStep => ({
   ...plain,
   note: `${content.pattern} gets ${content.bundle_name} in ${content.env}`,
   action: 'update',
@@ -181,7 +181,7 @@ export const updateRule = (before: HubRule, content: RuleContent, hash: string):
   },
 });
 
-export const deleteRule = ({ id, content, tag }: HubRule): Step => ({
+export const deleteRule = ({ id, content, tag }: HubRule): ApplyStep => ({
   ...pruning,
   action: 'delete',
   key: keyOf.rule(content.priority),
@@ -191,7 +191,7 @@ export const deleteRule = ({ id, content, tag }: HubRule): Step => ({
   },
 });
 
-export const saveTools = (content: Partial<ToolsContent>, hash: string): Step => ({
+export const saveTools = (content: Partial<ToolsContent>, hash: string): ApplyStep => ({
   ...plain,
   action: 'update',
   key: keyOf.tools,
@@ -203,7 +203,7 @@ export const saveTools = (content: Partial<ToolsContent>, hash: string): Step =>
   },
 });
 
-export const deleteContract = (id: string): Step => ({
+export const deleteContract = (id: string): ApplyStep => ({
   ...pruning,
   action: 'delete',
   key: keyOf.contract(id),
@@ -214,7 +214,7 @@ export const deleteContract = (id: string): Step => ({
   },
 });
 
-export const deleteComposition = (name: string): Step => ({
+export const deleteComposition = (name: string): ApplyStep => ({
   ...pruning,
   action: 'delete',
   key: keyOf.composition(name),
@@ -226,7 +226,7 @@ export const deleteComposition = (name: string): Step => ({
   },
 });
 
-export const deleteBundle = (name: string, latest: number): Step => ({
+export const deleteBundle = (name: string, latest: number): ApplyStep => ({
   ...pruning,
   action: 'delete',
   key: keyOf.bundle(name),
@@ -236,7 +236,7 @@ export const deleteBundle = (name: string, latest: number): Step => ({
   },
 });
 
-export const undeploy = ({ env, bundle }: HubDeployment): Step => ({
+export const undeploy = ({ env, bundle }: HubDeployment): ApplyStep => ({
   ...pruning,
   action: 'undeploy',
   key: keyOf.deployment(slotOf(env, bundle)),
@@ -250,7 +250,12 @@ export const undeploy = ({ env, bundle }: HubDeployment): Step => ({
 
 type Target = Pick<HubDeployment, 'env' | 'bundle'>;
 
-async function deployVersion({ hub, deployed }: Run, { env, bundle }: Target, version: number, hash: string) {
+async function deployVersion(
+  { hub, deployed }: StepContext,
+  { env, bundle }: Target,
+  version: number,
+  hash: string,
+) {
   const slot = slotOf(env, bundle);
   const params = { name: bundle, version };
   const ifMatch = deployed.get(slot) ?? '0';
@@ -258,7 +263,7 @@ async function deployVersion({ hub, deployed }: Run, { env, bundle }: Target, ve
   deployed.set(slot, hash);
 }
 
-export const deployRevision = (target: Target, hash: string): Step => ({
+export const deployRevision = (target: Target, hash: string): ApplyStep => ({
   ...plain,
   note: hash.slice(0, 12),
   action: 'deploy',
@@ -272,7 +277,7 @@ export const deployRevision = (target: Target, hash: string): Step => ({
 });
 
 /** A version that is what the composition becomes is deployed again, so that environments run one version. */
-export const deployComposition = (target: Target, after: string, isAutomatic: boolean): Step => ({
+export const deployComposition = (target: Target, after: string, isAutomatic: boolean): ApplyStep => ({
   ...plain,
   note: isAutomatic ? 'the composition, by auto_deploy' : 'the composition',
   action: 'deploy',

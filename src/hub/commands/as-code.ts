@@ -2,12 +2,14 @@
 // deployments as a folder of files.
 import { parseArgs } from 'node:util';
 import { check, compare, confirm, lineOf, makeSteps } from '../as-code/apply.ts';
-import { type Connection, connect } from '../as-code/connection.ts';
+import { connect, type HubConnection } from '../as-code/connection.ts';
 import { filesOf, writeFiles } from '../as-code/export.ts';
+import { refuseProblems } from '../as-code/files.ts';
 import { readFolder } from '../as-code/folder.ts';
 import { readHub } from '../as-code/hub-state.ts';
 import { planOf, readPlan, requirePlanned, writePlan } from '../as-code/plan.ts';
-import type { Step } from '../as-code/steps.ts';
+import type { ApplyStep } from '../as-code/steps.ts';
+import { readClientVariables } from '../config.ts';
 import { answer, say, UsageError } from './output.ts';
 
 const shared = `  --allow-insecure  allow plain http to another machine
@@ -47,7 +49,7 @@ Exit code: 0 done or nothing to do, 1 refused, 2 wrong usage, 3 the hub changed 
 `;
 
 interface Request {
-  readonly connection: Connection;
+  readonly connection: HubConnection;
   readonly folder: string;
   readonly plan: string | null;
   readonly prunes: boolean;
@@ -85,7 +87,7 @@ async function command(
       );
     if (values.plan === '') throw new UsageError('--plan needs a file.');
     return task({
-      connection: connect(process.env, values['allow-insecure'] === true),
+      connection: connect(readClientVariables(), values['allow-insecure'] === true),
       folder,
       plan: values.plan ?? null,
       prunes: values.prune === true,
@@ -118,7 +120,7 @@ const parse = (args: readonly string[], options: Usage['options']) =>
     positionals: string[];
   };
 
-const render = (steps: readonly Step[]) =>
+const render = (steps: readonly ApplyStep[]) =>
   steps.map(({ action, key, isPruning }) => ({ action, thing: key, only_with_prune: isPruning }));
 
 export const exportFolder = (args: readonly string[]): Promise<void> =>
@@ -138,12 +140,10 @@ export const diff = (args: readonly string[]): Promise<void> =>
     const { connection, plan } = request;
     const folder = readFolder(request.folder);
     const comparison = await compare(connection, folder, false);
-    const { hub, steps, notes } = comparison;
-    check(
-      folder,
-      comparison,
-      steps.filter(({ isPruning }) => !isPruning),
-    );
+    const { hub, steps } = comparison;
+    const made = steps.filter(({ isPruning }) => !isPruning);
+    // Who may not apply may still look.
+    const notes = [...comparison.notes, ...check(folder, comparison, made)];
     if (plan !== null) writePlan(plan, planOf(connection.url, folder, hub, steps));
     for (const note of notes) say(note);
     if (steps.length > 0) process.exitCode = changesFound;
@@ -163,7 +163,7 @@ export const apply = (args: readonly string[]): Promise<void> =>
     const { hub, steps: all, notes } = comparison;
     const steps = all.filter(({ isPruning }) => prunes || !isPruning);
     if (plan) requirePlanned(plan, connection.url, folder, hub, steps);
-    check(folder, comparison, steps);
+    refuseProblems(check(folder, comparison, steps));
     for (const note of notes) say(note);
     const result = { hub: connection.url, tenant_id: hub.tenantId, changes: render(steps), notes };
     if (steps.length === 0) return { result, words: ['Nothing to change.'] };
