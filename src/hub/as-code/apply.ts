@@ -50,6 +50,9 @@ export function check(
   return rightsProblemsOf(subject);
 }
 
+export const countOf = (steps: readonly ApplyStep[]): string =>
+  steps.length === 1 ? '1 change' : `${steps.length} changes`;
+
 export const lineOf = ({ action, key, note }: ApplyStep): string =>
   `${actionWords[action]} ${key}${note === '' ? '' : ` (${note})`}`;
 
@@ -64,7 +67,7 @@ export async function confirm(steps: readonly ApplyStep[]): Promise<void> {
   for (const step of steps) say(lineOf(step));
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question(`Make these ${steps.length} changes? [y/N] `);
+    const answer = await terminal.question(`Make ${countOf(steps)}? [y/N] `);
     if (/^y(?:es)?$/i.test(answer.trim())) return;
   } finally {
     terminal.close();

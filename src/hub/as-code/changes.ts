@@ -1,5 +1,6 @@
 // What makes a hub equal to a folder: the steps in their order, deployments last. Equal things have no step, so the
 // next run finishes one that was cut off.
+import { maxRules } from '../../agent/rules/assignment.ts';
 import { hashOf, type RuleContent } from './content.ts';
 import { deploySteps, type Preview } from './deployments.ts';
 import { type Desired, desiredOf, toolsAfter } from './desired.ts';
@@ -74,11 +75,8 @@ function uploadSteps({ bundles, deployments }: Folder, hub: HubState): ApplyStep
 }
 
 /** Rules are matched by all fields; a rule that is left over replaces the one with its priority. */
-function ruleSteps(
-  { rules }: Folder,
-  hub: HubState,
-): { readonly saves: ApplyStep[]; readonly deletes: ApplyStep[] } {
-  if (rules === null) return { saves: [], deletes: [] };
+function ruleSteps({ rules }: Folder, hub: HubState): ApplyStep[] {
+  if (rules === null) return [];
   const wanted = new Map<string, RuleContent>(rules.map(({ content }) => [hashOf(content), content]));
   const others = new Map(
     hub.rules.filter(({ hash }) => !wanted.has(hash)).map((rule) => [rule.content.priority, rule]),
@@ -93,7 +91,10 @@ function ruleSteps(
     if (replaced) updates.push(updateRule(replaced, content, hash));
     else creations.push(createRule(content, hash));
   }
-  return { saves: [...updates, ...creations], deletes: [...others.values()].map(deleteRule) };
+  const deletes = [...others.values()].map(deleteRule);
+  // No agent is without a rule in between, unless only deletions make room for new rules.
+  const isFull = hub.rules.length + creations.length > maxRules;
+  return [...updates, ...(isFull ? [...deletes, ...creations] : [...creations, ...deletes])];
 }
 
 function toolSteps({ tools }: Folder, hub: HubState): ApplyStep[] {
@@ -139,7 +140,6 @@ export async function changesOf(
 ): Promise<Changes & { readonly desired: Desired }> {
   const desired = desiredOf(folder, hub, prunes, problems);
   const library = librarySteps(folder, hub, desired);
-  const rules = ruleSteps(folder, hub);
   const deployed = await deploySteps({ folder, hub, desired, saved: library, preview, prunes, problems });
   return {
     desired,
@@ -147,8 +147,7 @@ export async function changesOf(
       ...toolSteps(folder, hub),
       ...library,
       ...uploadSteps(folder, hub),
-      ...rules.saves,
-      ...rules.deletes,
+      ...ruleSteps(folder, hub),
       ...libraryDeletes(folder, hub),
       ...deployed.steps,
       ...deployed.ends,

@@ -10,6 +10,7 @@ import {
   RuleError,
   readBundle,
 } from 'reeve-agent/rules';
+import { maxRules } from '../../agent/rules/assignment.ts';
 import { type CompositionContent, type ContractContent, type ItemContent, slotOf } from './content.ts';
 import { type Desired, toolsAfter } from './desired.ts';
 import { type FilePlace, type FileProblem, problemAt, singles } from './files.ts';
@@ -28,6 +29,7 @@ interface Subject {
 /** A line for each reason why nobody can make all steps. */
 export const problemsOf = (subject: Subject): FileProblem[] => [
   ...deletionProblems(subject),
+  ...countProblems(subject),
   ...documentProblems(subject),
 ];
 
@@ -81,6 +83,16 @@ function deletionProblems({ hub, desired, steps }: Subject): FileProblem[] {
         problems.push(`The contract ${id} is only on the hub, but the composition ${name} contains it.`);
   }
   return problems;
+}
+
+function countProblems({ hub, steps }: Subject): FileProblem[] {
+  const count = (action: ApplyStep['action']): number =>
+    steps.filter((step) => step.action === action && step.key.startsWith('rule ')).length;
+  const total = hub.rules.length + count('create') - count('delete');
+  if (total <= maxRules) return [];
+  return [
+    `The hub would have ${total} assignment rules, but at most ${maxRules} fit. Delete some with --prune.`,
+  ];
 }
 
 /** Documents that a step deploys must compile and have no error of the linter. */

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { RuleError, readBundleHeader } from 'reeve-agent/rules';
 import { bundleName, contractId } from '../../http/contract/fields.ts';
 import { HubError } from '../../shared/error.ts';
-import type { Env } from '../../shared/ids.ts';
+import { type Env, reservedBundleNames } from '../../shared/ids.ts';
 import {
   byPlace,
   type CompositionContent,
@@ -170,7 +170,7 @@ function readCompositions(path: string, names: readonly string[], problems: File
   const compositions = new Map<string, { content: CompositionOfFile; place: FilePlace }>();
   for (const name of names) {
     const file = `compositions/${name}.yaml`;
-    if (!bundleName.safeParse(name).success) {
+    if (!bundleName.safeParse(name).success || reservedBundleNames.has(name)) {
       problems.push(problemAt({ file, line: 1 }, 'the name of the file is not a name of a composition'));
       continue;
     }

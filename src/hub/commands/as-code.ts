@@ -1,7 +1,7 @@
 // `reeve export`, `reeve diff` and `reeve apply`: a hub's contracts, compositions, bundles, rules, tool settings and
 // deployments as a folder of files.
 import { parseArgs } from 'node:util';
-import { check, compare, confirm, lineOf, makeSteps } from '../as-code/apply.ts';
+import { check, compare, confirm, countOf, lineOf, makeSteps } from '../as-code/apply.ts';
 import { connect, type HubConnection } from '../as-code/connection.ts';
 import { filesOf, writeFiles } from '../as-code/export.ts';
 import { refuseProblems } from '../as-code/files.ts';
@@ -169,5 +169,5 @@ export const apply = (args: readonly string[]): Promise<void> =>
     if (steps.length === 0) return { result, words: ['Nothing to change.'] };
     if (!request.isConfirmed) await confirm(steps);
     await makeSteps(connection, hub, steps);
-    return { result, words: [`${steps.length} changes made.`] };
+    return { result, words: [`${countOf(steps)} made.`] };
   });
