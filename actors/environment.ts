@@ -1,9 +1,10 @@
 // The environment actor: orders deployments and approvals of a tenant's environment; knows who is connected and who
 // drifts. Keeps promise P8.
 
-import type { Deployment } from '../src/deployment/record.ts';
+import { type Deployment, deploymentSubject, deploymentTags } from '../src/deployment/record.ts';
 import type { Announcement, Announcements } from '../src/shared/announcement.ts';
 import type { Env } from '../src/shared/ids.ts';
+import { requireMatch } from '../src/shared/if-match.ts';
 import {
   announce,
   decide,
@@ -66,6 +67,18 @@ function advance(current: Map<string, Deployment>, deployment: Deployment): bool
   if (known && known.sequence > deployment.sequence) return false;
   current.set(deployment.bundleName, deployment);
   return true;
+}
+
+/** @throws HubError changed unless the environment runs what the request replaces. A repeat of a deployment passes. */
+function requireRunning(
+  { env, current }: State,
+  bundleName: string,
+  ifMatch: readonly string[] | undefined,
+  id: string | null,
+): void {
+  const running = current.get(bundleName);
+  if (ifMatch === undefined || (running && running.id === id)) return;
+  requireMatch(ifMatch, running ? deploymentTags(running) : [], deploymentSubject(env, bundleName));
 }
 
 /** True when another deployment of the bundle, or none, is the current one. */
@@ -180,9 +193,20 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   handlers: {
     async deploy(
       state,
-      { id, bundleName, version, deployedBy, forced = false, reason = null, documentKind = null, actor },
+      {
+        id,
+        bundleName,
+        version,
+        deployedBy,
+        forced = false,
+        reason = null,
+        documentKind = null,
+        actor,
+        ifMatch,
+      },
       context,
     ) {
+      requireRunning(state, bundleName, ifMatch, id);
       const { tenantId, env, current } = state;
       const createdAt = context.now();
       const about = { deployedBy, createdAt, forced, reason, documentKind };
@@ -201,7 +225,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       };
     },
 
-    async undeploy(state, { bundleName, undeployedBy, actor }, context) {
+    async undeploy(state, { bundleName, undeployedBy, actor, ifMatch }, context) {
+      requireRunning(state, bundleName, ifMatch, null);
       const { tenantId, env, current } = state;
       const { store, secrets } = context.ports;
       const note = undeployNote(

@@ -10,7 +10,7 @@ export interface ActorPorts {
     Store,
     'agents' | 'approvals' | 'bundles' | 'channels' | 'deployments' | 'rules' | 'signing' | 'noting'
   >;
-  readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign'>;
+  readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign' | 'sha256'>;
   /** True for a node of the cluster that died: its streams are no more. Always false in one process. */
   readonly isGone: (node: string) => boolean;
   /**

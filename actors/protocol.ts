@@ -12,7 +12,7 @@ import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
 import type { Approval, Decision } from '../src/approval/record.ts';
 import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import type { DocumentKind } from '../src/contract/record.ts';
-import type { Deployment } from '../src/deployment/record.ts';
+import type { Deployment, UndeployOrder } from '../src/deployment/record.ts';
 import { HubError } from '../src/shared/error.ts';
 import { type Env, isEnv } from '../src/shared/ids.ts';
 import type { AgentApi, SeenOn } from '../src/shared/vocabulary.ts';
@@ -160,10 +160,11 @@ export interface Rollout {
 export type EnvironmentMessages = {
   /**
    * Signs the version with the active key, deploys it and announces that. `id` makes a repeat harmless.
-   * Throws not_found (no such bundle version).
+   * Throws not_found (no such bundle version), changed (`ifMatch` is absent without a condition).
    */
   deploy: {
     body: {
+      readonly ifMatch?: readonly string[];
       readonly id: string;
       readonly bundleName: string;
       readonly version: number;
@@ -181,12 +182,9 @@ export type EnvironmentMessages = {
   };
   /**
    * Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended;
-   * null: nothing was deployed.
+   * null: nothing was deployed. Throws changed.
    */
-  undeploy: {
-    body: { readonly bundleName: string; readonly undeployedBy: string; readonly actor?: AuditActor };
-    reply: Deployment | null;
-  };
+  undeploy: { body: UndeployOrder; reply: Deployment | null };
   /**
    * Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a
    * bundle's name.
@@ -330,7 +328,8 @@ export type AgentMessages = {
 };
 
 /** `note` is what the audit chain says of it. */
-export type RuleChange = { readonly note: AuditNote } & (
+/** `ifMatch`: hashes of the rule that is changed; absent without a condition. */
+export type RuleChange = { readonly note: AuditNote; readonly ifMatch?: readonly string[] } & (
   | { readonly action: 'create'; readonly rule: AssignmentRule }
   | {
       readonly action: 'update';
@@ -344,7 +343,7 @@ export type RuleChange = { readonly note: AuditNote } & (
 
 /** Key: tenant. Orders changes of assignment rules and signing keys, and tells the environments. */
 export type TenantMessages = {
-  /** Throws conflict (priority taken) or not_found. Announces the change. */
+  /** Throws conflict (priority taken), changed or not_found. Announces the change. */
   changeRule: { body: RuleChange; reply: AssignmentRule };
   /**
    * Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again.

@@ -4,8 +4,10 @@
 import type { RuleStore } from '../src/agent/port.ts';
 import type { AssignmentRule } from '../src/agent/record.ts';
 import { maxRules } from '../src/agent/rules/assignment.ts';
+import { ruleText } from '../src/agent/rules/rule-text.ts';
 import { HubError, notFound } from '../src/shared/error.ts';
 import { type Env, environments } from '../src/shared/ids.ts';
+import { requireMatch } from '../src/shared/if-match.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, environmentKey, type RuleChange, type TenantMessages, tellTo } from './protocol.ts';
 import type { Outcome } from './runtime/define.ts';
@@ -35,6 +37,18 @@ async function createRule(
   return same;
 }
 
+/** @throws HubError changed unless the rule is what the request replaces. A repeat of an update passes. */
+async function requireReplaced(
+  { store, secrets }: ActorPorts,
+  tenantId: string,
+  change: Exclude<RuleChange, { readonly action: 'create' }>,
+): Promise<void> {
+  if (change.ifMatch === undefined) return;
+  const rule = (await store.rules.list(tenantId)).find(({ id }) => id === change.id);
+  if (rule && change.action === 'update' && ruleText({ ...rule, ...change.patch }) === ruleText(rule)) return;
+  requireMatch(change.ifMatch, rule ? [secrets.sha256(ruleText(rule))] : [], 'The assignment rule');
+}
+
 /** Fields of the rule that its audit entry tells. */
 const told = { pattern: 'pattern', bundle_name: 'bundleName', env: 'env', priority: 'priority' };
 
@@ -46,6 +60,7 @@ async function write(
 ): Promise<AssignmentRule> {
   const { rules } = ports.store.noting({ note: change.note, fromAnswer: told });
   if (change.action === 'create') return createRule(ports, change.rule, rules);
+  await requireReplaced(ports, tenantId, change);
   const changed =
     change.action === 'update'
       ? await rules.update(tenantId, change.id, change.patch, epoch)

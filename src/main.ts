@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The program `reeve`: finds the command that its first word names. Without a word it is the hub.
-import { say, UsageError, wordsOf } from './hub/commands/output.ts';
+import { exitCodeOf, say, UsageError, wordsOf } from './hub/commands/output.ts';
 
 type Command = (args: readonly string[]) => Promise<void>;
 
@@ -12,6 +12,9 @@ const ofAgents = (word: string) => async () => (await import('./hub/commands/age
 const commands: { readonly [word: string]: () => Promise<Command> } = {
   serve: async () => (await import('./hub/commands/serve.ts')).serve,
   backup: async () => (await import('./hub/commands/backup.ts')).backup,
+  apply: async () => (await import('./hub/commands/as-code.ts')).apply,
+  diff: async () => (await import('./hub/commands/as-code.ts')).diff,
+  export: async () => (await import('./hub/commands/as-code.ts')).exportFolder,
   config: async () => (await import('./hub/commands/config.ts')).config,
   'login-link': async () => (await import('./hub/commands/login-link.ts')).loginLink,
   restore: async () => (await import('./hub/commands/restore.ts')).restore,
@@ -39,5 +42,5 @@ async function run(words: readonly string[]): Promise<void> {
 
 run(process.argv.slice(2)).catch((error: unknown) => {
   say(wordsOf(error));
-  process.exit(error instanceof UsageError ? 2 : 1);
+  process.exit(exitCodeOf(error));
 });

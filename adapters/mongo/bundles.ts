@@ -173,13 +173,14 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       });
       return { items, more: groups.length > limit };
     },
-    async remove(tenantId, name, at) {
+    async remove(tenantId, name, at, ifVersion) {
       const newest = await c.bundles.findOne(ofBundle(tenantId, name), {
         projection: { version: 1 },
         sort: { version: -1 },
       });
       if (newest === null) return 'absent';
       const { version } = newest;
+      if (ifVersion !== undefined && version !== ifVersion) return 'changed';
       const path = `removed.${bundleField(name)}`;
       // The document forbids deployments of these versions before their rows go: a process that dies between leaves
       // rows that a repeat removes.

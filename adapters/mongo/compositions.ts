@@ -139,13 +139,14 @@ export function mongoCompositions(library: Library): CompositionStore {
         .filter((entry) => entry.updateStrategy === 'auto_deploy')
         .map((entry) => entry.name);
     },
-    remove: (tenantId, name) =>
-      decideLibrary<Composition | null>(
+    remove: (tenantId, name, ifUpdatedAt) =>
+      decideLibrary<Composition | null | 'changed'>(
         library,
         tenantId,
         (document) => {
           const entry = compositionIn(document, name);
           if (!entry) return { answer: null };
+          if (ifUpdatedAt !== undefined && entry.updatedAt !== ifUpdatedAt) return { answer: 'changed' };
           return { answer: toComposition(tenantId, entry), unset: [compositionPath(name)] };
         },
         [compositionPath(name)],

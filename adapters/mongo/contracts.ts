@@ -60,14 +60,15 @@ export function mongoContracts(library: Library): ContractStore {
         [contractPath(contract.contractId)],
       ),
 
-    addVersion: (tenantId, contractId, patch, meta) =>
-      decideLibrary<ContractVersion | null>(
+    addVersion: (tenantId, contractId, patch, meta, ifId) =>
+      decideLibrary<ContractVersion | null | 'changed'>(
         library,
         tenantId,
         async (document) => {
           const entry = contractIn(document, contractId);
           const before = entry && (await library.rows.findOne({ _id: entry.row }));
           if (!entry || !before) return { answer: null };
+          if (ifId !== undefined && before.id !== ifId) return { answer: 'changed' };
           const version = entry.version + 1;
           const next: ContractVersion = { ...toContract(before), ...patch, ...meta, version };
           const row = library.newId();
@@ -136,16 +137,18 @@ export function mongoContracts(library: Library): ContractStore {
       });
     },
 
-    async remove(tenantId, contractId) {
+    async remove(tenantId, contractId, ifId) {
       const path = contractPath(contractId);
       const removed = await decideLibrary<
-        { lineage: string } | 'absent' | { usedBy: readonly string[]; count: number }
+        { lineage: string } | 'absent' | 'changed' | { usedBy: readonly string[]; count: number }
       >(
         library,
         tenantId,
-        (document) => {
+        async (document) => {
           const entry = contractIn(document, contractId);
           if (!entry) return { answer: 'absent' };
+          if (ifId !== undefined && (await library.rows.findOne({ _id: entry.row }))?.id !== ifId)
+            return { answer: 'changed' };
           const users = usersOf(document, contractId);
           const usedBy = users.slice(0, maxNamed).map((composition) => composition.name);
           if (users.length > 0) return { answer: { usedBy, count: users.length } };
@@ -153,7 +156,7 @@ export function mongoContracts(library: Library): ContractStore {
         },
         [path, itemIds],
       );
-      if (removed === 'absent' || 'usedBy' in removed) return removed;
+      if (typeof removed === 'string' || 'usedBy' in removed) return removed;
       // Rows of a lineage that the document does not name are never read: dying here leaves only dead weight.
       await library.rows.deleteMany({ lineage: removed.lineage });
       return 'removed';

@@ -27,12 +27,16 @@ export function mongoSettings(settings: Collection<SettingRow>): SettingsStore {
     async remove(tenantId, name) {
       return (await settings.deleteOne({ _id: idOf(tenantId, name) })).deletedCount === 1;
     },
-    async put({ value, ...rest }) {
+    async put({ value, ...rest }, ifUpdatedAt) {
       const _id = idOf(rest.tenantId, rest.name);
       const row = { ...rest, value: toText(value) };
+      if (ifUpdatedAt === null) return unlessTaken(settings.insertOne({ _id, ...row }));
+      if (ifUpdatedAt !== undefined)
+        return (await settings.replaceOne({ _id, updatedAt: ifUpdatedAt }, row)).matchedCount === 1;
       // Two first writes may both find nothing: the second then replaces.
       const write = () => settings.replaceOne({ _id }, row, { upsert: true });
       if (!(await unlessTaken(write()))) await write();
+      return true;
     },
   };
 }

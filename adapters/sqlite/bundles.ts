@@ -112,9 +112,11 @@ export function bundleStore(db: Database): Sync<BundleStore> {
       );
       return { items, more: rows.length > limit };
     },
-    remove(tenantId, name, at) {
+    remove(tenantId, name, at, ifVersion) {
       const living = 'WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL';
-      if (!db.get(`SELECT 1 FROM bundles ${living} LIMIT 1`, [tenantId, name])) return 'absent';
+      const newest = db.get(`SELECT max(version) FROM bundles ${living}`, [tenantId, name])?.[0] ?? null;
+      if (newest === null) return 'absent';
+      if (ifVersion !== undefined && Number(newest) !== ifVersion) return 'changed';
       const deployed =
         'SELECT 1 FROM deployments WHERE tenant_id = ? AND bundle_name = ? AND is_current = 1 LIMIT 1';
       if (db.get(deployed, [tenantId, name])) return 'deployed';

@@ -165,12 +165,15 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
           [tenantId, contractId],
         )
         .map(([name]) => givenText(String(name))),
-    remove: (tenantId, name) =>
-      compositions.maybe(
+    remove(tenantId, name, ifUpdatedAt) {
+      const old = get(tenantId, name);
+      if (old && ifUpdatedAt !== undefined && old.updatedAt !== ifUpdatedAt) return 'changed';
+      return compositions.maybe(
         db.get(
           `DELETE FROM compositions WHERE tenant_id = ? AND name = ? RETURNING ${compositions.columns}`,
           [tenantId, name],
         ),
-      ),
+      );
+    },
   };
 }

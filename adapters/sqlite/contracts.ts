@@ -78,9 +78,10 @@ export function contractStore(db: Database): Sync<ContractStore> {
       insert({ ...contract, version: 1 });
       return 'created';
     },
-    addVersion(tenantId, contractId, patch, meta) {
+    addVersion(tenantId, contractId, patch, meta, ifId) {
       const old = latest(tenantId, contractId);
       if (!old) return null;
+      if (ifId !== undefined && old.id !== ifId) return 'changed';
       const next: ContractVersion = {
         ...old,
         ...meta,
@@ -131,7 +132,9 @@ export function contractStore(db: Database): Sync<ContractStore> {
       const row = `SELECT ${summaries.columns} FROM contracts WHERE rowid = ?`;
       return rowsOf(db, wanted, limit, { row, read: summaries.read });
     },
-    remove(tenantId, contractId) {
+    remove(tenantId, contractId, ifId) {
+      const old = ifId === undefined ? undefined : latest(tenantId, contractId);
+      if (old && old.id !== ifId) return 'changed';
       const users = usage(tenantId, contractId, { limit: maxNamed, offset: 0 }).items;
       const usedBy = users.map((composition) => composition.name);
       if (usedBy.length > 0) return { usedBy, count: usageCount(tenantId, contractId) };

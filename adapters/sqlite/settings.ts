@@ -22,12 +22,16 @@ export function settingsStore(db: Database): Sync<SettingsStore> {
       ),
     remove: (tenantId, name) =>
       db.run('DELETE FROM settings WHERE tenant_id = ? AND name = ?', [tenantId, name]) === 1,
-    put(setting) {
+    put(setting, ifUpdatedAt) {
+      const { tenantId, name } = setting;
+      const at = db.get('SELECT updated_at FROM settings WHERE tenant_id = ? AND name = ?', [tenantId, name]);
+      if (ifUpdatedAt !== undefined && (at ? Number(at[0]) : null) !== ifUpdatedAt) return false;
       db.run(
         `${settings.insert} ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value,
            updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
         settings.values(setting),
       );
+      return true;
     },
   };
 }

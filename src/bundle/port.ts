@@ -41,8 +41,14 @@ export interface BundleStore {
    * Takes every version of the name away, unless one is deployed anywhere; atomic with deployments. Names, versions and
    * hashes are kept where nothing of the above finds them, so that the next upload goes on counting. A repeat is safe:
    * it finishes what was interrupted.
+   * @param ifVersion removes only while this version is the newest; else answers `changed`
    */
-  remove(tenantId: string, name: string, at: number): Promise<'removed' | 'absent' | 'deployed'>;
+  remove(
+    tenantId: string,
+    name: string,
+    at: number,
+    ifVersion?: number,
+  ): Promise<'removed' | 'absent' | 'deployed' | 'changed'>;
 }
 
 /** Which version runs in which environment, and which ran before. */

@@ -37,13 +37,15 @@ export interface ContractStore {
   /**
    * Adds version n+1, copying what the patch leaves out; one step, so parallel calls get different versions. Null when
    * unknown.
+   * @param ifId writes only while the latest version has this id; else answers `changed`
    */
   addVersion(
     tenantId: string,
     contractId: string,
     patch: ContractPatch,
     meta: { readonly id: string; readonly createdBy: string; readonly createdAt: number },
-  ): Promise<ContractVersion | null>;
+    ifId?: string,
+  ): Promise<ContractVersion | null | 'changed'>;
   latest(tenantId: string, contractId: string): Promise<ContractVersion | null>;
   version(tenantId: string, contractId: string, version: number): Promise<ContractVersion | null>;
   /** The newest 1,000, newest first, without definitions. */
@@ -60,11 +62,17 @@ export interface ContractStore {
     filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
     page: PageRequest,
   ): Promise<Page<ContractSummary>>;
-  /** Removes all versions, unless compositions name the contract: then how many do, and the names of the first 20. */
+  /**
+   * Removes all versions, unless compositions name the contract: then how many do, and the names of the first 20.
+   * @param ifId as for `addVersion`
+   */
   remove(
     tenantId: string,
     contractId: string,
-  ): Promise<'removed' | 'absent' | { readonly usedBy: readonly string[]; readonly count: number }>;
+    ifId?: string,
+  ): Promise<
+    'removed' | 'absent' | 'changed' | { readonly usedBy: readonly string[]; readonly count: number }
+  >;
   /** Compositions that name the contract, in any version, enabled or not; by name. */
   usage(
     tenantId: string,
@@ -145,5 +153,6 @@ export interface CompositionStore {
   list(tenantId: string, page: PageRequest): Promise<Page<CompositionSummary>>;
   /** Names of the `auto_deploy` compositions that name the contract, in order. */
   automatic(tenantId: string, contractId: string): Promise<readonly string[]>;
-  remove(tenantId: string, name: string): Promise<Composition | null>;
+  /** @param ifUpdatedAt as for `update` */
+  remove(tenantId: string, name: string, ifUpdatedAt?: number): Promise<Composition | null | 'changed'>;
 }

@@ -7,6 +7,7 @@ import type { BundleParts } from '../evaluation/port/evaluator.ts';
 import { requireRole } from '../shared/access.ts';
 import type { Announcement } from '../shared/announcement.ts';
 import { HubError, notFound } from '../shared/error.ts';
+import { changed, type IfMatch, requireMatch } from '../shared/if-match.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import { actorName, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
@@ -41,6 +42,13 @@ export interface Imported {
   readonly composition: string | null;
 }
 
+export interface ContractSave {
+  /** The version that is replaced: its number or its id. */
+  readonly ifMatch: IfMatch;
+  /** True: no composition is deployed by this save. */
+  readonly holdsUpdates: boolean;
+}
+
 export interface Contracts {
   list(
     principal: Principal,
@@ -57,15 +65,16 @@ export interface Contracts {
   version(principal: Principal, contractId: string, version: number): Promise<ContractView>;
   /**
    * Adds a version and rolls it out where compositions say so.
-   * @throws HubError forbidden, not_found, unprocessable (an empty patch)
+   * @throws HubError forbidden, not_found, changed, unprocessable (an empty patch)
    */
   update(
     principal: Principal,
     contractId: string,
     patch: ContractPatch,
+    options?: ContractSave,
   ): Promise<ContractView & { readonly isHeld: boolean }>;
-  /** @throws HubError forbidden, not_found, conflict (compositions use it) */
-  remove(principal: Principal, contractId: string): Promise<void>;
+  /** @throws HubError forbidden, not_found, changed, conflict (compositions use it) */
+  remove(principal: Principal, contractId: string, ifMatch?: IfMatch): Promise<void>;
   /** Compositions that name the contract. */
   usage(
     principal: Principal,
@@ -74,10 +83,13 @@ export interface Contracts {
   ): Promise<Page<{ readonly id: string; readonly name: string }>>;
 }
 
+const subjectOf = (contractId: string): string => `Contract '${contractId}'`;
+
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
   readonly rollouts: Rollouts;
 };
 
+const usual: ContractSave = { ifMatch: null, holdsUpdates: false };
 const absent = (contractId: string): HubError => notFound(`Contract '${contractId}' not found`);
 
 export function createContracts(ports: Ports): Contracts {
@@ -155,7 +167,7 @@ export function createContracts(ports: Ports): Contracts {
       return { contract, usageCount, isLatest: latest?.version === version, history: [] };
     },
 
-    async update(principal, contractId, patch) {
+    async update(principal, contractId, patch, { ifMatch, holdsUpdates } = usual) {
       requireRole(principal, 'operator');
       if (Object.keys(patch).length === 0) {
         throw new HubError(
@@ -165,29 +177,35 @@ export function createContracts(ports: Ports): Contracts {
       }
       const { tenantId } = principal;
       const before = await contracts.latest(tenantId, contractId);
+      requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
       if (!before) throw absent(contractId);
+      const ifId = ifMatch === null ? undefined : before.id;
       const noting = recorded(principal, 'updated', contractId, { details: change(before, patch) });
-      const contract = await noting.contracts.addVersion(tenantId, contractId, patch, {
-        id: secrets.uuid(),
-        createdBy: actorName(principal.actor),
-        createdAt: clock.now(),
-      });
+      const meta = { id: secrets.uuid(), createdBy: actorName(principal.actor), createdAt: clock.now() };
+      const contract = await noting.contracts.addVersion(tenantId, contractId, patch, meta, ifId);
+      if (contract === 'changed') throw changed(subjectOf(contractId));
       if (!contract) throw absent(contractId);
       await announcer.announce([
         { kind: 'contractUpdated', tenantId, contractId, version: contract.version },
       ]);
-      const isHeld = await rollouts.rollOut(principal, contractId);
+      const isHeld = holdsUpdates
+        ? await rollouts.isFollowed(tenantId, contractId)
+        : await rollouts.rollOut(principal, contractId);
       return { ...(await viewOf(contract)), isHeld };
     },
 
-    async remove(principal, contractId) {
+    async remove(principal, contractId, ifMatch = null) {
       requireRole(principal, 'operator');
-      const before = await contracts.latest(principal.tenantId, contractId);
+      const { tenantId } = principal;
+      const before = await contracts.latest(tenantId, contractId);
+      requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
       if (!before) throw absent(contractId);
       const { name, type, version, definition } = before;
       const details = change({ name, type, version, definition }, null);
       const noting = recorded(principal, 'deleted', contractId, { details });
-      const outcome = await noting.contracts.remove(principal.tenantId, contractId);
+      const ifId = ifMatch === null ? undefined : before.id;
+      const outcome = await noting.contracts.remove(tenantId, contractId, ifId);
+      if (outcome === 'changed') throw changed(subjectOf(contractId));
       if (outcome === 'absent') throw absent(contractId);
       if (outcome === 'removed') return;
       const shown = outcome.usedBy.map((name) => `'${name}'`);

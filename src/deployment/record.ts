@@ -1,5 +1,6 @@
 // Bundle versions and deployments: records as the store keeps them.
 
+import type { AuditActor } from '../audit/record.ts';
 import type { DocumentKind } from '../contract/record.ts';
 import type { Env } from '../shared/ids.ts';
 
@@ -75,6 +76,24 @@ export interface Deployment {
   /** The vocabulary of its document; null when agents of both load it, and from older versions of the hub. */
   readonly documentKind: DocumentKind | null;
 }
+
+/** A request to end what an environment runs under a name. */
+export interface UndeployOrder {
+  readonly bundleName: string;
+  readonly undeployedBy: string;
+  readonly actor?: AuditActor;
+  /** Absent without a condition. */
+  readonly ifMatch?: readonly string[];
+}
+
+/** The tags of what an environment runs under a name, for If-Match. */
+export const deploymentTags = ({ version, revisionHash }: Deployment): readonly string[] => [
+  String(version),
+  revisionHash,
+];
+
+export const deploymentSubject = (env: Env, bundleName: string): string =>
+  `The deployment of '${bundleName}' in ${env}`;
 
 /** The sequence of a deployment made at `now` after one with sequence `last` (0: the first). */
 export const nextSequence = (last: number, now: number): number => Math.max(last + 1, now);

@@ -28,6 +28,7 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   managed_by_idp: 409,
   quota_exceeded: 409,
   precondition_failed: 412,
+  changed: 412,
   payload_too_large: 413,
   response_too_large: 413,
   unsupported_media_type: 415,

@@ -1,9 +1,6 @@
 // Reads the settings of AI assistance that are more than a word.
 import type { AiPrices } from '../assistant/record.ts';
 
-export const isHttpUrl = (text: string): boolean =>
-  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-
 const isPrice = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0;
 

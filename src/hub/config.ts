@@ -1,10 +1,10 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain
 // words.
-import { isIP } from 'node:net';
 import type { AiPrices, AiProvider } from '../assistant/record.ts';
 import { hourMs } from '../shared/duration.ts';
 import type { Settings } from '../shared/use-case-ports.ts';
-import { aiPricesOf, isHttpUrl } from './ai-prices.ts';
+import { isHttpUrl, isNetwork, isOrigin, isRoot, isTarget } from './addresses.ts';
+import { aiPricesOf } from './ai-prices.ts';
 import { withConfigFile } from './config-file.ts';
 import {
   type Environment,
@@ -86,31 +86,6 @@ const split = (value: string): string[] =>
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const kind = isIP(address);
-  if (kind === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (kind === 4 ? 32 : 128));
-}
-
-function isOrigin(text: string): boolean {
-  try {
-    return new URL(text).origin === text && /^https?:/.test(text);
-  } catch {
-    return false;
-  }
-}
-
-/** True for the address of a host's root, without credentials, query and fragment. */
-const isRoot = ({ pathname, username, password, search, hash }: URL): boolean =>
-  pathname === '/' && username + password + search + hash === '';
-
-/** `host:port`, an IPv6 address in brackets; written as URLs write it. */
-function isTarget(text: string): boolean {
-  const [, host = '', port = ''] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]{1,253}):(\d{1,5})$/.exec(text) ?? [];
-  return Number(port) > 0 && Number(port) < 65_536 && URL.canParse(`https://${host}:${port}`);
-}
 
 const httpServers = ['auto', 'native', 'node'] as const;
 export type HttpServerChoice = (typeof httpServers)[number];
@@ -369,6 +344,12 @@ export interface SettingInForce {
   readonly value: string;
   readonly source: SettingSource;
 }
+
+/** Address and token for commands that call a hub. */
+export const readClientVariables = ({ REEVE_URL = '', REEVE_TOKEN = '' }: Environment = process.env) => ({
+  url: REEVE_URL,
+  token: REEVE_TOKEN,
+});
 
 /**
  * Every setting with its value and source, in the order of `--help`. Values are not checked (`readConfig`).

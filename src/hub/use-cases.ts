@@ -128,7 +128,14 @@ export function createApp(ports: AppPorts): App {
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, environments, assembler, releases, inspector });
   const rulings = createRulings(ports);
-  const compositions = createCompositions({ ...ports, environments, assembler, releases, inspector });
+  const compositions = createCompositions({
+    ...ports,
+    environments,
+    assembler,
+    releases,
+    rollouts,
+    inspector,
+  });
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, environments, inspector, deployments });
   const sampleRuns = createSampleRuns({ ...ports, rulesets });

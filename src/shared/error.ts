@@ -22,6 +22,7 @@ export const errorCodes = [
   'managed_by_idp', // 409: the identity provider decides about it
   'quota_exceeded', // 409: what is kept fills its room already
   'precondition_failed', // 412: what is stored is not what the request says it changes
+  'changed', // 412: the same on the console API, where If-Match names a version or a hash
   'payload_too_large', // 413
   'response_too_large', // 413: what was asked for does not fit one answer
   'unsupported_media_type', // 415

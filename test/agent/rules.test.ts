@@ -23,7 +23,8 @@ it('are created, listed by priority, changed and removed', async () => {
   expect(second).toMatchObject({ ...rule, tag_match: { team: 'a' } });
   expect((await t.call('listRules', {}, user)).body).toEqual([first, second]);
   const changed = await change(second.id, { priority: 1, tag_match: null });
-  expect(changed.body).toEqual({ ...second, priority: 1, tag_match: null });
+  expect(changed.body).toEqual({ ...second, priority: 1, tag_match: null, hash: changed.body.hash });
+  expect(changed.body.hash).not.toBe(second.hash);
   const params = { rule_id: first.id };
   expect(await t.call('deleteRule', { params }, user)).toMatchObject({ status: 204, body: null });
   await expect(t.call('deleteRule', { params }, user)).rejects.toMatchObject({ code: 'not_found' });

@@ -6,6 +6,7 @@ import type { ApprovalRow, ArgsRow } from '../../adapters/mongo/approval-rows.ts
 import { mongoApprovals } from '../../adapters/mongo/approvals.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
+import type { ContractVersion } from '../../src/contract/record.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import {
   aBundle,
@@ -62,9 +63,9 @@ describe('mongo, three nodes at once', () => {
     const contract = aContract();
     await at(0).contracts.create(contract);
     const meta = () => ({ id: uuid(), createdBy: 'x', createdAt: t0 });
-    const made = await parallel(30, (i) =>
+    const made = (await parallel(30, (i) =>
       at(i).contracts.addVersion(contract.tenantId, contract.contractId, { name: `n${i}` }, meta()),
-    );
+    )) as (ContractVersion | null)[];
     expect(made.map((v) => v?.version ?? 0).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 2));
     const history = await at(1).contracts.history(contract.tenantId, contract.contractId);
     expect(history.map((v) => v.version)).toEqual(Array.from({ length: 31 }, (_, i) => 31 - i));

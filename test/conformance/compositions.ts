@@ -268,6 +268,7 @@ export function compositionsContract(name: string, open: Open): void {
       const made = await compositions.create(
         aComposition({ tenantId, items: [anItem({ contractId: 'a' })] }),
       );
+      expect(await compositions.remove(tenantId, 'base', t0 - 1)).toBe('changed');
       expect(await compositions.remove(tenantId, 'base')).toEqual(made);
       expect(await compositions.remove(tenantId, 'base')).toBeNull();
       expect(await compositions.get(tenantId, 'base')).toBeNull();

@@ -86,10 +86,23 @@ export function contractsContract(name: string, open: Open): void {
       const { contracts } = shared.get();
       const c = aContract();
       await contracts.create(c);
-      const made = await parallel(30, (i) =>
+      const made = (await parallel(30, (i) =>
         contracts.addVersion(c.tenantId, c.contractId, { name: `n${i}` }, meta()),
-      );
+      )) as (ContractVersion | null)[];
       expect(made.map((v) => v?.version ?? 0).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 2));
+    });
+
+    it('a version, and a removal, on an older state changes nothing', async () => {
+      const { contracts } = shared.get();
+      const c = aContract();
+      await contracts.create(c);
+      const add = (ifId: string) => contracts.addVersion(c.tenantId, c.contractId, {}, meta(), ifId);
+      const made = await parallel(10, () => add(c.id));
+      expect(made.filter((one) => one !== 'changed')).toHaveLength(1);
+      expect(await contracts.remove(c.tenantId, c.contractId, c.id)).toBe('changed');
+      const latest = await contracts.latest(c.tenantId, c.contractId);
+      expect(latest).toMatchObject({ version: 2 });
+      expect(await contracts.remove(c.tenantId, c.contractId, latest?.id)).toBe('removed');
     });
 
     it('history is newest first', async () => {
@@ -123,7 +136,7 @@ export function contractsContract(name: string, open: Open): void {
       );
       const summary = ({ definition: _definition, ...rest }: ContractVersion) => rest;
       expect(await itemsOf(contracts.list(tenantId, {}, firstPage))).toEqual([
-        { ...summary(a2 ?? c), usageCount: 0 },
+        { ...summary(a2 as ContractVersion), usageCount: 0 },
         { ...summary(c), usageCount: 1 },
         { ...summary(b), usageCount: 2 },
       ]);

@@ -64,6 +64,17 @@ export function settingsContract(name: string, open: Open): void {
       expect(written).toContainEqual(await settings.get(tenantId, 'tools'));
     });
 
+    it('of parallel writes on one state one is written', async () => {
+      const { settings } = shared.get();
+      const tenantId = uuid();
+      const write = (at: number, after: number | null) =>
+        parallel(10, (i) => settings.put(setting(tenantId, `a${i}`, { updatedAt: at + i }), after));
+      expect((await write(t0, null)).filter((isWritten) => isWritten)).toHaveLength(1);
+      const first = await settings.get(tenantId, 'tools');
+      expect((await write(t0 + 100, first?.updatedAt ?? 0)).filter((isWritten) => isWritten)).toHaveLength(1);
+      expect(await settings.put(setting(tenantId, 'b'), t0 - 1)).toBe(false);
+    });
+
     it('keeps every name of a tool and an argument', async () => {
       const { settings } = shared.get();
       const tenantId = uuid();

@@ -163,8 +163,9 @@ export function takingAwayContract(name: string, open: Open): void {
       await deployments.undeploy(tenantId, 'development', 'base');
       expect(await bundles.remove(uuid(), 'base', t0)).toBe('absent');
       expect(await bundles.remove(tenantId, 'nothing', t0)).toBe('absent');
-      expect(await bundles.remove(tenantId, 'base', t0)).toBe('removed');
-      expect(await bundles.remove(tenantId, 'base', t0)).toBe('absent');
+      expect(await bundles.remove(tenantId, 'base', t0, 1)).toBe('changed');
+      expect(await bundles.remove(tenantId, 'base', t0, 2)).toBe('removed');
+      expect(await bundles.remove(tenantId, 'base', t0, 2)).toBe('absent');
     });
 
     it('against parallel deployments either wins whole', async () => {

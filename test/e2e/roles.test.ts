@@ -409,7 +409,13 @@ describe('a protected environment', () => {
       env: 'production',
       protected: true,
       role: 'admin',
+      can_change: true,
     });
+    const canChange = async ({ cookie }: { cookie: string }) =>
+      (await hub.call('GET', '/api/v1/environments', { cookie })).body.environments.find(
+        ({ env }: { env: Env }) => env === 'production',
+      ).can_change;
+    expect([await canChange(everywhere), await canChange(named)]).toEqual([false, true]);
     await hub.call('POST', '/api/v1/bundles', {
       cookie: admin,
       body: { yaml_content: bundleYaml('guarded') },

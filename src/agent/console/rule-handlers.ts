@@ -5,19 +5,21 @@ import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso, unableText } from '../../http/contract/render.ts';
 import { isEnv } from '../../shared/ids.ts';
+import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { AssignmentRule } from '../record.ts';
+import { ruleText } from '../rules/rule-text.ts';
 import type { ruleRoutes } from './rule-routes.ts';
 
 export const rules: Handlers<typeof ruleRoutes> = {
-  async listRules({ app }, { query }, caller) {
+  async listRules({ app, secrets }, { query }, caller) {
     const { limit, offset } = query;
     const rules = await app.assignmentRules.list(principalOf(caller));
     const page = { items: rules.slice(offset, offset + limit), more: rules.length > offset + limit };
-    return listOf(page, query, render);
+    return listOf(page, query, (rule) => render(rule, secrets));
   },
 
-  async createRule({ app }, { body }, caller) {
+  async createRule({ app, secrets }, { body }, caller) {
     const rule = await app.assignmentRules.create(principalOf(caller), {
       priority: body.priority,
       pattern: body.pattern,
@@ -25,10 +27,10 @@ export const rules: Handlers<typeof ruleRoutes> = {
       bundleName: body.bundle_name,
       env: body.env,
     });
-    return { ...render(rule), ...(await warningsOf(app, caller.tenantId, rule)) };
+    return { ...render(rule, secrets), ...(await warningsOf(app, caller.tenantId, rule)) };
   },
 
-  async updateRule({ app }, { params, body }, caller) {
+  async updateRule({ app, secrets }, { params, body }, caller, request) {
     const patch = omitUndefined({
       priority: body.priority,
       pattern: body.pattern,
@@ -36,12 +38,18 @@ export const rules: Handlers<typeof ruleRoutes> = {
       bundleName: body.bundle_name,
       env: body.env,
     });
-    const rule = await app.assignmentRules.update(principalOf(caller), params.rule_id, patch);
-    return { ...render(rule), ...(await warningsOf(app, caller.tenantId, rule)) };
+    const rule = await app.assignmentRules.update(
+      principalOf(caller),
+      params.rule_id,
+      patch,
+      ifMatchOf(request.header('if-match')),
+    );
+    return { ...render(rule, secrets), ...(await warningsOf(app, caller.tenantId, rule)) };
   },
 
-  async deleteRule({ app }, { params }, caller) {
-    await app.assignmentRules.remove(principalOf(caller), params.rule_id);
+  async deleteRule({ app }, { params }, caller, request) {
+    const ifMatch = ifMatchOf(request.header('if-match'));
+    await app.assignmentRules.remove(principalOf(caller), params.rule_id, ifMatch);
     return null;
   },
 
@@ -67,7 +75,7 @@ async function warningsOf(
   return unable === null ? {} : { warnings: [unableText(unable, 'console')] };
 }
 
-const render = (rule: AssignmentRule) => ({
+const render = (rule: AssignmentRule, { sha256 }: Pick<Hub['secrets'], 'sha256'>) => ({
   id: rule.id,
   priority: rule.priority,
   pattern: rule.pattern,
@@ -75,4 +83,5 @@ const render = (rule: AssignmentRule) => ({
   bundle_name: rule.bundleName,
   env: rule.env,
   created_at: iso(rule.createdAt),
+  hash: sha256(ruleText(rule)),
 });

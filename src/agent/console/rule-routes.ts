@@ -32,6 +32,8 @@ export const rule = z.object({
   bundle_name: z.string(),
   env,
   created_at: instant,
+  /** Of all fields that a person sets; a tag for If-Match. */
+  hash: z.string(),
 });
 
 /** A rule that was made or changed. */
@@ -84,6 +86,7 @@ export const ruleRoutes = routes({
     tag: 'assignment-rules',
     summary: 'Change an assignment rule; absent fields keep their value, null clears tag_match',
     params,
+    ifMatch: 'The hash of the rule.',
     body: z.object({
       priority: priority.optional(),
       pattern: pattern.optional(),
@@ -113,6 +116,7 @@ export const ruleRoutes = routes({
     tag: 'assignment-rules',
     summary: 'Remove a rule',
     params,
+    ifMatch: 'The hash of the rule.',
     status: 204,
     audit: ['assignment_rule.deleted'],
     errors: ['environment_protected', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],

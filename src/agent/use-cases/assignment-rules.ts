@@ -7,6 +7,7 @@ import type { JsonObject } from '../../contract/record.ts';
 import { requireRole, seesEnv } from '../../shared/access.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
+import type { IfMatch } from '../../shared/if-match.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
@@ -29,10 +30,18 @@ export interface AssignmentRules {
    * @throws HubError forbidden, bad_request (the pattern), conflict (the priority is taken), unprocessable (too many)
    */
   create(principal: Principal, rule: NewRule): Promise<AssignmentRule>;
-  /** @throws HubError forbidden, bad_request, conflict, not_found */
-  update(principal: Principal, id: string, patch: Partial<NewRule>): Promise<AssignmentRule>;
-  /** @throws HubError forbidden, not_found */
-  remove(principal: Principal, id: string): Promise<void>;
+  /**
+   * @param ifMatch hash of the rule
+   * @throws HubError forbidden, bad_request, changed, conflict, not_found
+   */
+  update(
+    principal: Principal,
+    id: string,
+    patch: Partial<NewRule>,
+    ifMatch?: IfMatch,
+  ): Promise<AssignmentRule>;
+  /** @throws HubError forbidden, changed, not_found */
+  remove(principal: Principal, id: string, ifMatch?: IfMatch): Promise<void>;
   /**
    * Resolves the bundle that an agent would get, with the reason.
    * @param env null for the rules of all environments; 'unknown' for a missing environment, which has no rules
@@ -125,7 +134,7 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
       });
     },
 
-    async update(principal, id, patch) {
+    async update(principal, id, patch, ifMatch = null) {
       requireRole(principal, 'operator');
       if (patch.pattern !== undefined) checkPattern(patch.pattern);
       const rule = await changeable(principal, id);
@@ -135,6 +144,7 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
         action: 'update',
         id,
         patch,
+        ...(ifMatch === null ? {} : { ifMatch }),
         note: noteOn(principal, id, pattern, 'updated', 'An assignment rule was changed.', {
           env: rule?.env ?? null,
           ...change(rule && fieldsOf(rule), patch),
@@ -142,13 +152,14 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
       });
     },
 
-    async remove(principal, id) {
+    async remove(principal, id, ifMatch = null) {
       requireRole(principal, 'operator');
       const rule = await changeable(principal, id);
       const pattern = rule?.pattern ?? null;
       await actors.ask('tenant', principal.tenantId, 'changeRule', {
         action: 'delete',
         id,
+        ...(ifMatch === null ? {} : { ifMatch }),
         note: noteOn(principal, id, pattern, 'deleted', 'An assignment rule was deleted.', {
           env: rule?.env ?? null,
           ...change(rule && fieldsOf(rule), null),

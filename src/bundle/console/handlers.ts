@@ -8,6 +8,7 @@ import { principalOf } from '../../http/contract/principal.ts';
 import { iso, isoOrNull, renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
 import { encodeSignature, provenance } from '../../http/contract/signature.ts';
 import { validationFailed } from '../../http/contract/validation.ts';
+import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { bundleRoutes } from './routes.ts';
 
@@ -93,25 +94,30 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   getBundleYaml: ({ app }, { params }, caller) =>
     app.bundles.yaml(principalOf(caller), params.name, params.version),
 
-  async deployBundle({ app }, { params, query, body }, caller) {
+  async deployBundle({ app }, { params, query, body }, caller, request) {
     const { deployment, warnings } = await app.deployments.deploy(
       principalOf(caller),
       body.env,
       params.name,
       params.version,
-      { force: query.force, reason: body.reason || null },
+      {
+        force: query.force,
+        reason: body.reason || null,
+        ifMatch: ifMatchOf(request.header('if-match')),
+      },
     );
     const unable = await app.vocabularies.ofDeployment(deployment);
     return { ...renderDeployment(deployment), warnings: renderFindingsFor(warnings, unable, 'console') };
   },
 
-  async deleteBundle({ app }, { params }, caller) {
-    await app.bundles.remove(principalOf(caller), params.name);
+  async deleteBundle({ app }, { params }, caller, request) {
+    await app.bundles.remove(principalOf(caller), params.name, ifMatchOf(request.header('if-match')));
     return null;
   },
 
-  async undeployBundle({ app }, { query }, caller) {
-    await app.deployments.undeploy(principalOf(caller), query.env, query.bundle_name);
+  async undeployBundle({ app }, { query }, caller, request) {
+    const ifMatch = ifMatchOf(request.header('if-match'));
+    await app.deployments.undeploy(principalOf(caller), query.env, query.bundle_name, ifMatch);
     return null;
   },
 

@@ -162,6 +162,7 @@ export const bundleRoutes = routes({
       'errors, unless it was deployed there before or an admin forces the deployment',
     params: versionParams,
     query: forceQuery,
+    ifMatch: 'The version number or revision_hash that the environment runs, or 0 if it runs none.',
     body: z.object({ env, reason: deployReason.nullish() }),
     status: 201,
     reply: deployment.extend({ warnings }),
@@ -186,6 +187,7 @@ export const bundleRoutes = routes({
     summary:
       'Delete all versions of an undeployed bundle. Its version numbers are not reused; its deployments stay listed',
     params,
+    ifMatch: 'The number or revision_hash of the newest version.',
     status: 204,
     audit: ['bundle.removed'],
     errors: ['not_found', 'conflict', 'validation_failed'],
@@ -200,6 +202,7 @@ export const bundleRoutes = routes({
     summary:
       'Undeploy a bundle from an environment. Connected agents keep their document; new agents receive none',
     query: z.object({ env, bundle_name: z.string().max(512) }),
+    ifMatch: 'The version number or revision_hash that the environment runs.',
     status: 204,
     audit: ['ruleset.undeployed'],
     errors: ['environment_protected', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],

@@ -5,6 +5,7 @@ import type { BundleSummary, BundleVersion, Deployment } from '../../deployment/
 import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
+import { changed, type IfMatch, requireMatch } from '../../shared/if-match.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -33,13 +34,15 @@ export interface Bundles {
   version(principal: Principal, name: string, version: number): Promise<BundleVersion>;
   /**
    * Deletes all versions of a bundle that is deployed nowhere.
-   * @throws HubError forbidden, not_found, conflict (deployed)
+   * @param ifMatch the number or hash of the newest version
+   * @throws HubError forbidden, not_found, changed, conflict (deployed)
    */
-  remove(principal: Principal, name: string): Promise<void>;
+  remove(principal: Principal, name: string, ifMatch?: IfMatch): Promise<void>;
   /** The bytes as uploaded; who sees them as `version`. @throws HubError not_found */
   yaml(principal: Principal, name: string, version: number): Promise<Uint8Array>;
 }
 
+const subjectOf = (name: string): string => `Bundle '${name}'`;
 const absent = (name: string, version: number): HubError =>
   notFound(`Bundle '${name}' v${version} not found`);
 
@@ -72,8 +75,16 @@ export function createBundles({
   }
 
   /** Versions of before a deletion do not come back. */
-  const isThere = async (tenantId: string, name: string): Promise<boolean> =>
-    (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items.length > 0;
+  const newestOf = async (tenantId: string, name: string): Promise<BundleVersion | undefined> =>
+    (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0];
+
+  /** Returns the number of the newest version; undefined without a condition. @throws HubError changed */
+  async function matchedVersion(tenantId: string, name: string, ifMatch: IfMatch) {
+    if (ifMatch === null) return undefined;
+    const newest = await newestOf(tenantId, name);
+    requireMatch(ifMatch, newest ? [String(newest.version), newest.revisionHash] : [], subjectOf(name));
+    return newest?.version;
+  }
 
   return {
     async upload(principal, yamlText) {
@@ -108,7 +119,7 @@ export function createBundles({
           .filter((env) => seesEnv(principal, env))
           .map((env) => deployments.currentOf(tenantId, env, name)),
       ]);
-      if (found.items.length === 0 && !(await isThere(tenantId, name))) {
+      if (found.items.length === 0 && !(await newestOf(tenantId, name))) {
         throw notFound(`Bundle '${name}' not found`);
       }
       const envsOf = (version: number): Env[] =>
@@ -119,13 +130,15 @@ export function createBundles({
       };
     },
 
-    async remove(principal, name) {
+    async remove(principal, name, ifMatch = null) {
       requireRole(principal, 'operator');
+      const ifVersion = await matchedVersion(principal.tenantId, name, ifMatch);
       const removed = await noted({ store, clock, secrets }, principal, {
         action: 'bundle.removed',
         subject: { id: name, name },
         summary: `Bundle ${name} was deleted.`,
-      }).bundles.remove(principal.tenantId, name, clock.now());
+      }).bundles.remove(principal.tenantId, name, clock.now(), ifVersion);
+      if (removed === 'changed') throw changed(subjectOf(name));
       if (removed === 'absent') throw notFound(`Bundle '${name}' not found`);
       if (removed === 'deployed') {
         throw new HubError(

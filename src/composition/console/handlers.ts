@@ -1,10 +1,11 @@
 // Compositions in the console API's words.
 import type { CompositionSummary } from '../../contract/record.ts';
-import type { Handlers } from '../../http/contract/handler.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso, renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
+import { ifMatchOf } from '../../shared/if-match.ts';
 import type { CompositionView } from '../use-cases/compositions.ts';
 import type { compositionRoutes } from './routes.ts';
 
@@ -37,6 +38,12 @@ const renderDetail = ({ composition, items }: CompositionView) => ({
   observability: composition.observability === null ? null : { ...composition.observability },
 });
 
+/** The answer to a save: with `auto_deploy=hold`, whether that kept an update back. */
+async function renderSaved({ app }: Pick<Hub, 'app'>, view: CompositionView, autoDeploy: 'hold' | undefined) {
+  const isHeld = autoDeploy === 'hold' && (await app.compositions.isLive(view.composition));
+  return { ...renderDetail(view), ...(isHeld ? { auto_deploy: 'held' as const } : {}) };
+}
+
 type ItemInput = {
   contract_id: string;
   position: number;
@@ -55,8 +62,8 @@ export const compositions: Handlers<typeof compositionRoutes> = {
   listCompositions: async ({ app }, { query }, caller) =>
     listOf(await app.compositions.list(principalOf(caller), query), query, renderSummary),
 
-  async createComposition({ app }, { body }, caller) {
-    const created = await app.compositions.create(principalOf(caller), {
+  async createComposition(hub, { query, body }, caller) {
+    const created = await hub.app.compositions.create(principalOf(caller), {
       name: body.name,
       description: body.description,
       defaultsMode: body.defaults_mode,
@@ -66,14 +73,14 @@ export const compositions: Handlers<typeof compositionRoutes> = {
       toolsConfig: body.tools_config,
       observability: body.observability,
     });
-    if (created !== 'exists') return renderDetail(created);
+    if (created !== 'exists') return renderSaved(hub, created, query.auto_deploy);
     throw new HubError('conflict', `Composition '${body.name}' already exists. Use PUT to change it.`);
   },
 
   getComposition: async ({ app }, { params }, caller) =>
     renderDetail(await app.compositions.get(principalOf(caller), params.name)),
 
-  async updateComposition({ app }, { params, body }, caller) {
+  async updateComposition(hub, { params, query, body }, caller, request) {
     const patch = {
       ...(body.description === undefined ? {} : { description: body.description }),
       ...(body.defaults_mode == null ? {} : { defaultsMode: body.defaults_mode }),
@@ -83,12 +90,16 @@ export const compositions: Handlers<typeof compositionRoutes> = {
       ...(body.observability === undefined ? {} : { observability: body.observability }),
       ...(body.contracts == null ? {} : { items: body.contracts.map(itemOf) }),
     };
-    const { if_updated_at: ifUpdatedAt } = body;
-    return renderDetail(await app.compositions.update(principalOf(caller), params.name, patch, ifUpdatedAt));
+    const updated = await hub.app.compositions.update(principalOf(caller), params.name, patch, {
+      ifMatch: ifMatchOf(request.header('if-match')),
+      ifUpdatedAt: body.if_updated_at,
+    });
+    return renderSaved(hub, updated, query.auto_deploy);
   },
 
-  async deleteComposition({ app }, { params }, caller) {
-    await app.compositions.remove(principalOf(caller), params.name);
+  async deleteComposition({ app }, { params }, caller, request) {
+    const ifMatch = ifMatchOf(request.header('if-match'));
+    await app.compositions.remove(principalOf(caller), params.name, ifMatch);
     return null;
   },
 
@@ -102,12 +113,16 @@ export const compositions: Handlers<typeof compositionRoutes> = {
     };
   },
 
-  async deployComposition({ app }, { params, query, body }, caller) {
+  async deployComposition({ app }, { params, query, body }, caller, request) {
     const { version, deployments, assembly, warnings } = await app.compositions.deploy(
       principalOf(caller),
       params.name,
       body.env,
-      { force: query.force, reason: body.reason || null },
+      {
+        force: query.force,
+        reason: body.reason || null,
+        ifMatch: ifMatchOf(request.header('if-match')),
+      },
     );
     const [deployment] = deployments;
     if (!deployment) throw new HubError('internal', 'The deployment failed.');

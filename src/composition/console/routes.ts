@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { deployReason, forceQuery, warnings } from '../../bundle/wire.ts';
 import { documentKinds, updateStrategies } from '../../contract/record.ts';
+import { autoDeployQuery, autoDeployReply } from '../../contract/wire.ts';
 import {
   anyObject,
   bundleName,
@@ -82,6 +83,8 @@ export const detail = summary.extend({
   ),
   tools_config: anyObject.nullable(),
   observability: anyObject.nullable(),
+  /** In the answer to a save with `auto_deploy=hold`: it has the strategy `auto_deploy` and runs somewhere. */
+  ...autoDeployReply,
 });
 
 /** Names in paths are only looked up: an impossible one is simply not found. */
@@ -109,6 +112,7 @@ export const compositionRoutes = routes({
     envs: 'record',
     tag: 'compositions',
     summary: 'Create a composition; each contract is pinned to its latest version',
+    query: z.object(autoDeployQuery),
     body: z.object({
       name: bundleName.refine((name) => !reservedBundleNames.has(name), 'is a reserved word'),
       description: text(2000).nullable().default(null),
@@ -151,6 +155,8 @@ export const compositionRoutes = routes({
       'A list of contracts replaces the whole list and pins each to its latest version. ' +
       'With if_updated_at, a change after that time answers 409',
     params,
+    query: z.object(autoDeployQuery),
+    ifMatch: 'The updated_at of the composition.',
     body: z.object({
       description: text(2000).nullish(),
       defaults_mode: mode.nullish(),
@@ -177,6 +183,7 @@ export const compositionRoutes = routes({
     tag: 'compositions',
     summary: 'Delete a composition; its bundles stay',
     params,
+    ifMatch: 'The updated_at of the composition.',
     status: 204,
     audit: ['composition.deleted'],
     errors: ['not_found', 'validation_failed'],
@@ -212,6 +219,7 @@ export const compositionRoutes = routes({
       'Assemble, validate, save as a bundle version, sign, deploy and push; to production if there is no body',
     params,
     query: forceQuery,
+    ifMatch: 'The version number or revision_hash that the environment runs, or 0 if it runs none.',
     body: z.object({ env: env.default('production'), reason: deployReason.nullish() }),
     optionalBody: true,
     status: 201,

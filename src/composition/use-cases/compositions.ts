@@ -9,12 +9,14 @@ import type { Assembly } from '../../evaluation/port/evaluator.ts';
 import { requireRole } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
+import { changed, type IfMatch, requireMatch, timeTag } from '../../shared/if-match.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Release, Releases } from './releases.ts';
+import type { Rollouts } from './rollouts.ts';
 
 export type NewComposition = Pick<
   Composition,
@@ -33,6 +35,14 @@ export interface CompositionView {
   readonly items: readonly ItemSummary[];
 }
 
+/** The state that an update replaces. */
+export interface ReplacedState {
+  /** The time of its last change. */
+  readonly ifMatch: IfMatch;
+  /** The same in epoch milliseconds; a mismatch is a conflict. Undefined: any. */
+  readonly ifUpdatedAt: number | undefined;
+}
+
 export interface Compositions {
   list(principal: Principal, page: PageRequest): Promise<Page<CompositionSummary>>;
   /** @throws HubError forbidden, unprocessable (an unknown contract) */
@@ -40,17 +50,18 @@ export interface Compositions {
   /** @throws HubError not_found */
   get(principal: Principal, name: string): Promise<CompositionView>;
   /**
-   * @param ifUpdatedAt writes only while the composition is as it was then (epoch milliseconds)
-   * @throws HubError forbidden, not_found, conflict (changed since), unprocessable (an unknown contract)
+   * @throws HubError forbidden, not_found, changed, conflict (ifUpdatedAt), unprocessable (an unknown contract)
    */
   update(
     principal: Principal,
     name: string,
     patch: CompositionPatch,
-    ifUpdatedAt?: number,
+    replaced?: ReplacedState,
   ): Promise<CompositionView>;
-  /** @throws HubError forbidden, not_found */
-  remove(principal: Principal, name: string): Promise<void>;
+  /** @throws HubError forbidden, not_found, changed */
+  remove(principal: Principal, name: string, ifMatch?: IfMatch): Promise<void>;
+  /** True when the composition should be deployed by itself, and runs anywhere. */
+  isLive(composition: Composition): Promise<boolean>;
   /** The document that a deployment would send to agents, with its findings. @throws HubError not_found */
   preview(
     principal: Principal,
@@ -70,15 +81,18 @@ export interface Compositions {
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'> & {
   readonly assembler: Assembler;
   readonly releases: Releases;
+  readonly rollouts: Pick<Rollouts, 'isLive'>;
   readonly inspector: Inspector;
   readonly environments: Pick<Environments, 'requireChange'>;
 };
 
+const subjectOf = (name: string): string => `Composition '${name}'`;
 const absent = (name: string): HubError => notFound(`Composition '${name}' not found`);
+const anyState: ReplacedState = { ifMatch: null, ifUpdatedAt: undefined };
 const unknownContract = (id: string): HubError => new HubError('unprocessable', `Contract '${id}' not found`);
 
 export function createCompositions(ports: Ports): Compositions {
-  const { store, clock, secrets, assembler, releases, inspector, environments } = ports;
+  const { store, clock, secrets, assembler, releases, rollouts, inspector, environments } = ports;
   const { compositions } = store;
   const recorded = recorder(ports, 'composition');
   const change = changeBy(ports);
@@ -92,6 +106,14 @@ export function createCompositions(ports: Ports): Compositions {
     const composition = await compositions.get(tenantId, name);
     if (!composition) throw absent(name);
     return composition;
+  }
+
+  /** Returns the time of the last change; undefined without a condition. @throws HubError changed */
+  async function matchedTime(tenantId: string, name: string, ifMatch: IfMatch): Promise<number | undefined> {
+    if (ifMatch === null) return undefined;
+    const composition = await compositions.get(tenantId, name);
+    requireMatch(ifMatch, composition ? [timeTag(composition.updatedAt)] : [], subjectOf(name));
+    return composition?.updatedAt;
   }
 
   const assemble = async (composition: Composition): Promise<Assembly> =>
@@ -127,14 +149,17 @@ export function createCompositions(ports: Ports): Compositions {
       return viewOf(created);
     },
 
-    async update(principal, name, patch, ifUpdatedAt) {
+    async update(principal, name, patch, { ifMatch, ifUpdatedAt } = anyState) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const before = await viewOf(await find(principal, name));
+      const matched = await matchedTime(tenantId, name, ifMatch);
       const details = change({ ...before.composition, items: before.items }, patch);
       const noting = recorded(principal, 'updated', name, { details });
-      const updated = await noting.compositions.update(tenantId, name, patch, clock.now(), ifUpdatedAt);
+      const state = ifUpdatedAt ?? matched;
+      const updated = await noting.compositions.update(tenantId, name, patch, clock.now(), state);
       if (updated === 'absent') throw absent(name);
+      if (updated === 'changed' && ifUpdatedAt === undefined) throw changed(subjectOf(name));
       if (updated === 'changed') {
         throw new HubError(
           'conflict',
@@ -146,15 +171,20 @@ export function createCompositions(ports: Ports): Compositions {
       return viewOf(updated);
     },
 
-    async remove(principal, name) {
+    isLive: (composition) => rollouts.isLive(composition),
+
+    async remove(principal, name, ifMatch = null) {
       requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const ifUpdatedAt = await matchedTime(tenantId, name, ifMatch);
       const before = await viewOf(await find(principal, name));
       const { defaultsMode, updateStrategy } = before.composition;
       const details = change({ defaultsMode, updateStrategy, items: before.items }, null);
       const noting = recorded(principal, 'deleted', name, { details });
-      const removed = await noting.compositions.remove(principal.tenantId, name);
+      const removed = await noting.compositions.remove(tenantId, name, ifUpdatedAt);
+      if (removed === 'changed') throw changed(subjectOf(name));
       if (!removed) throw absent(name);
-      await releases.compositionChanged(principal.tenantId, name);
+      await releases.compositionChanged(tenantId, name);
     },
 
     async deploy(principal, name, env, how) {

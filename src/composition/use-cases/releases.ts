@@ -37,7 +37,7 @@ export interface Releases {
 }
 
 type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
-  readonly deployments: Pick<Deployments, 'kindOf' | 'deployTo'>;
+  readonly deployments: Pick<Deployments, 'kindOf' | 'deployTo' | 'requireRunning'>;
   readonly inspector: Inspector;
 };
 
@@ -50,12 +50,13 @@ export function createReleases(ports: Ports): Releases {
     announcer.announce([{ kind: 'compositionChanged', tenantId, name, bundleVersion }]);
   return {
     compositionChanged,
-    async release(composition, assembly, envs, deployedBy, { force, reason } = unforced) {
+    async release(composition, assembly, envs, deployedBy, { force, reason, ifMatch = null } = unforced) {
       const { tenantId, name } = composition;
       const warnings = await inspector.inspect(tenantId, assembly.yaml);
       if (!force) requireDeployable(warnings);
       const forced = warnings.some(isError);
       const yaml = new TextEncoder().encode(assembly.yaml);
+      for (const env of envs) await deployments.requireRunning(tenantId, env, name, ifMatch);
       const version = await store.bundles.addVersion({
         id: secrets.uuid(),
         tenantId,
@@ -72,7 +73,8 @@ export function createReleases(ports: Ports): Releases {
         yaml,
       });
       const documentKind = await deployments.kindOf(tenantId, assembly.yaml);
-      const order = { bundleName: name, version: version.version, documentKind, deployedBy, forced, reason };
+      const about = { documentKind, deployedBy, forced, reason, ifMatch };
+      const order = { bundleName: name, version: version.version, ...about };
       const made: Deployment[] = [];
       for (const env of envs) made.push(await deployments.deployTo(tenantId, env, order));
       await compositionChanged(tenantId, name, version.version);

@@ -25,6 +25,10 @@ export interface Rollouts {
    *   deployed there
    */
   rollOut(author: Principal, contractId: string): Promise<boolean>;
+  /** True when an `auto_deploy` composition that names the contract runs anywhere. */
+  isFollowed(tenantId: string, contractId: string): Promise<boolean>;
+  /** True when the composition has the strategy `auto_deploy` and runs anywhere. */
+  isLive(composition: Pick<Composition, 'tenantId' | 'name' | 'updateStrategy'>): Promise<boolean>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'log'> & {
@@ -62,22 +66,33 @@ export function createRollouts(ports: Ports): Rollouts {
     await releases.release(composition, assembly, envs, 'system:auto_deploy');
   }
 
+  const runningIn = async (tenantId: string, name: string): Promise<readonly Env[]> => {
+    const current = environments.map((env) => deployments.currentOf(tenantId, env, name));
+    return (await Promise.all(current)).flatMap((deployment) => (deployment ? [deployment.env] : []));
+  };
+
   async function allowedTo(author: Principal): Promise<ReadonlySet<Env>> {
     const may = await Promise.all(environments.map((env) => mayChange(author, env)));
     return new Set(environments.filter((_, i) => may[i]));
   }
 
   return {
+    async isFollowed(tenantId, contractId) {
+      for (const name of await compositions.automatic(tenantId, contractId))
+        if ((await runningIn(tenantId, name)).length > 0) return true;
+      return false;
+    },
+
+    isLive: async ({ tenantId, name, updateStrategy }) =>
+      updateStrategy === 'auto_deploy' && (await runningIn(tenantId, name)).length > 0,
+
     async rollOut(author, contractId) {
       const { tenantId } = author;
       const allowed = await allowedTo(author);
       let isHeld = false;
       let running = 0;
       for (const name of await compositions.automatic(tenantId, contractId)) {
-        const current = await Promise.all(
-          environments.map((env) => deployments.currentOf(tenantId, env, name)),
-        );
-        const all = current.flatMap((deployment) => (deployment ? [deployment.env] : []));
+        const all = await runningIn(tenantId, name);
         const envs = all.filter((env) => allowed.has(env));
         isHeld ||= envs.length < all.length;
         if (envs.length === 0) continue;

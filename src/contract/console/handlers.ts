@@ -5,6 +5,7 @@ import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
+import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { ContractVersion } from '../record.ts';
 import type { ContractView } from '../use-cases.ts';
@@ -68,19 +69,23 @@ export const contracts: Handlers<typeof contractRoutes> = {
   getContractVersion: async ({ app }, { params }, caller) =>
     renderDetail(await app.contracts.version(principalOf(caller), params.contract_id, params.version)),
 
-  async updateContract({ app }, { params, body }, caller) {
+  async updateContract({ app }, { params, query, body }, caller, request) {
     const patch = {
       ...(body.name == null ? {} : { name: body.name }),
       ...(body.description === undefined ? {} : { description: body.description }),
       ...(body.definition == null ? {} : { definition: body.definition }),
       ...(body.tags === undefined ? {} : { tags: body.tags ?? [] }),
     };
-    const updated = await app.contracts.update(principalOf(caller), params.contract_id, patch);
+    const updated = await app.contracts.update(principalOf(caller), params.contract_id, patch, {
+      ifMatch: ifMatchOf(request.header('if-match')),
+      holdsUpdates: query.auto_deploy === 'hold',
+    });
     return { ...renderDetail(updated), ...(updated.isHeld ? { auto_deploy: 'held' as const } : {}) };
   },
 
-  async deleteContract({ app }, { params }, caller) {
-    await app.contracts.remove(principalOf(caller), params.contract_id);
+  async deleteContract({ app }, { params }, caller, request) {
+    const ifMatch = ifMatchOf(request.header('if-match'));
+    await app.contracts.remove(principalOf(caller), params.contract_id, ifMatch);
     return null;
   },
 

@@ -15,6 +15,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { listed } from '../../http/contract/listed.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
+import { autoDeployQuery, autoDeployReply } from '../wire.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
 export const maxDefinition = 262_144;
@@ -42,8 +43,8 @@ export const detail = summary.extend({
   is_latest: z.boolean(),
   created_by: z.string(),
   versions: z.array(z.object({ version: z.number().int(), created_at: instant, created_by: z.string() })),
-  /** In the answer to a new version: a composition that deploys by itself is held where its author may not deploy. */
-  auto_deploy: z.literal('held').optional(),
+  /** In the answer to a save: a composition that deploys by itself was not deployed, or not everywhere. */
+  ...autoDeployReply,
 });
 
 /** Names in paths are only looked up: an impossible one is simply not found. */
@@ -79,6 +80,7 @@ export const contractRoutes = routes({
     envs: 'record',
     tag: 'contracts',
     summary: 'Add a contract to the library as version 1',
+    query: z.object(autoDeployQuery),
     body: z.object({
       contract_id: contractId,
       name: line(255),
@@ -146,8 +148,12 @@ export const contractRoutes = routes({
     role: 'operator',
     envs: 'record',
     tag: 'contracts',
-    summary: 'Add a version; absent fields keep their value; null clears description and tags only',
+    summary:
+      'Add a version; absent fields keep their value; null clears description and tags only. ' +
+      'With auto_deploy=hold, no composition is deployed by it',
     params,
+    query: z.object(autoDeployQuery),
+    ifMatch: 'The number or id of the latest version.',
     body: z.object({
       name: line(255).nullish(),
       description: text(2000).nullish(),
@@ -169,6 +175,7 @@ export const contractRoutes = routes({
     tag: 'contracts',
     summary: 'Delete all versions; refused while a composition contains the contract',
     params,
+    ifMatch: 'The number or id of the latest version.',
     status: 204,
     audit: ['contract.deleted'],
     errors: ['not_found', 'conflict', 'validation_failed'],

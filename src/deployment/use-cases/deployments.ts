@@ -9,13 +9,14 @@ import type { DocumentKind } from '../../contract/record.ts';
 import { listedEnvs, requireRole, requireSight, seesEnv } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
+import { type IfMatch, requireMatch } from '../../shared/if-match.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
 import type { KeySuccession } from '../../tenant/record.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
-import type { BundleVersion, Deployment } from '../record.ts';
+import { type BundleVersion, type Deployment, deploymentSubject, deploymentTags } from '../record.ts';
 import { versionsByHash } from '../rules/versions.ts';
 
 /** The deployed document of a name in an environment, with everything that an agent needs to verify it. */
@@ -50,6 +51,8 @@ export interface DeployChoice {
   readonly force: boolean;
   /** Kept with the deployment and in the audit chain; null when nothing is said. */
   readonly reason: string | null;
+  /** The version that the environment runs: its number or its hash. */
+  readonly ifMatch?: IfMatch;
 }
 
 export type DeployOrder = Pick<
@@ -57,13 +60,14 @@ export type DeployOrder = Pick<
   'bundleName' | 'version' | 'documentKind' | 'deployedBy' | 'forced' | 'reason'
 > & {
   readonly actor?: AuditActor;
+  readonly ifMatch?: IfMatch;
 };
 
 export interface Deployments {
   /**
    * Compiles and lints the stored document, then deploys it. A version that was deployed in the environment before is
    * deployed whatever is found: it is a roll-back, which must not wait for a correction.
-   * @throws HubError forbidden, not_found, unprocessable (with everything found)
+   * @throws HubError forbidden, not_found, changed, unprocessable (with everything found)
    */
   deploy(
     principal: Principal,
@@ -80,14 +84,19 @@ export interface Deployments {
   kindOf(tenantId: string, yaml: string): Promise<DocumentKind | null>;
   /**
    * Deploys what its caller has inspected: no rights are asked for, and nothing is looked at.
-   * @throws HubError not_found
+   * @throws HubError not_found, changed
    */
   deployTo(tenantId: string, env: Env, order: DeployOrder): Promise<Deployment>;
   /**
-   * Ends what the environment runs under the name; agents keep it until they get another.
-   * @throws HubError forbidden, not_found
+   * Checks early what `deployTo` guarantees, so that nothing is saved for a deployment that will be refused.
+   * @throws HubError changed
    */
-  undeploy(principal: Principal, env: Env, bundleName: string): Promise<void>;
+  requireRunning(tenantId: string, env: Env, bundleName: string, ifMatch: IfMatch): Promise<void>;
+  /**
+   * Ends what the environment runs under the name; agents keep it until they get another.
+   * @throws HubError forbidden, not_found, changed
+   */
+  undeploy(principal: Principal, env: Env, bundleName: string, ifMatch?: IfMatch): Promise<void>;
   /**
    * How far a deployment has come among the agents that are connected now and follow its bundle.
    * @throws HubError not_found
@@ -131,13 +140,22 @@ export function createDeployments({
     return outline && documentKindOf(outline.kind, settings.wire);
   };
 
-  const deployTo: Deployments['deployTo'] = (tenantId, env, order) =>
-    actors.ask('environment', environmentKey(tenantId, env), 'deploy', { id: secrets.uuid(), ...order });
+  const deployTo: Deployments['deployTo'] = (tenantId, env, { ifMatch = null, ...order }) =>
+    actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
+      id: secrets.uuid(),
+      ...order,
+      ...(ifMatch === null ? {} : { ifMatch }),
+    });
 
   return {
     kindOf,
     deployTo,
-    async deploy(principal, env, bundleName, version, { force, reason }) {
+    async requireRunning(tenantId, env, bundleName, ifMatch) {
+      if (ifMatch === null) return;
+      const current = await store.deployments.currentOf(tenantId, env, bundleName);
+      requireMatch(ifMatch, current ? deploymentTags(current) : [], deploymentSubject(env, bundleName));
+    },
+    async deploy(principal, env, bundleName, version, { force, reason, ifMatch = null }) {
       if (force) requireRole(principal, 'admin');
       await environments.requireChange(principal, [env]);
       const { tenantId } = principal;
@@ -159,16 +177,18 @@ export function createDeployments({
           forced,
           reason,
           actor: auditActor(principal),
+          ifMatch,
         }),
         warnings,
       };
     },
-    async undeploy(principal, env, bundleName) {
+    async undeploy(principal, env, bundleName, ifMatch = null) {
       await environments.requireChange(principal, [env]);
       const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
         bundleName,
         undeployedBy: actorName(principal.actor),
         actor: auditActor(principal),
+        ...(ifMatch === null ? {} : { ifMatch }),
       });
       if (!ended) throw absent(env, bundleName);
     },

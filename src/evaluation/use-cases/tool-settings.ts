@@ -3,6 +3,7 @@
 import { changeBy, recorder } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { changed, type IfMatch, requireMatch, timeTag } from '../../shared/if-match.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Setting, ToolWords } from '../../tenant/rules/settings.ts';
@@ -10,8 +11,12 @@ import type { Setting, ToolWords } from '../../tenant/rules/settings.ts';
 export interface ToolSettings {
   /** Null when nobody has said anything. */
   get(principal: Principal): Promise<Setting<'tools'> | null>;
-  /** Replaces what is given; what is absent stays as it was. @throws HubError forbidden */
-  put(principal: Principal, changed: Partial<ToolWords>): Promise<Setting<'tools'>>;
+  /**
+   * Replaces what is given; what is absent stays as it was.
+   * @param ifMatch time of the last change
+   * @throws HubError forbidden, changed
+   */
+  put(principal: Principal, patch: Partial<ToolWords>, ifMatch?: IfMatch): Promise<Setting<'tools'>>;
 }
 
 /** The settings as a node read them less than a second ago, for calls that come one after another. */
@@ -21,6 +26,7 @@ export interface RecentToolSettings {
   forget(tenantId: string): void;
 }
 
+const subject = 'The tool settings';
 const recentMs = 1_000;
 const maxTenants = 1_000;
 
@@ -50,18 +56,22 @@ export function createToolSettings(
   const change = changeBy(ports);
   return {
     get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
-    async put(principal, changed) {
+    async put(principal, patch, ifMatch = null) {
       requireRole(principal, 'admin');
       const before = await store.settings.get(principal.tenantId, 'tools');
+      requireMatch(ifMatch, before ? [timeTag(before.updatedAt)] : [], subject);
       const setting: Setting<'tools'> = {
         tenantId: principal.tenantId,
         name: 'tools',
-        value: { toolArguments: {}, ...before?.value, ...changed },
-        updatedAt: clock.now(),
+        value: { toolArguments: {}, ...before?.value, ...patch },
+        updatedAt: Math.max(clock.now(), (before?.updatedAt ?? 0) + 1),
         updatedBy: actorName(principal.actor),
       };
-      const details = change(before?.value ?? null, changed);
-      await recorded(principal, 'changed', 'tools', { details }).settings.put(setting);
+      const { settings } = recorded(principal, 'changed', 'tools', {
+        details: change(before?.value ?? null, patch),
+      });
+      const ifUpdatedAt = ifMatch === null ? undefined : (before?.updatedAt ?? null);
+      if (!(await settings.put(setting, ifUpdatedAt))) throw changed(subject);
       recentToolSettings.forget(principal.tenantId);
       return setting;
     },

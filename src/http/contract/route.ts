@@ -110,6 +110,11 @@ export interface RouteDeclaration {
    * was; `once`: it is refused, because the first answer held a secret.
    */
   readonly idempotent?: 'answer' | 'once';
+  /**
+   * The route takes an If-Match header: the write is refused (412 changed) unless one of its tags names the replaced
+   * state. The text describes the tags.
+   */
+  readonly ifMatch?: string;
   /** Where body and header may both name the agent that a request is of: which of them wins. */
   readonly agent?: 'body' | 'header';
   /**

@@ -220,6 +220,15 @@ function parameters(route: RouteDeclaration, schemas: Schemas, wire: WireNames):
       schema: { type: 'string', minLength: 1, maxLength: 128 },
     });
   }
+  if (route.ifMatch !== undefined) {
+    list.push({
+      name: 'If-Match',
+      in: 'header',
+      required: false,
+      description: `${route.ifMatch} In quotes; several are separated by commas, and * is any state`,
+      schema: { type: 'string', maxLength: 1024 },
+    });
+  }
   if (route.media === 'text/event-stream' && route.method === 'GET') {
     list.push({ name: 'last-event-id', in: 'header', required: false, schema: { type: 'string' } });
   }
@@ -283,11 +292,12 @@ function headersOf(route: RouteDeclaration, errors: ErrorFormat): Json {
   return names.length > 0 ? { headers: headerRefs(names) } : {};
 }
 
-/** The codes that a route declares, and those that its authentication and its role imply. */
-export function errorsOf({ auth, role, envs, errors }: RouteDeclaration): ErrorCode[] {
+/** The codes that a route declares, and those that its authentication, its role and If-Match imply. */
+export function errorsOf({ auth, role, envs, errors, ifMatch }: RouteDeclaration): ErrorCode[] {
   const implied: ErrorCode[] = auth.length === 0 ? [] : ['unauthenticated'];
   if (isPersonRole(role) && (role !== 'viewer' || envs === 'query' || envs === 'body'))
     implied.push(role === 'admin' ? 'forbidden' : 'role_required');
+  if (ifMatch !== undefined) implied.push('changed');
   return [...new Set([...implied, ...errors])];
 }
 

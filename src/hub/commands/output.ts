@@ -19,6 +19,12 @@ export function wordsOf(error: unknown): string {
   return error.stack ?? error.message;
 }
 
+/** 1: refused, 2: wrong usage, 3: the hub is not in the state that was read. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return 2;
+  return error instanceof HubError && error.code === 'changed' ? 3 : 1;
+}
+
 /** @throws HubError when the data is not in a folder */
 export function refuseCluster(isCluster: boolean): void {
   if (!isCluster) return;
@@ -48,6 +54,6 @@ export async function answer(
     if (!json) throw error;
     const code = error instanceof HubError ? error.code : 'internal';
     print(JSON.stringify({ error: { code, message: wordsOf(error) } }));
-    process.exitCode = error instanceof UsageError ? 2 : 1;
+    process.exitCode = exitCodeOf(error);
   }
 }

@@ -1,10 +1,16 @@
 // Routes of a tenant's environments: which there are for the caller, and which are protected.
 import { z } from 'zod';
-import { env } from '../../http/contract/fields.ts';
+import { env, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
 import { operatorRole } from '../../user/wire.ts';
 
-const environment = z.object({ env, protected: z.boolean(), role: operatorRole });
+const environment = z.object({
+  env,
+  protected: z.boolean(),
+  role: operatorRole,
+  /** You may deploy there, and change assignments, rules and pins. */
+  can_change: z.boolean(),
+});
 
 export const environmentRoutes = routes({
   listEnvironments: {
@@ -16,7 +22,7 @@ export const environmentRoutes = routes({
     tag: 'environments',
     summary: 'The environments in which you have a role, with your strongest role there',
     status: 200,
-    reply: z.object({ environments: z.array(environment) }),
+    reply: z.object({ tenant_id: uuid, environments: z.array(environment) }),
     errors: [],
   },
   putEnvironmentPolicy: {

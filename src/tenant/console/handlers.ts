@@ -5,6 +5,7 @@ import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
+import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Setting } from '../rules/settings.ts';
 import type { settingRoutes } from './routes.ts';
@@ -30,7 +31,7 @@ export const settings: Handlers<typeof settingRoutes> = {
 
   toolSettings: async ({ app }, _input, caller) => render(await app.toolSettings.get(principalOf(caller))),
 
-  putToolSettings: async ({ app }, { body }, caller) =>
+  putToolSettings: async ({ app }, { body }, caller, request) =>
     render(
       await app.toolSettings.put(
         principalOf(caller),
@@ -40,6 +41,7 @@ export const settings: Handlers<typeof settingRoutes> = {
           customOperators: body.custom_operators === null ? [] : body.custom_operators,
           commandProfiles: body.command_profiles === null ? {} : body.command_profiles,
         }),
+        ifMatchOf(request.header('if-match')),
       ),
     ),
 

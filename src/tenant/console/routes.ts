@@ -109,6 +109,7 @@ export const settingRoutes = routes({
       'Declare the kinds of tool arguments (path, url, command, content or cwd), profiles of programs, and the selector prefixes ' +
       'and operators that agents register, for the linter, deployments and the playground. Give agents the same toolArguments, ' +
       'commandProfiles, selectors and operators as guard options. Absent fields keep their value, null clears it',
+    ifMatch: 'The updated_at of the settings, or 0 if it is null.',
     body: z
       .object({
         tool_arguments: toolArguments.nullish(),

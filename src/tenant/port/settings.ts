@@ -7,6 +7,9 @@ export interface SettingsStore {
   get<N extends SettingName>(tenantId: string, name: N): Promise<Setting<N> | null>;
   /** True when this call removed it. */
   remove(tenantId: string, name: SettingName): Promise<boolean>;
-  /** Replaces the whole record; of parallel writes one stands. A repeat is safe. */
-  put(setting: Setting): Promise<void>;
+  /**
+   * Replaces the whole record; of parallel writes one stands. A repeat is safe.
+   * @param ifUpdatedAt writes only while the record is as it was then (null: while there is none); else returns false
+   */
+  put(setting: Setting, ifUpdatedAt?: number | null): Promise<boolean>;
 }

@@ -13,6 +13,8 @@ export interface EnvironmentView extends EnvironmentPolicy {
   readonly env: Env;
   /** The strongest role of the caller there. */
   readonly role: OperatorRole;
+  /** As `mayChange`. */
+  readonly canChange: boolean;
 }
 
 export interface Environments {
@@ -56,6 +58,7 @@ export function createEnvironments(ports: Pick<AppPorts, 'store' | 'clock' | 'se
     env,
     ...(await policyOf(principal.tenantId, env)),
     role: (principal.envRoles && roleIn(principal.envRoles, env)) ?? 'viewer',
+    canChange: await mayChange(principal, env),
   });
 
   /** An admin, an operator by a role that names the environment, or the hub itself. */

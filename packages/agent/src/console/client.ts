@@ -70,11 +70,13 @@ export class ConsoleError extends Error {
 
 /** For one call. */
 export interface CallOptions {
+  /** The state that the call replaces, for routes that take If-Match: a version or a hash, `0` for nothing. */
+  readonly ifMatch?: string;
   readonly signal?: AbortSignal;
 }
 
 /** For one stream. */
-export interface StreamOptions extends CallOptions {
+export interface StreamOptions extends Pick<CallOptions, 'signal'> {
   /** The id of the last event that was seen: the stream goes on after it, or says by `resync` that it cannot. */
   readonly lastEventId?: string;
 }
@@ -148,10 +150,11 @@ class Connection {
     this.#fetch = options.fetch ?? globalThis.fetch;
   }
 
-  async call(route: Route, input: Input, { signal }: CallOptions): Promise<unknown> {
+  async call(route: Route, input: Input, { signal, ifMatch }: CallOptions): Promise<unknown> {
     const late = AbortSignal.timeout(this.#options.timeout ?? 30_000);
     const stop = signal ? AbortSignal.any([late, signal]) : late;
-    const response = await this.#send(route, input, {}, stop);
+    const condition = ifMatch === undefined ? {} : { 'If-Match': `"${ifMatch}"` };
+    const response = await this.#send(route, input, condition, stop);
     const text = await textOf(response, stop);
     if (!response.ok) throw errorOf(response, text);
     if (route.media !== undefined) return text;

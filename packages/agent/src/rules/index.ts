@@ -106,4 +106,4 @@ export {
   type ToolVerdict,
   verdictOf,
 } from './tools/pins.ts';
-export { type JsonObject, parseYaml } from './yaml.ts';
+export { type JsonObject, parseYaml, stringifyYaml, type YamlDocument } from './yaml.ts';

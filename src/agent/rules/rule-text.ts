@@ -1,0 +1,12 @@
+// The text of an assignment rule whose SHA-256 tells one state of a rule from another.
+import { canonicalJson } from '../../shared/json/canonical.ts';
+import type { AssignmentRule } from '../record.ts';
+
+export const ruleText = ({
+  priority,
+  pattern,
+  tagMatch,
+  bundleName,
+  env,
+}: Pick<AssignmentRule, 'priority' | 'pattern' | 'tagMatch' | 'bundleName' | 'env'>): string =>
+  canonicalJson({ priority, pattern, tag_match: tagMatch, bundle_name: bundleName, env });

@@ -1,0 +1,205 @@
+// What a hub has now, in the words of the folder, with the tags that conditions of writes need.
+import type { Env } from '../../shared/ids.ts';
+import type { HubConnection } from './connection.ts';
+import {
+  byPlace,
+  type CompositionContent,
+  type ContractContent,
+  hashOf,
+  mapFew,
+  type RuleContent,
+  sha256,
+  slotOf,
+  type ToolsContent,
+} from './content.ts';
+
+export interface HubContract {
+  readonly content: ContractContent;
+  readonly hash: string;
+  /** The id of the latest version. */
+  readonly tag: string;
+  /** The number of the latest version. */
+  readonly version: number;
+}
+
+export interface HubComposition {
+  readonly content: CompositionContent;
+  readonly hash: string;
+  /** Its `updated_at`. */
+  readonly tag: string;
+}
+
+export interface HubBundle {
+  readonly latest: number;
+  /** Hash → its newest version. */
+  readonly versions: Map<string, number>;
+}
+
+export interface HubDeployment {
+  readonly env: Env;
+  readonly bundle: string;
+  readonly version: number;
+  readonly hash: string;
+}
+
+export interface HubRule {
+  readonly id: string;
+  readonly content: RuleContent;
+  readonly hash: string;
+  readonly tag: string;
+}
+
+export interface HubEnvironment {
+  readonly env: Env;
+  readonly role: string;
+  readonly can_change: boolean;
+}
+
+export interface HubState {
+  readonly tenantId: string;
+  readonly environments: readonly HubEnvironment[];
+  readonly contracts: ReadonlyMap<string, HubContract>;
+  /** Older contents that compositions pin, by hash. */
+  readonly pinned: ReadonlyMap<string, { readonly contractId: string; readonly content: ContractContent }>;
+  readonly compositions: ReadonlyMap<string, HubComposition>;
+  readonly bundles: ReadonlyMap<string, HubBundle>;
+  readonly deployments: ReadonlyMap<string, HubDeployment>;
+  readonly rules: readonly HubRule[];
+  readonly tools: { readonly content: ToolsContent; readonly hash: string; readonly tag: string };
+}
+
+const pageSize = 500;
+
+/** All items of a list that is answered in pages, each of which may be shorter than its limit. */
+async function pages<T>(
+  ask: (page: { limit: number; offset: number }) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const items: T[] = [];
+  for (;;) {
+    const page = await ask({ limit: pageSize, offset: items.length });
+    if (page.length === 0) return items;
+    items.push(...page);
+  }
+}
+
+const contentOf = ({ name, description, type, definition, tags }: ContractContent): ContractContent => ({
+  name,
+  description,
+  type,
+  definition,
+  tags,
+});
+
+/** @param report called with what is read now */
+export async function readHub(hub: HubConnection, report: (what: string) => void): Promise<HubState> {
+  const { tenant_id: tenantId, environments } = await hub.read((it) => it.listEnvironments());
+  report('contracts');
+  const ids = await pages((query) => hub.read((it) => it.listContracts({ query })));
+  const contracts = new Map<string, HubContract>();
+  await mapFew(ids, async ({ contract_id }) => {
+    const found = await hub.read((it) => it.getContract({ params: { contract_id } }));
+    const content = contentOf(found);
+    contracts.set(contract_id, { content, hash: hashOf(content), tag: found.id, version: found.version });
+  });
+  report('compositions');
+  const pinned = new Map<string, { contractId: string; content: ContractContent }>();
+  const compositions = await readCompositions(hub, contracts, pinned);
+  report('bundles');
+  const { bundles, deployments } = await readBundles(hub);
+  const rules = await pages((query) => hub.read((it) => it.listRules({ query })));
+  const tools = await hub.read((it) => it.toolSettings());
+  const { tool_arguments, custom_selectors, custom_operators, command_profiles } = tools;
+  const toolsContent = { tool_arguments, custom_selectors, custom_operators, command_profiles };
+  return {
+    tenantId,
+    environments,
+    contracts,
+    pinned,
+    compositions,
+    bundles,
+    deployments,
+    rules: rules.map(({ id, hash: tag, created_at: _at, ...rule }) => {
+      const content = rule as RuleContent;
+      return { id, content, hash: hashOf(content), tag };
+    }),
+    tools: { content: toolsContent, hash: hashOf(toolsContent), tag: tools.updated_at ?? '0' },
+  };
+}
+
+async function readCompositions(
+  hub: HubConnection,
+  contracts: ReadonlyMap<string, HubContract>,
+  pinned: Map<string, { contractId: string; content: ContractContent }>,
+): Promise<ReadonlyMap<string, HubComposition>> {
+  const names = await pages((query) => hub.read((it) => it.listCompositions({ query })));
+  const older = new Map<string, Promise<string>>();
+  /** Reads the content of an older version once. */
+  const olderHash = (contract_id: string, version: number): Promise<string> => {
+    const key = `${contract_id}@${version}`;
+    const reading =
+      older.get(key) ??
+      hub
+        .read((it) => it.getContractVersion({ params: { contract_id, version } }))
+        .then((found) => {
+          const content = contentOf(found);
+          pinned.set(hashOf(content), { contractId: contract_id, content });
+          return hashOf(content);
+        });
+    older.set(key, reading);
+    return reading;
+  };
+  const compositions = new Map<string, HubComposition>();
+  await mapFew(names, async ({ name }) => {
+    const found = await hub.read((it) => it.getComposition({ params: { name } }));
+    const items = await Promise.all(
+      found.contracts.map(async (item) => ({
+        contract_id: item.contract_id,
+        position: item.position,
+        mode_override: item.mode_override,
+        enabled: item.enabled,
+        revision: item.has_newer_version
+          ? await olderHash(item.contract_id, item.contract_version)
+          : (contracts.get(item.contract_id)?.hash ??
+            (await olderHash(item.contract_id, item.contract_version))),
+      })),
+    );
+    const content: CompositionContent = {
+      description: found.description,
+      defaults_mode: found.defaults_mode,
+      update_strategy: found.update_strategy,
+      document_kind: found.document_kind,
+      contracts: items.sort(byPlace),
+      tools_config: found.tools_config,
+      observability: found.observability,
+    };
+    compositions.set(name, { content, hash: hashOf(content), tag: found.updated_at });
+  });
+  return compositions;
+}
+
+async function readBundles(hub: HubConnection) {
+  const names = await pages((query) => hub.read((it) => it.listBundles({ query })));
+  const bundles = new Map<string, HubBundle>();
+  const deployments = new Map<string, HubDeployment>();
+  await mapFew(names, async ({ name, latest_version: latest }) => {
+    const all = await pages((query) => hub.read((it) => it.listBundleVersions({ params: { name }, query })));
+    const versions = new Map<string, number>();
+    for (const { version, revision_hash: hash, deployed_envs } of all) {
+      // Newest first.
+      if (!versions.has(hash)) versions.set(hash, version);
+      for (const env of deployed_envs)
+        deployments.set(slotOf(env, name), { env, bundle: name, version, hash });
+    }
+    bundles.set(name, { latest, versions });
+  });
+  return { bundles, deployments };
+}
+
+/** The document that a composition becomes now; null when nothing can be assembled of it. */
+export async function previewOf(
+  hub: HubConnection,
+  name: string,
+): Promise<{ readonly yaml: string; readonly hash: string } | null> {
+  const { yaml_content: yaml } = await hub.read((it) => it.previewComposition({ params: { name } }));
+  return yaml === '' ? null : { yaml, hash: sha256(yaml) };
+}
