@@ -309,10 +309,12 @@ function watch(hub: HubProcess, findings: Findings, isPlaying: () => boolean): v
   });
 }
 
-/** Setting up happens once, before the players begin. */
+/** Setting up happens once, before the players begin; the others need an identity provider. */
+const beyond: ReadonlySet<string> = new Set(['setup', 'oidcSignIn', 'oidcCallback', 'oidcLogout']);
+
 const unreached = (reached: ReadonlySet<string>): string[] =>
   operations
-    .filter((operation) => !isStream(operation) && operation.name !== 'setup')
+    .filter((operation) => !isStream(operation) && !beyond.has(operation.name))
     .map(({ name }) => name)
     .filter((name) => !reached.has(name));
 

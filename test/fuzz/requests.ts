@@ -89,6 +89,9 @@ export const heaped: readonly string[] = [...new Set(plainOperations.map(({ rout
 /** How wrong a request is. */
 export type Wrongness = 'valid' | 'bent' | 'broken' | 'hostile';
 
+/** Methods that suspend, resume or remove the tenant of a path. */
+const endsTenants: ReadonlySet<string> = new Set(['PATCH', 'DELETE']);
+
 /** A declared route's request. */
 export function requestOf(
   { route, params, query, body }: Operation,
@@ -100,8 +103,11 @@ export function requestOf(
   const values = { ...(fitting(writer, params) as object), ...writer.thing(route.tag) } as {
     [name: string]: unknown;
   };
-  // The people who play stay who they are.
-  if (credential.players?.has(String(values.user_id))) values.user_id = 'nobody';
+  // The people who play stay who they are, and their tenants stay.
+  const isPlaying = (id: unknown): boolean => credential.players?.has(String(id)) === true;
+  if (isPlaying(values.user_id)) values.user_id = 'nobody';
+  if (endsTenants.has(route.method) && route.path.endsWith('/{tenant_id}') && isPlaying(values.tenant_id))
+    values.tenant_id = 'nobody';
   const path = route.path.replace(/\{(\w+)(\+?)\}/g, (_, param: string, rest: string) => {
     const value = wrongness === 'bent' && random.next() < 0.2 ? String(bent(writer, 'x')) : values[param];
     const text = escaped(String(value ?? 'x'));

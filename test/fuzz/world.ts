@@ -17,7 +17,10 @@ export interface Credential {
   /** A key's environment. */
   readonly env: string | null;
   headers: readonly (readonly [string, string])[];
-  /** Ids of the people who play: nobody changes or removes them, or what a role may would change with it. */
+  /**
+   * Ids of the people who play, the operator's of their tenants: nobody changes or removes them, or what a role may
+   * would change with it.
+   */
   readonly players?: ReadonlySet<string>;
   /** Gets it anew after it was ended or revoked. */
   renew(): Promise<void>;
@@ -81,7 +84,10 @@ export const strangers: readonly Credential[] = [
   },
 ];
 
+const playing = new Set<string>();
+
 export const operator: Credential = {
+  players: playing,
   role: 'operator',
   tenant: null,
   env: null,
@@ -207,6 +213,7 @@ export async function makeTenants(
             body: { name: `${name} ${marker}`, email, password },
           }),
     );
+    playing.add(body.tenant_id);
     await expectOk(
       `member of ${name}`,
       hub.call('POST', '/api/v1/operator/users', {
