@@ -1,7 +1,7 @@
 // Makes the types and the table of routes of the typed client (packages/agent/src/console/generated) from the
 // declarations of routes: one file per tag, one for types that several tags share, and one that joins them.
 
-import type { RouteDeclaration } from '../src/http/contract/route.ts';
+import { isPersonRole, type RouteDeclaration } from '../src/http/contract/route.ts';
 import { api } from '../src/hub/api/console-routes.ts';
 
 export const clientFolder = 'packages/agent/src/console/generated';
@@ -209,11 +209,14 @@ export function consoleClientFiles(openApi: string): ReadonlyMap<string, string>
       return `/** ${words} */\nreadonly ${name}: {\n${indented(`readonly input: ${inputOf(operation)};\n${ends}`)}\n};`;
     });
     const table = names.map((name) => {
-      const { method, path, media } = (api as { readonly [name: string]: RouteDeclaration })[
+      const { method, path, media, role } = (api as { readonly [name: string]: RouteDeclaration })[
         name
       ] as RouteDeclaration;
-      const text = media === undefined ? '' : `, media: ${JSON.stringify(media)}`;
-      return `${name}: { method: ${JSON.stringify(method)}, path: ${JSON.stringify(path)}${text} },`;
+      const needed = method === 'GET' || !isPersonRole(role) ? undefined : role;
+      const members = Object.entries({ method, path, media, role: needed }).flatMap(([member, value]) =>
+        value === undefined ? [] : [`${member}: ${JSON.stringify(value)}`],
+      );
+      return `${name}: { ${members.join(', ')} },`;
     });
     const body = `${types === '' ? '' : `${types}\n\n`}export interface ${upper(camel(tag))}Operations {\n${indented(entries.join('\n'))}\n}
 

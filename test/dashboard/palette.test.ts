@@ -153,11 +153,11 @@ describe('the palette', () => {
     const { page } = seen;
     await page.keyboard.press('Control+k');
     await field(page).fill('rotate');
-    const option = page.getByRole('option', { name: /^Rotate signing key admins only/ });
+    const option = page.getByRole('option', { name: /^Rotate signing key You need the role admin/ });
     await option.waitFor();
     expect(await option.getAttribute('aria-disabled')).toBe('true');
     await page.keyboard.press('Enter');
-    await page.getByText('Rotate signing key: admins only').waitFor();
+    await page.getByText('Rotate signing key: You need the role admin. Ask an admin.').waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();

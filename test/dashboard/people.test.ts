@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
+import { library } from './seed.ts';
 
 const { hub, cookie } = await hubOfFile();
 
@@ -85,4 +86,61 @@ it('adds a service account, whose token is shown once and works until it is revo
   await section.getByText('Operator in staging').waitFor({ state: 'detached' });
   noFaults(seen);
   await seen.context.close();
+});
+
+it('keeps off what a role may not do, and says which role is missing', async () => {
+  const yaml_content = library.replace('name: shop', 'name: guarded');
+  expect((await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content } })).status).toBe(201);
+  for (const env of ['staging', 'production'])
+    await hub.call('POST', '/api/v1/bundles/guarded/1/deploy', { cookie, body: { env } });
+  const signedIn = async (name: string, roles: readonly object[]) => {
+    const body = { email: `${name}@example.com`, password: 'correct horse battery', roles };
+    expect((await hub.call('POST', '/api/v1/users', { cookie, body })).status).toBe(201);
+    return view(hub.url, { cookie: await hub.login(body.email) });
+  };
+
+  const viewer = await signedIn('looks', [{ role: 'viewer', env: '*' }]);
+  await viewer.page.goto('/dashboard/bundles?id=guarded');
+  const undeploy = viewer.page.getByRole('button', { name: 'Undeploy from production' });
+  await undeploy.waitFor();
+  expect(await undeploy.getAttribute('aria-disabled')).toBe('true');
+  expect(await undeploy.getAttribute('title')).toBe(
+    'You need the role operator in production. Ask an admin.',
+  );
+  await undeploy.focus();
+  await viewer.page.keyboard.press('Enter');
+  expect(await viewer.page.getByRole('dialog', { name: /^Undeploy/ }).count()).toBe(0);
+  await accessible(viewer.page);
+
+  const operator = await signedIn('stages', [
+    { role: 'operator', env: 'staging' },
+    { role: 'viewer', env: '*' },
+  ]);
+  const { page } = operator;
+  await page.goto('/dashboard/bundles?id=guarded');
+  await page.getByRole('button', { name: 'Undeploy from staging' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Undeploy from staging' }).getAttribute('title')).toBe(null);
+  await page.getByRole('button', { name: 'Deploy v1' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Deploy guarded' });
+  await dialog.getByLabel('Environment to deploy to').selectOption('production');
+  await dialog.getByText('You need the role operator in production. Ask an admin.').waitFor();
+  expect(await dialog.getByRole('button', { name: 'Deploy v1 to production' }).isDisabled()).toBe(true);
+  await accessible(page);
+  await page.keyboard.press('Escape');
+
+  await hub.call('PUT', '/api/v1/environments/staging/policy', { cookie, body: { protected: true } });
+  const everywhere = await signedIn('everywhere', [{ role: 'operator', env: '*' }]);
+  await everywhere.page.goto('/dashboard/bundles?id=guarded');
+  const closed = everywhere.page.getByRole('button', { name: 'Undeploy from staging' });
+  await expect
+    .poll(() => closed.getAttribute('title'))
+    .toBe('staging is protected. You need the role operator for staging itself, or admin.');
+  expect(
+    await everywhere.page.getByRole('button', { name: 'Undeploy from production' }).getAttribute('title'),
+  ).toBe(null);
+  await hub.call('PUT', '/api/v1/environments/staging/policy', { cookie, body: { protected: false } });
+  for (const seen of [viewer, operator, everywhere]) {
+    noFaults(seen);
+    await seen.context.close();
+  }
 });

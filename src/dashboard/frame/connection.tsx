@@ -1,6 +1,10 @@
 // The state of the connection: Live, Reconnecting, or Stale with its time; and a bar with the time of the next attempt.
+
 import type { JSX } from 'react';
+import type { Env } from '../../shared/ids.ts';
+import type { Operation } from '../lib/api.ts';
 import { now } from '../lib/browser.ts';
+import { useRefusal } from '../lib/may.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { useStore } from '../lib/store.ts';
 import { clockTime, duration } from '../lib/text.ts';
@@ -44,10 +48,14 @@ export function ConnectionBar(): JSX.Element | null {
   );
 }
 
-/** Why changes are impossible now; null if they are possible. */
-export function useActionBlockReason(): string | null {
+/**
+ * Why the signed-in person cannot send this operation now; null if they can.
+ * @param envs the environments that it changes; none: the role in any environment suffices
+ */
+export function useActionBlockReason(operation: Operation, envs?: readonly Env[]): string | null {
   const { state } = useStore(liveStatus);
+  const refusal = useRefusal(operation, envs);
   return state === 'stale'
     ? 'The hub is not responding, so you cannot make decisions. Wait until the connection returns.'
-    : null;
+    : refusal;
 }

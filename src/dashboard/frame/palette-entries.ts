@@ -1,10 +1,12 @@
 // The entries of the palette: pages, the current page's commands, global actions, and the hub's objects by name with
 // their actions.
+
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { call } from '../lib/api.ts';
 import { askFor, type CommandName, commandOf, commands, type Offer, offers } from '../lib/commands.ts';
 import { useHosted } from '../lib/hosted-query.ts';
+import { refusalOf } from '../lib/may.ts';
 import { type Me, signOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, chooseTheme, type Prefs, themeChoice, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
@@ -43,14 +45,12 @@ const entry = (
   more: { readonly keys?: readonly string[]; readonly why?: string | null } = {},
 ): Entry => ({ id, kind, label, icon, go, keys: more.keys ?? [], why: more.why ?? null });
 
-const adminsOnly = 'admins only';
-
 export function useEntries(text: string): readonly Entry[] {
   const navigate = useNavigate();
   const me = useSignedIn();
   const current = usePrefs();
   const here = useStore(offers);
-  const cannot = useActionBlockReason();
+  const cannot = useActionBlockReason('makeSampleRun');
   const things = useThings(text.trim());
   return useMemo(() => {
     const go: Go = (path, search = {}) =>
@@ -96,7 +96,7 @@ const offered = (here: ReadonlyMap<CommandName, Offer>): readonly Entry[] =>
 /** Commands of other pages. */
 const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonly Entry[] =>
   (Object.keys(commands) as CommandName[]).flatMap((name) => {
-    const { path, label, icon, search, adminOnly } = commandOf(name);
+    const { path, label, icon, search, operation } = commandOf(name);
     if (path === undefined || here.has(name)) return [];
     const isSearchAlone = search !== undefined;
     const lead = (): void => {
@@ -104,7 +104,7 @@ const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonl
       go(path, search);
     };
     return entry(`do ${name}`, 'action', label, icon, lead, {
-      why: adminOnly && !me.is_admin ? adminsOnly : null,
+      why: operation === undefined ? null : refusalOf(me.roles, operation),
     });
   });
 

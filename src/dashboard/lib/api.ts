@@ -7,6 +7,8 @@ import { now } from './browser.ts';
 import { learnServerTime } from './server-time.ts';
 import { awaitAnswer, isAction } from './unanswered.ts';
 
+export { consoleRoutes };
+
 type Replies = {
   [N in keyof ConsoleOperations]: ConsoleOperations[N] extends { reply: infer R } ? R : never;
 };

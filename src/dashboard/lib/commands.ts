@@ -1,9 +1,12 @@
 // Commands by name, with their page, key and required role. A page offers a command with `useCommand`. The palette and
 // the list of keys contain the offered commands, and link to the pages of the others.
+
 import { useEffect, useRef } from 'react';
 import type { IconName } from '../ui/icons.tsx';
 import { useKeys } from '../ui/overlay.tsx';
+import type { Operation } from './api.ts';
 import { after, type Timer } from './browser.ts';
+import type { HostedOperation } from './hosted.ts';
 import { createStore, useStore } from './store.ts';
 
 export interface Command {
@@ -14,32 +17,70 @@ export interface Command {
   readonly search?: { readonly [name: string]: string };
   /** Key of the command while a page offers it. A capital letter needs Shift. */
   readonly key?: string;
-  readonly adminOnly?: boolean;
+  /** What the command sends at the end: without the role for it, the command is off. */
+  readonly operation?: Operation | HostedOperation;
 }
 
 export const commands = {
-  createKey: { label: 'Create key', icon: 'keys', path: '/keys', key: 'n', adminOnly: true },
-  newContract: { label: 'New contract', icon: 'contracts', path: '/contracts', key: 'n' },
+  createKey: { label: 'Create key', icon: 'keys', path: '/keys', key: 'n', operation: 'createKey' },
+  newContract: {
+    label: 'New contract',
+    icon: 'contracts',
+    path: '/contracts',
+    key: 'n',
+    operation: 'createContract',
+  },
   importContracts: {
     label: 'Import contracts from a bundle',
     icon: 'upload',
     path: '/contracts',
     key: 'i',
+    operation: 'createContract',
   },
-  newComposition: { label: 'New composition', icon: 'compositions', path: '/compositions', key: 'n' },
-  uploadBundle: { label: 'Upload bundle', icon: 'bundles', path: '/bundles', key: 'n' },
-  newRuleset: { label: 'New ruleset', icon: 'rulesets', path: '/rulesets', key: 'n' },
-  addChannel: { label: 'Add channel', icon: 'channels', path: '/channels', key: 'n', adminOnly: true },
-  addUser: { label: 'Add user', icon: 'person', path: '/settings', key: 'n', adminOnly: true },
+  newComposition: {
+    label: 'New composition',
+    icon: 'compositions',
+    path: '/compositions',
+    key: 'n',
+    operation: 'createComposition',
+  },
+  uploadBundle: {
+    label: 'Upload bundle',
+    icon: 'bundles',
+    path: '/bundles',
+    key: 'n',
+    operation: 'uploadBundle',
+  },
+  newRuleset: {
+    label: 'New ruleset',
+    icon: 'rulesets',
+    path: '/rulesets',
+    key: 'n',
+    operation: 'hostedPutRuleset',
+  },
+  addChannel: {
+    label: 'Add channel',
+    icon: 'channels',
+    path: '/channels',
+    key: 'n',
+    operation: 'createChannel',
+  },
+  addUser: { label: 'Add user', icon: 'person', path: '/settings', key: 'n', operation: 'addUser' },
   changePassword: { label: 'Change your password', icon: 'keys', path: '/settings', key: 'w' },
   rotateSigningKey: {
     label: 'Rotate signing key',
     icon: 'keys',
     path: '/settings',
     key: 'R',
-    adminOnly: true,
+    operation: 'rotateSigningKey',
   },
-  purgeEvents: { label: 'Purge old events', icon: 'trash', path: '/settings', key: 'P', adminOnly: true },
+  purgeEvents: {
+    label: 'Purge old events',
+    icon: 'trash',
+    path: '/settings',
+    key: 'P',
+    operation: 'purgeEvents',
+  },
   liveTail: {
     label: 'Open live tail',
     icon: 'play',

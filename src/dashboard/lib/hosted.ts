@@ -5,27 +5,34 @@ import { ApiError, actionAnswer, answerOf, call, type Page, type Reply } from '.
 import { now } from './browser.ts';
 import { isAction } from './unanswered.ts';
 
+type HostedRoute<D extends HostedApi[keyof HostedApi]> = Pick<D, 'method' | 'path'> &
+  Partial<Pick<D, 'role'>>;
+
 /** The routes that pages use. The compiler compares each with its declaration in src/<noun>/hosted. */
-const routes = {
+export const hostedRoutes = {
   hostedListRuns: { method: 'GET', path: '/v1/runs' },
   hostedRunBundle: { method: 'GET', path: '/v1/runs/{agent_id}/{session_id}/bundle' },
   hostedWorkflowState: { method: 'GET', path: '/v1/agents/{agent_id}/workflow-state' },
   hostedSearchEvents: { method: 'GET', path: '/v1/events' },
-  hostedSampleRun: { method: 'POST', path: '/v1/sample-run' },
-  hostedDeleteSampleRun: { method: 'DELETE', path: '/v1/sample-run' },
+  hostedSampleRun: { method: 'POST', path: '/v1/sample-run', role: 'operator' },
+  hostedDeleteSampleRun: { method: 'DELETE', path: '/v1/sample-run', role: 'operator' },
   hostedListRulesets: { method: 'GET', path: '/v1/rulesets' },
   hostedGetRuleset: { method: 'GET', path: '/v1/rulesets/{name}' },
-  hostedPutRuleset: { method: 'PUT', path: '/v1/rulesets/{name}' },
+  hostedPutRuleset: { method: 'PUT', path: '/v1/rulesets/{name}', role: 'operator' },
   hostedRulesetVersions: { method: 'GET', path: '/v1/rulesets/{name}/versions' },
   hostedRulesetVersion: { method: 'GET', path: '/v1/rulesets/{name}/versions/{version}' },
-  hostedDeployRuleset: { method: 'POST', path: '/v1/rulesets/{name}/versions/{version}/deploy' },
-  hostedUndeployRuleset: { method: 'DELETE', path: '/v1/rulesets/{name}/current' },
-  hostedReplayVersions: { method: 'GET', path: '/v1/rulesets/{name}/replay' },
+  hostedDeployRuleset: {
+    method: 'POST',
+    path: '/v1/rulesets/{name}/versions/{version}/deploy',
+    role: 'operator',
+  },
+  hostedUndeployRuleset: { method: 'DELETE', path: '/v1/rulesets/{name}/current', role: 'operator' },
+  hostedReplayVersions: { method: 'GET', path: '/v1/rulesets/{name}/replay', role: 'operator' },
   hostedListAudit: { method: 'GET', path: '/v1/audit' },
   hostedExportAudit: { method: 'GET', path: '/v1/audit/export' },
-} as const satisfies { readonly [N in keyof HostedApi]?: Pick<HostedApi[N], 'method' | 'path'> };
+} as const satisfies { readonly [N in keyof HostedApi]?: HostedRoute<HostedApi[N]> };
 
-export type HostedOperation = keyof typeof routes;
+export type HostedOperation = keyof typeof hostedRoutes;
 export type HostedReply<N extends HostedOperation> = HostedApi[N] extends { readonly reply: infer S }
   ? S extends z.ZodType
     ? z.output<S>
@@ -57,7 +64,7 @@ async function bearer(): Promise<string> {
 }
 
 function addressOf(operation: HostedOperation, { params = {}, query = {} }: HostedInput): string {
-  const filled = routes[operation].path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
+  const filled = hostedRoutes[operation].path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
     encodeURIComponent(String(params[name] ?? '')),
   );
   const pairs = Object.entries(query).flatMap(([name, value]) =>
@@ -81,7 +88,7 @@ export async function callHostedPage<N extends HostedOperation>(
   input: HostedInput = {},
   signal?: AbortSignal,
 ): Promise<Page<HostedReply<N>>> {
-  const { method } = routes[operation];
+  const { method } = hostedRoutes[operation];
   const ask = async (): Promise<Page<HostedReply<N>>> => {
     const address = addressOf(operation, input);
     const init: RequestInit = {

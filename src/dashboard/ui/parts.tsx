@@ -1,5 +1,13 @@
 // Small parts that every page uses: buttons, fields, times, untrusted texts, verdicts, empty states.
-import { type ComponentProps, type JSX, type ReactNode, useEffect, useId, useState } from 'react';
+import {
+  type ComponentProps,
+  type JSX,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useState,
+} from 'react';
 import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
 import { after } from '../lib/browser.ts';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
@@ -15,6 +23,8 @@ export interface ButtonProps extends Omit<ComponentProps<'button'>, 'type'> {
   readonly busy?: boolean;
   /** Keyboard shortcut of the button. */
   readonly hint?: string;
+  /** Why the button is off. It can still be focused, so that everybody can learn the reason. */
+  readonly cannot?: string | null;
 }
 
 export function Button({
@@ -23,9 +33,20 @@ export function Button({
   submit,
   busy,
   hint,
+  cannot = null,
   children,
   ...rest
 }: ButtonProps): JSX.Element {
+  const id = useId();
+  const off =
+    cannot === null
+      ? {}
+      : {
+          'aria-disabled': true,
+          'aria-describedby': id,
+          title: cannot,
+          onClick: (event: MouseEvent) => event.preventDefault(),
+        };
   return (
     <button
       {...rest}
@@ -34,12 +55,18 @@ export function Button({
       disabled={rest.disabled || busy}
       aria-busy={busy || undefined}
       aria-keyshortcuts={hint}
+      {...off}
     >
       {icon && <Icon name={icon} />}
       {children}
       {hint && (
         <span className="key" aria-hidden="true">
           {hint}
+        </span>
+      )}
+      {cannot !== null && (
+        <span id={id} hidden>
+          {cannot}
         </span>
       )}
     </button>

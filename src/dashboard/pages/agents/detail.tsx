@@ -1,12 +1,14 @@
 // One agent: its assigned bundle with the reason, its running version, its tags, and its latest activity.
+
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Env, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { Data, Env, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
 import { FormFailed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Because } from './because.tsx';
 import { AgentCoverage } from './coverage.tsx';
@@ -173,9 +175,15 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       <QueryProblem query={bundles} />
       <FormFailed error={save.error} />
       <div>
-        <Button kind="primary" submit busy={save.isPending} disabled={tagsProblem(form.tags) !== null}>
+        <ActButton
+          operation="updateRegistration"
+          kind="primary"
+          submit
+          busy={save.isPending}
+          disabled={tagsProblem(form.tags) !== null}
+        >
           Save agent
-        </Button>
+        </ActButton>
       </div>
     </Form>
   );

@@ -1,4 +1,5 @@
 // The agents page: the fleet with its status, a panel for one agent, bulk assignments, and assignment rules.
+
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import type { Input, Reply } from '../../lib/api.ts';
@@ -6,6 +7,7 @@ import { after } from '../../lib/browser.ts';
 import { readOn, useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, verdictColumn } from '../../ui/columns.tsx';
 import { ListWithPanel, SearchInput, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
@@ -253,9 +255,9 @@ function BulkAssign({
         ]}
         onValue={setBundle}
       />
-      <Button kind="primary" busy={done !== null} onClick={() => void run()}>
+      <ActButton operation="bulkAssign" kind="primary" busy={done !== null} onClick={() => void run()}>
         {done === null ? `Assign ${count(ids.length)}` : `Assigned ${count(done)} of ${count(ids.length)}`}
-      </Button>
+      </ActButton>
       <Button kind="quiet" disabled={done !== null} onClick={() => onLeft([])}>
         Clear selection
       </Button>

@@ -1,13 +1,15 @@
 // The form of a new or existing assignment rule, with the number of current agents that it matches.
+
 import { type JSX, useState } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Data, Field, Select } from '../../ui/parts.tsx';
+import { Data, Field, Select } from '../../ui/parts.tsx';
 import { FormFailed, QueryProblem } from '../../ui/query-result.tsx';
 import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts';
 
@@ -128,14 +130,16 @@ function RuleFields({
       />
       {form.pattern !== '' && <Reach pattern={form.pattern} tags={tags} env={form.env as Environment} />}
       <FormFailed error={error} />
-      <Button
+      <ActButton
+        operation="createRule"
+        envs={[form.env as Environment]}
         kind="primary"
         submit
         busy={make.isPending || update.isPending}
         disabled={bundle === '' || wrongTags !== null}
       >
         {rule === null ? 'Add rule' : 'Save rule'}
-      </Button>
+      </ActButton>
     </Form>
   );
 }

@@ -1,13 +1,15 @@
 // Assignment rules: bundles for agents by pattern and tags, the lowest priority number first; and a tester for one
 // agent.
+
 import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted, visible } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { envColumn, nameColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
-import { Button, Data, Empty, Name } from '../../ui/parts.tsx';
+import { Data, Empty, Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { maxReached, type Rule, RuleForm, reaches } from './rule-form.tsx';
@@ -28,9 +30,9 @@ export function Rules(): JSX.Element {
     <>
       <Tester rules={rulesQuery.data ?? []} />
       <div className="decide-buttons">
-        <Button kind="primary" icon="plus" onClick={() => setForm('new')}>
+        <ActButton operation="createRule" kind="primary" icon="plus" onClick={() => setForm('new')}>
           New rule
-        </Button>
+        </ActButton>
       </div>
       <QueryResult query={rulesQuery}>
         {() =>
@@ -71,21 +73,25 @@ export function Rules(): JSX.Element {
                   width: 2,
                   cell: (rule) => (
                     <span className="decide-buttons">
-                      <Button
+                      <ActButton
+                        operation="updateRule"
+                        envs={[rule.env]}
                         kind="quiet"
                         aria-label={`Edit the rule for ${visible(rule.pattern).slice(0, 80)}`}
                         onClick={() => setForm(rule)}
                       >
                         Edit
-                      </Button>
-                      <Button
+                      </ActButton>
+                      <ActButton
+                        operation="deleteRule"
+                        envs={[rule.env]}
                         kind="quiet"
                         icon="trash"
                         aria-label={`Delete the rule for ${visible(rule.pattern).slice(0, 80)}`}
                         onClick={() => setRemoving(rule)}
                       >
                         Delete
-                      </Button>
+                      </ActButton>
                     </span>
                   ),
                 },

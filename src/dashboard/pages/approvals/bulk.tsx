@@ -66,7 +66,7 @@ export function Bulk({
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const [isLeaving, setLeaving] = useState(false);
-  const cannot = useActionBlockReason();
+  const cannot = useActionBlockReason('decideApproval', [...new Set(calls.map(({ env }) => env))]);
   const bar = useRef<HTMLElement>(null);
   useEffect(() => bar.current?.scrollIntoView({ block: 'nearest' }), []);
   const [held, setHeld] = useHeldDecision(isLeaving, (decision) => void send(decision));

@@ -10,7 +10,7 @@ import { type Approval, readApprovals, unreadReason } from './model.ts';
  * @param approval null if no approval can be decided
  */
 export function useDecideKeys(approval: Approval | null, decide: (approved: boolean) => void): void {
-  const cannot = useActionBlockReason();
+  const cannot = useActionBlockReason('decideApproval', approval ? [approval.env] : []);
   const isRead = useStore(readApprovals).has(approval?.id ?? '');
   const name = approval && `${approval.tool_name} from ${approval.agent_id}`;
   const why = cannot ?? (isRead ? null : unreadReason);

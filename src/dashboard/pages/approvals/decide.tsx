@@ -31,7 +31,7 @@ export interface DecideProps {
 export function Decide({ approval, brief, isArriving = false, reason, onReason }: DecideProps): JSX.Element {
   const id = useId();
   const decision = useStore(decisions)[approval.id];
-  const cannot = useActionBlockReason();
+  const cannot = useActionBlockReason('decideApproval', [approval.env]);
   const isLate = deadlineOf(approval) <= useNow(1_000);
   const isRead = useStore(readApprovals).has(approval.id);
   const sending = decision?.state === 'sending' ? decision.approved : null;

@@ -101,7 +101,6 @@ export function Queue({
   const [{ id }, change] = useFilters();
   const narrow = useNarrow();
   const decisionsById = useStore(decisions);
-  const cannot = useActionBlockReason();
   // The first approval is open without an id in the address. It also stays after a decision.
   const last = useRef<string | undefined>(undefined);
   const [passed, setPassed] = useState<Passed | null>(null);
@@ -120,6 +119,7 @@ export function Queue({
   const listed = queue.find((row) => row.id === id) ?? implied;
   last.current = listed?.id;
   const chosen = useOutcome(listed, list);
+  const cannot = useActionBlockReason('decideApproval', chosen ? [chosen.env] : []);
   const rows = queue.map((row) => (row === listed && chosen ? chosen : row));
   const at = chosen ? rows.indexOf(chosen) : -1;
   const stepped = useRef(false);

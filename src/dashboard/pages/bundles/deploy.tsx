@@ -139,7 +139,7 @@ function Plan(props: {
   readonly onClose: () => void;
 }): JSX.Element {
   const { source, env, onDone, onClose } = props;
-  const cannot = useActionBlockReason();
+  const cannot = useActionBlockReason(source.kind === 'bundle' ? 'deployBundle' : 'deployComposition', [env]);
   const next = useNext(source);
   const current = useCall('currentBundle', { params: { name: source.name }, query: { env } });
   // A reload, or a failed one, keeps the earlier answer.

@@ -1,10 +1,12 @@
 // One bundle: its deployments, its versions with their changes, and the actions deploy, roll back and undeploy.
+
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
@@ -87,21 +89,25 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                     {now && (
                       <span className="decide-buttons">
                         {before && (
-                          <Button
+                          <ActButton
+                            operation="deployBundle"
+                            envs={[env]}
                             onClick={() =>
                               setSource({ kind: 'bundle', name, version: before.bundle_version, env })
                             }
                           >
                             Roll back to v{before.bundle_version}
-                          </Button>
+                          </ActButton>
                         )}
-                        <Button
+                        <ActButton
+                          operation="undeployBundle"
+                          envs={[env]}
                           kind="quiet"
                           aria-label={`Undeploy from ${env}`}
                           onClick={() => setRemoving(runs?.find((one) => one.env === env) ?? null)}
                         >
                           Undeploy
-                        </Button>
+                        </ActButton>
                       </span>
                     )}
                   </li>
@@ -181,7 +187,11 @@ const versionColumns = (
     key: 'actions',
     label: 'Actions',
     width: 1.9,
-    cell: (one) => <Button onClick={() => deploy(one.version)}>Deploy v{one.version}</Button>,
+    cell: (one) => (
+      <ActButton operation="deployBundle" onClick={() => deploy(one.version)}>
+        Deploy v{one.version}
+      </ActButton>
+    ),
   },
   {
     key: 'envs',

@@ -1,13 +1,16 @@
 // The bundles page: the documents for agents with their versions, and the upload of a new one.
+
 import { type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { problemsOf } from '../../lib/engine.ts';
+import { useRefusal } from '../../lib/may.ts';
 import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
@@ -63,7 +66,7 @@ const columns: readonly Column<Row>[] = [
 export default function Bundles(): JSX.Element {
   const env = useEnv();
   const [uploading, setUploading] = useState(false);
-  useCommand('uploadBundle', () => setUploading(true));
+  useCommand('uploadBundle', () => setUploading(true), { why: useRefusal('uploadBundle') });
   const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
   const rows = (bundlesQuery.data ?? []).filter((row) => !env || row.deployed_envs.includes(env));
   return (
@@ -75,9 +78,9 @@ export default function Bundles(): JSX.Element {
           `${counted(rows.length, 'bundle')} ${env ? `deployed to ${env}` : 'in the hub'}.`
         }
       >
-        <Button kind="primary" icon="upload" onClick={() => setUploading(true)}>
+        <ActButton operation="uploadBundle" kind="primary" icon="upload" onClick={() => setUploading(true)}>
           Upload bundle
-        </Button>
+        </ActButton>
       </PageHead>
       <ListWithPanel
         query={bundlesQuery}

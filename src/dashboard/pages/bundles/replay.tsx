@@ -1,11 +1,12 @@
 // A replay of past calls with a document, compared with the deployed one or with another version. It needs a click,
 // because it keeps the hub busy for some seconds.
+
 import type { JSX } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Button } from '../../ui/parts.tsx';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { ReplayCaveats, ReplayChanges } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
@@ -49,9 +50,9 @@ export function ReplayPanel({
         </p>
       )}
       <div className="decide-buttons">
-        <Button icon="play" busy={replay.isPending} onClick={ask}>
+        <ActButton operation="replayBundle" icon="play" busy={replay.isPending} onClick={ask}>
           Replay newest {count(maxCalls)} calls
-        </Button>
+        </ActButton>
       </div>
       {replay.error && <Failed error={replay.error} />}
       {/* Said to who listens when it comes. */}

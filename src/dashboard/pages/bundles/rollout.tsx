@@ -97,7 +97,7 @@ export function RolloutPanel({
   const { id, name, version, env, before, forced, reason, warnings } = deployment;
   const [unable, findings] = [unableIn(warnings), ofDocument(warnings)];
   const rolloutQuery = useRollout(id);
-  const cannot = useActionBlockReason();
+  const cannot = useActionBlockReason('deployBundle', [env]);
   const back = useAction('deployBundle', touched);
   return (
     <section className="form" aria-live="polite">

@@ -1,11 +1,13 @@
 // One composition: edit and save its contracts, compare it with each environment, deploy it. The browser keeps unsaved
 // changes for the person.
+
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -86,9 +88,9 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
             </p>
           </div>
           {!changed && (
-            <Button busy={save.isPending} onClick={submit}>
+            <ActButton operation="updateComposition" busy={save.isPending} onClick={submit}>
               Update contracts
-            </Button>
+            </ActButton>
           )}
         </div>
       )}
@@ -125,26 +127,33 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
       <div className="decide-buttons starters">
         {changed ? (
           <>
-            <Button kind="primary" busy={save.isPending} disabled={isOld} onClick={submit}>
+            <ActButton
+              operation="updateComposition"
+              kind="primary"
+              busy={save.isPending}
+              disabled={isOld}
+              onClick={submit}
+            >
               Save composition
-            </Button>
+            </ActButton>
             <Button onClick={() => setDraft(null)}>Discard changes</Button>
           </>
         ) : (
-          <Button
+          <ActButton
+            operation="deployComposition"
             kind="primary"
             disabled={visibleDraft.items.length === 0}
             onClick={() => setSource({ kind: 'composition', name })}
           >
             Deploy {name}
-          </Button>
+          </ActButton>
         )}
         <Button aria-expanded={preview} onClick={() => setPreview(!preview)}>
           {preview ? 'Hide' : 'Show'} YAML
         </Button>
-        <Button kind="danger" icon="trash" onClick={() => setDeleting(true)}>
+        <ActButton operation="deleteComposition" kind="danger" icon="trash" onClick={() => setDeleting(true)}>
           Delete
-        </Button>
+        </ActButton>
       </div>
       {changed && (
         <p className="muted">

@@ -1,10 +1,13 @@
 // The compositions page: ordered contracts with their modes, assembled into deployable bundles.
+
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
+import { useRefusal } from '../../lib/may.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
@@ -44,7 +47,7 @@ const columns: readonly Column<Row>[] = [
 
 export default function Compositions(): JSX.Element {
   const [making, setMaking] = useState(false);
-  useCommand('newComposition', () => setMaking(true));
+  useCommand('newComposition', () => setMaking(true), { why: useRefusal('createComposition') });
   const compositionsQuery = useCall('listCompositions', { query: { limit: 1000 } });
   return (
     <div className="page">
@@ -52,9 +55,9 @@ export default function Compositions(): JSX.Element {
         title="Compositions"
         summary={compositionsQuery.data && `${counted(compositionsQuery.data.length, 'composition')}.`}
       >
-        <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+        <ActButton operation="createComposition" kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New composition
-        </Button>
+        </ActButton>
       </PageHead>
       <ListWithPanel
         query={compositionsQuery}

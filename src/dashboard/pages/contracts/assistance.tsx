@@ -1,5 +1,6 @@
 // AI assistance, if a model is configured: a description of the contract, and answers about its YAML. The page displays
 // the model's output as text, never as markup.
+
 import { type JSX, useRef, useState } from 'react';
 import {
   ApiError,
@@ -13,6 +14,7 @@ import {
 import { useAction, useCall } from '../../lib/query.ts';
 import { count } from '../../lib/text.ts';
 import { SseReader } from '../../live/sse.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { Button, Data, Field } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
@@ -42,7 +44,8 @@ function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps
   return (
     <>
       <div className="decide-buttons">
-        <Button
+        <ActButton
+          operation="generateDescription"
           busy={describe.isPending}
           disabled={yaml.trim() === ''}
           onClick={() =>
@@ -57,7 +60,7 @@ function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps
           }
         >
           Generate description
-        </Button>
+        </ActButton>
         <Button aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? 'Hide assistant' : 'Open assistant'}
         </Button>
@@ -259,9 +262,14 @@ function Conversation({
         }}
       />
       <div className="decide-buttons">
-        <Button busy={busy} disabled={question.trim() === ''} onClick={() => void send()}>
+        <ActButton
+          operation="assistContracts"
+          busy={busy}
+          disabled={question.trim() === ''}
+          onClick={() => void send()}
+        >
           Send question
-        </Button>
+        </ActButton>
         {busy && <Button onClick={() => stop.current?.abort()}>Stop answer</Button>}
       </div>
     </section>

@@ -1,12 +1,14 @@
 // The past calls that an unsaved contract would have caught: the hub replays the newest calls with the contract alone,
 // compared with an empty document.
+
 import { type JSX, useEffect, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { bundleOfContract } from '../../lib/engine.ts';
 import { useAction } from '../../lib/query.ts';
 import { type Env, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Button, Select } from '../../ui/parts.tsx';
+import { ActButton } from '../../ui/act-button.tsx';
+import { Select } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { ReplayCaveats } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
@@ -56,9 +58,15 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
           options={envs.map((one) => [one, one] as const)}
           onValue={(next) => setEnv(next as Env)}
         />
-        <Button icon="play" busy={replay.isPending} disabled={broken} onClick={ask}>
+        <ActButton
+          operation="replayBundle"
+          icon="play"
+          busy={replay.isPending}
+          disabled={broken}
+          onClick={ask}
+        >
           {replay.data ? 'Check again' : `Check newest ${count(maxCalls)} calls`}
-        </Button>
+        </ActButton>
         {isOld && (
           <span className="field-error">
             These results are for an earlier version of the text. Check again.

@@ -1,11 +1,13 @@
 // One contract: its definition with an editor for a new version, the changes of each version, its uses, and its
 // deletion.
+
 import { Link } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { definitionText } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
@@ -60,15 +62,20 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
               </p>
             )}
             <div className="decide-buttons">
-              <Button kind="primary" onClick={() => setMode('edit')}>
+              <ActButton operation="updateContract" kind="primary" onClick={() => setMode('edit')}>
                 Edit contract
-              </Button>
-              <Button icon="copy" onClick={() => setMode('copy')}>
+              </ActButton>
+              <ActButton operation="createContract" icon="copy" onClick={() => setMode('copy')}>
                 Duplicate
-              </Button>
-              <Button kind="danger" icon="trash" onClick={() => setMode('delete')}>
+              </ActButton>
+              <ActButton
+                operation="deleteContract"
+                kind="danger"
+                icon="trash"
+                onClick={() => setMode('delete')}
+              >
                 Delete
-              </Button>
+              </ActButton>
             </div>
             <Editor
               key={contract.version}

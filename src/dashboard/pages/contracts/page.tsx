@@ -1,14 +1,17 @@
 // The contracts page: the library with filters for text, type and tag, and a panel for one contract.
+
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
+import { useRefusal } from '../../lib/may.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { ListWithPanel, SearchInput } from '../../ui/list.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Button, Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
@@ -66,8 +69,9 @@ const columns: readonly Column<Row>[] = [
 export default function Contracts(): JSX.Element {
   const [{ search = '', type = '', tag = '' }, change] = useFilters();
   const [open, setOpen] = useState<'new' | 'import' | null>(null);
-  useCommand('newContract', () => setOpen('new'));
-  useCommand('importContracts', () => setOpen('import'));
+  const why = useRefusal('createContract');
+  useCommand('newContract', () => setOpen('new'), { why });
+  useCommand('importContracts', () => setOpen('import'), { why });
   const contractsQuery = useCall(
     'listContracts',
     {
@@ -93,12 +97,12 @@ export default function Contracts(): JSX.Element {
           `${contractsQuery.data.length === max ? `${count(max)}+ contracts` : counted(contractsQuery.data.length, 'contract')} ${narrowed ? 'found' : 'in the library'}.`
         }
       >
-        <Button icon="upload" onClick={() => setOpen('import')}>
+        <ActButton operation="createContract" icon="upload" onClick={() => setOpen('import')}>
           Import bundle
-        </Button>
-        <Button kind="primary" icon="plus" onClick={() => setOpen('new')}>
+        </ActButton>
+        <ActButton operation="createContract" kind="primary" icon="plus" onClick={() => setOpen('new')}>
           New contract
-        </Button>
+        </ActButton>
       </PageHead>
       <div className="filter-bar">
         <SearchInput items="contracts" />

@@ -1,5 +1,6 @@
 // The first steps on a hub without agents: create a key, deploy a bundle, start an agent with the key. The console
 // ticks each step when the hub has seen it.
+
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { sample } from '../../../run/rules/sample.ts';
@@ -8,6 +9,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { refreshAll } from '../../live/cache.ts';
 import { followFrames } from '../../live/live.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
@@ -156,14 +158,23 @@ function Sample(): JSX.Element {
             <Link to="/events" search={{ run_id: made.run_id } as never} className="button">
               View sample calls
             </Link>
-            <Button kind="quiet" busy={remove.isPending} onClick={() => remove.mutate({} as never, done)}>
+            <ActButton
+              operation="deleteSampleRun"
+              kind="quiet"
+              busy={remove.isPending}
+              onClick={() => remove.mutate({} as never, done)}
+            >
               Delete sample run{' '}
-            </Button>
+            </ActButton>
           </>
         ) : (
-          <Button busy={make.isPending} onClick={() => make.mutate({} as never, done)}>
+          <ActButton
+            operation="makeSampleRun"
+            busy={make.isPending}
+            onClick={() => make.mutate({} as never, done)}
+          >
             Load sample run
-          </Button>
+          </ActButton>
         )}
       </div>
     </>
@@ -175,7 +186,8 @@ function MakeKey({ onMade }: { readonly onMade: (made: Reply<'createKey'>) => vo
   return (
     <>
       {make.error && <Failed error={make.error} />}
-      <Button
+      <ActButton
+        operation="createKey"
         kind="primary"
         icon="plus"
         busy={make.isPending}
@@ -184,7 +196,7 @@ function MakeKey({ onMade }: { readonly onMade: (made: Reply<'createKey'>) => vo
         }
       >
         Create key for production
-      </Button>
+      </ActButton>
     </>
   );
 }
@@ -232,9 +244,14 @@ function DeployStarter(): JSX.Element {
   return (
     <>
       {error && <Failed error={error} />}
-      <Button busy={upload.isPending || deploy.isPending} onClick={() => void run().catch(() => undefined)}>
+      <ActButton
+        operation="deployBundle"
+        envs={['production']}
+        busy={upload.isPending || deploy.isPending}
+        onClick={() => void run().catch(() => undefined)}
+      >
         Deploy starter to production
-      </Button>
+      </ActButton>
     </>
   );
 }

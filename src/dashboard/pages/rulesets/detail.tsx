@@ -1,4 +1,5 @@
 // One ruleset: its versions, their texts and differences, its deployments, and the actions on them.
+
 import { type JSX, useState } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
@@ -7,6 +8,7 @@ import { useRefused } from '../../lib/refused.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { unableIn } from '../../lib/unable.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
@@ -56,7 +58,9 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
               />
               {more && <span className="muted">latest {newest}</span>}
               <Deploy name={name} version={chosen} versions={versions} />
-              <Button onClick={() => setEditing(true)}>Edit as new version</Button>
+              <ActButton operation="hostedPutRuleset" onClick={() => setEditing(true)}>
+                Edit as new version
+              </ActButton>
             </div>
             <p className="muted">
               Saved <Time at={chosen.created_at} /> by{' '}
@@ -163,9 +167,15 @@ function Runs({
             <span>
               <Env name={env} /> runs v{runsIn(versions, env)}
             </span>
-            <Button kind="quiet" aria-label={`Undeploy from ${env}`} onClick={() => setFrom(env)}>
+            <ActButton
+              operation="hostedUndeployRuleset"
+              envs={[env]}
+              kind="quiet"
+              aria-label={`Undeploy from ${env}`}
+              onClick={() => setFrom(env)}
+            >
               Undeploy
-            </Button>
+            </ActButton>
           </li>
         ))}
       </ul>
@@ -227,9 +237,9 @@ function Deploy({
     );
   return (
     <>
-      <Button kind="primary" onClick={() => setOpen(true)}>
+      <ActButton operation="hostedDeployRuleset" kind="primary" onClick={() => setOpen(true)}>
         Deploy v{version.version}
-      </Button>
+      </ActButton>
       <Dialog title="Deploy ruleset" shape="wide" open={open} onClose={() => setOpen(false)}>
         <Select
           label="Environment to deploy to"
@@ -264,9 +274,15 @@ function Deploy({
             state={`${env} already runs this document, as v${before}.`}
           >
             {(guard) => (
-              <Button kind="primary" busy={deploy.isPending} onClick={() => guard(() => go(null))}>
+              <ActButton
+                operation="hostedDeployRuleset"
+                envs={[env]}
+                kind="primary"
+                busy={deploy.isPending}
+                onClick={() => guard(() => go(null))}
+              >
                 {isBack ? 'Roll back' : 'Deploy'} v{version.version} to {env}
-              </Button>
+              </ActButton>
             )}
           </UnchangedGuard>
           <Button onClick={() => setOpen(false)}>Cancel</Button>

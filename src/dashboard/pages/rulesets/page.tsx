@@ -1,14 +1,17 @@
 // The rulesets page: all rulesets with their deployed versions, and a panel for one of them.
+
 import { type JSX, useMemo, useState } from 'react';
 import { useCommand } from '../../lib/commands.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
+import { useRefusal } from '../../lib/may.ts';
 import { readOn } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, PageHead } from '../../ui/parts.tsx';
+import { Empty, Env, PageHead } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RulesetDetail } from './detail.tsx';
@@ -61,7 +64,7 @@ export default function Rulesets(): JSX.Element {
   const [{ id }, change] = useFilters();
   const env = useEnv();
   const [making, setMaking] = useState(false);
-  useCommand('newRuleset', () => setMaking(true));
+  useCommand('newRuleset', () => setMaking(true), { why: useRefusal('hostedPutRuleset') });
   const rulesetsQuery = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
   const loaded = useMemo(
     () => (rulesetsQuery.data?.pages ?? []).flatMap(({ rulesets }) => rulesets),
@@ -77,9 +80,9 @@ export default function Rulesets(): JSX.Element {
           `${counted(rows.length, 'ruleset')}${rulesetsQuery.hasNextPage ? ' and more' : ''}${env ? ` ${rows.length === 1 ? 'runs' : 'run'} in ${env}` : ''}.`
         }
       >
-        <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+        <ActButton operation="hostedPutRuleset" kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New ruleset
-        </Button>
+        </ActButton>
       </PageHead>
       <QueryResult query={rulesetsQuery} rows={6}>
         {() =>

@@ -1,10 +1,12 @@
 // The runs page: sessions by their latest activity, and a panel with the timeline of one of them.
+
 import { type JSX, useMemo, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { readOn } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
@@ -151,12 +153,13 @@ function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
         Runs appear here when an agent reports calls with a session. To see an example, load the sample run.
       </p>
       {make.error && <Failed error={make.error} />}
-      <Button
+      <ActButton
+        operation="hostedSampleRun"
         busy={make.isPending}
         onClick={() => make.mutate({}, { onSuccess: () => say('Sample run loaded.', 'allow') })}
       >
         Load sample run
-      </Button>
+      </ActButton>
     </Empty>
   );
 }

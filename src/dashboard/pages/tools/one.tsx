@@ -1,14 +1,16 @@
 // One definition of a tool: its change word by word, its schemas as a tree, its agents, and the decision about it.
+
 import { Link, useParams } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { counted, plainJson } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Env, Field, Name, PageHead, Time } from '../../ui/parts.tsx';
+import { Data, Env, Field, Name, PageHead, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { type JsonObject, membersOf, previousOf, statusWord, type ToolPinDetail } from './model.ts';
@@ -153,7 +155,9 @@ function Decision({ pin }: { readonly pin: ToolPinDetail }): JSX.Element {
       </fieldset>
       {decide.error && <Failed error={decide.error} />}
       <div className="decide-buttons">
-        <Button
+        <ActButton
+          operation="decideToolPin"
+          envs={chosen}
           kind="primary"
           icon="check"
           busy={decide.isPending}
@@ -161,8 +165,10 @@ function Decision({ pin }: { readonly pin: ToolPinDetail }): JSX.Element {
           onClick={() => submit('accepted')}
         >
           Accept in {names || 'no environment'}
-        </Button>
-        <Button
+        </ActButton>
+        <ActButton
+          operation="decideToolPin"
+          envs={chosen}
           kind="danger"
           icon="x"
           busy={decide.isPending}
@@ -170,7 +176,7 @@ function Decision({ pin }: { readonly pin: ToolPinDetail }): JSX.Element {
           onClick={() => submit('rejected')}
         >
           Reject in {names || 'no environment'}
-        </Button>
+        </ActButton>
       </div>
     </Form>
   );

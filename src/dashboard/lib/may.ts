@@ -1,0 +1,72 @@
+// What the signed-in person may not do, and why: the roles that the hub's routes declare, against the person's own.
+import { type EnvRole, includesRole, roleIn } from '../../shared/env-roles.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { OperatorRole } from '../../shared/principal.ts';
+import { consoleRoutes, type Operation } from './api.ts';
+import { type HostedOperation, hostedRoutes } from './hosted.ts';
+import { useSignedIn } from './me.ts';
+import { useCall } from './query.ts';
+
+/** The operations that change what agents enforce. Protected environments have their own rule for them. */
+const enforcing: ReadonlySet<string> = new Set<Operation | HostedOperation>([
+  'deployBundle',
+  'undeployBundle',
+  'deployComposition',
+  'updateRegistration',
+  'bulkAssign',
+  'createRule',
+  'updateRule',
+  'deleteRule',
+  'decideToolPin',
+  'hostedDeployRuleset',
+  'hostedUndeployRuleset',
+]);
+
+const routes: { readonly [name: string]: { readonly method: string; readonly role?: OperatorRole } } = {
+  ...consoleRoutes,
+  ...hostedRoutes,
+};
+
+/**
+ * Says which role is missing.
+ * @param envs where the role is needed; none: in any environment
+ * @returns null if the roles suffice
+ */
+export function missingRole(
+  roles: readonly EnvRole[],
+  needed: OperatorRole,
+  envs: readonly Env[] = [],
+): string | null {
+  if (envs.length === 0) {
+    if (includesRole(roleIn(roles, null), needed)) return null;
+    return `You need the role ${needed}. Ask an admin.`;
+  }
+  const missing = envs.find((env) => !includesRole(roleIn(roles, env), needed));
+  return missing === undefined ? null : `You need the role ${needed} in ${missing}. Ask an admin.`;
+}
+
+/** Says which role is missing for an operation; null if none is. */
+export function refusalOf(
+  roles: readonly EnvRole[],
+  operation: Operation | HostedOperation,
+  envs: readonly Env[] = [],
+): string | null {
+  const needed = routes[operation]?.role;
+  return needed === undefined ? null : missingRole(roles, needed, envs);
+}
+
+/**
+ * Why the signed-in person may not send this operation; null if they may.
+ * @param envs the environments that it changes; none: the role in any environment suffices
+ */
+export function useRefusal(operation: Operation | HostedOperation, envs: readonly Env[] = []): string | null {
+  const { roles } = useSignedIn();
+  const isEnforcing = enforcing.has(operation) && envs.length > 0;
+  const { data } = useCall('listEnvironments', {}, { enabled: isEnforcing });
+  const missing = refusalOf(roles, operation, envs);
+  if (missing !== null || !isEnforcing) return missing;
+  const closed = data?.environments.find((one) => envs.includes(one.env) && one.protected && !one.can_change);
+  return closed === undefined
+    ? null
+    : `${closed.env} is protected. You need the role operator for ${closed.env} itself, or admin.`;
+}
