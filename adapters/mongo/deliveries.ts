@@ -49,6 +49,5 @@ export function mongoDeliveries(deliveries: Collection<DeliveryRow>): DeliverySt
       return pageOf(deliveries.find(filter).sort({ createdAt: -1, _id: -1 }), page, record);
     },
     removeOfChannel: (tenantId, channelId, limit) => removed({ tenantId, channelId }, limit),
-    forget: (before, limit) => removed({ status: { $ne: 'waiting' }, updatedAt: { $lt: before } }, limit),
   };
 }

@@ -32,6 +32,7 @@ import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
 import { mongoOperatorTokens } from './operator-tokens.ts';
+import { mongoRetention } from './retention.ts';
 import { mongoRules } from './rules.ts';
 import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoServiceAccounts } from './service-accounts.ts';
@@ -145,6 +146,16 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   const stores = {
     tenants: guard.guarded(mongoTenants(founding)),
     tenantRecords: guard.guarded(mongoTenantRecords(db, founding)),
+    retention: guard.guarded(
+      mongoRetention({
+        events: db.collection('events'),
+        runs: db.collection('runs'),
+        approvals: db.collection('approvals'),
+        approvalArgs: db.collection('approvalArgs'),
+        deliveries: db.collection('deliveries'),
+        counts: db.collection('retentionCounts'),
+      }),
+    ),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     identities: guard.guarded(mongoIdentities(db.collection('identities'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),

@@ -61,6 +61,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { tenantId: 1, agentId: 1, lastAt: -1 } },
     { key: { tenantId: 1, sessionId: 1 } },
     { key: { tenantId: 1, 'open.at': 1 }, sparse: true },
+    { key: { tenantId: 1, receivedAt: 1 } },
   ],
   approvals: [
     { key: { tenantId: 1, createdAt: -1, arrival: -1 } },
@@ -92,7 +93,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   deliveries: [
     { key: { tenantId: 1, channelId: 1, createdAt: -1 } },
     { key: { approvalId: 1 } },
-    { key: { updatedAt: 1 } },
+    { key: { tenantId: 1, updatedAt: 1 } },
   ],
   toolDefinitions: [
     { key: { tenantId: 1, env: 1, lastSeenAt: 1 } },

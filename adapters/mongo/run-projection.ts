@@ -38,6 +38,8 @@ export interface RunRow {
   readonly open: readonly Token[];
   readonly sample: boolean;
   readonly receivedAt: number;
+  /** Retention removed records of it. */
+  readonly trimmed?: true;
   // From here on absent until the first event or approval is counted.
   readonly env?: Env;
   readonly startedAt?: number;

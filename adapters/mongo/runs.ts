@@ -83,6 +83,7 @@ export function mongoRuns(
       pendingApprovals: pending.length,
       oldestPending: oldest ? asSeen(approvalOf(oldest), now) : null,
       sample: row.sample,
+      isTrimmed: row.trimmed ?? false,
     };
   }
 

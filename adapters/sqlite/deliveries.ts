@@ -76,11 +76,5 @@ export function deliveryStore(db: Database): Sync<DeliveryStore> {
            WHERE tenant_id = ? AND channel_id = ? LIMIT ?)`,
         [tenantId, channelId, limit],
       ),
-    forget: (before, limit) =>
-      db.run(
-        `DELETE FROM deliveries WHERE rowid IN (SELECT rowid FROM deliveries
-           WHERE status <> 'waiting' AND updated_at < ? LIMIT ?)`,
-        [before, limit],
-      ),
   };
 }

@@ -30,14 +30,14 @@ const pendingOf = (run: string, now: string) =>
      AND status = 'pending' AND deadline > ${now}`;
 
 const columns = (now: string) =>
-  `agent, session, env, started_at, last_at, standing, facts, sample, (SELECT count(*) ${pendingOf('runs', now)})`;
+  `agent, session, env, started_at, last_at, standing, facts, sample, trimmed, (SELECT count(*) ${pendingOf('runs', now)})`;
 
 const oldest = `SELECT ${approvals.columns} FROM approvals WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
   AND status = 'pending' AND deadline > ? ORDER BY created_at, rowid LIMIT 1`;
 
 export function runStore(db: Database): Sync<RunStore> {
   function read(tenantId: string, row: Row, now: number): Run {
-    const [agent, session, env, startedAt, lastAt, standing, facts, sample, pending] = row;
+    const [agent, session, env, startedAt, lastAt, standing, facts, sample, trimmed, pending] = row;
     const [agentId, sessionId] = [givenText(String(agent)), givenText(String(session))];
     const said = factsIn(facts);
     const waiting = Number(pending) > 0 ? db.get(oldest, [tenantId, agentId, sessionId, now]) : undefined;
@@ -56,6 +56,7 @@ export function runStore(db: Database): Sync<RunStore> {
       pendingApprovals: Number(pending),
       oldestPending: waiting ? asSeen(approvals.read(waiting), now) : null,
       sample: sample === 1,
+      isTrimmed: trimmed === 1,
     };
   }
 

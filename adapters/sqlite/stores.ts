@@ -22,6 +22,7 @@ import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { operatorTokenStore } from './operator-tokens.ts';
+import { retentionStore } from './retention.ts';
 import { ruleStore } from './rules.ts';
 import { runStore } from './runs.ts';
 import { serviceAccountStore } from './service-accounts.ts';
@@ -45,9 +46,11 @@ export function storesOf(
   { calls, usage }: { readonly calls: CallIndex; readonly usage: UsageWriter },
   mayGrow: () => boolean,
 ): Stores {
+  const { removeOld, ...eventWrites } = eventWriter(db, calls, usage);
   return {
     tenants: tenantStore(db),
     tenantRecords: tenantRecordStore(db),
+    retention: retentionStore(db, removeOld),
     logins: loginStore(db),
     identities: identityStore(db),
     keys: keyStore(db),
@@ -59,7 +62,7 @@ export function storesOf(
     bundles: bundleStore(db),
     deployments: deploymentStore(db),
     events: {
-      ...eventWriter(db, calls, usage),
+      ...eventWrites,
       search: eventSearch(db),
       get: (tenantId, id) => eventOf(db, tenantId, id),
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
@@ -122,6 +125,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     erase: 'write',
     forget: 'write',
   },
+  retention: { count: 'read', remove: 'write', settle: 'write' },
   identities: {
     find: 'read',
     ofUser: 'read',
@@ -303,7 +307,6 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     ofApproval: 'read',
     list: 'read',
     removeOfChannel: 'write',
-    forget: 'write',
   },
   values: {
     get: 'read',

@@ -1,14 +1,16 @@
 // What the hub clears away by itself, as jobs: expired logins, values and Idempotency-Keys, agents not seen for long,
-// large arguments of old approvals, and what a purge left. Any node may do it. Keeps promise P33.
+// large arguments of old approvals, what a purge left, and records past their retention. Any node may do it. Keeps
+// promise P33.
 import { dayOf } from '../assistant/record.ts';
 import { workPurges } from '../event/jobs.ts';
-import { keptDeliveriesMs } from '../notification/rules/delivery.ts';
 import { dayMs, hourMs, minuteMs } from '../shared/duration.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { JobHandler, Jobs } from '../shared/ports/jobs.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Store } from '../shared/ports/store.ts';
+import { workRetention } from '../tenant/jobs.ts';
 import { familiarMs } from '../tenant/record.ts';
+import type { RecordRetention } from '../tenant/use-cases/retention.ts';
 import { eraseDuty, eraseTenants } from '../tenant/use-cases/tenants.ts';
 import { unseenToolMs } from '../tool/use-cases/observations.ts';
 
@@ -21,7 +23,6 @@ type Kept = Pick<
   | 'approvals'
   | 'audit'
   | 'aiUsage'
-  | 'deliveries'
   | 'idempotency'
   | 'operatorTokens'
   | 'serviceAccounts'
@@ -35,6 +36,7 @@ export interface HousekeepingParts {
   readonly signHeads: () => Promise<number>;
   /** Takes away a slice of the audit chains' links that are older than is kept; returns how many. */
   readonly retainAudit: () => Promise<number>;
+  readonly retention: Pick<RecordRetention, 'plan' | 'apply'>;
   /** Days after which large arguments of approvals are dropped; 0 keeps them. */
   readonly largeArgsDays: number;
   readonly clock: Clock;
@@ -73,7 +75,6 @@ const dutiesOf = (
     approvals,
     audit,
     aiUsage,
-    deliveries,
     idempotency,
     operatorTokens,
     serviceAccounts,
@@ -114,11 +115,6 @@ const dutiesOf = (
     ],
   },
   {
-    name: 'deliveries',
-    everyMs: hourMs,
-    steps: [(now) => deliveries.forget(now - keptDeliveriesMs, batch)],
-  },
-  {
     name: 'large-arguments',
     everyMs: hourMs,
     steps: argsDays === 0 ? [] : [(now) => approvals.dropLargeArgs(now - argsDays * dayMs, fewer)],
@@ -137,6 +133,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
     { name: eraseDuty, everyMs: minuteMs, steps: [() => eraseTenants(store, clock)] },
     { name: 'audit-heads', everyMs: hourMs, steps: [parts.signHeads] },
     { name: 'audit-retention', everyMs: hourMs, steps: [parts.retainAudit] },
+    { name: 'retention', everyMs: hourMs, steps: [parts.retention.plan] },
   ];
 
   const handler: JobHandler = async ({ payload, signal, attempt, maxAttempts }) => {
@@ -170,6 +167,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
 
   jobs.work(queue, handler);
   workPurges(jobs, { events: store.events, clock });
+  workRetention(jobs, parts.retention);
   planned((slot) => slot);
   // Planned before its time comes, a turn cannot be planned again after it was done.
   const timer = clock.every(minuteMs / 2, () => planned((slot) => slot + 1));

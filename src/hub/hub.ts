@@ -134,6 +134,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     live: () => live,
     health,
     logRecords,
+    retentionRemoved: app.retention.removed,
   });
   const exposition = expositionOf(config.metrics, registry, secrets);
   const edge = createEdge({ materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition });
@@ -160,6 +161,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     log,
     signHeads: hub.app.auditLog.signHeads,
     retainAudit: hub.app.auditLog.retain,
+    retention: app.retention,
     largeArgsDays: config.quotas.largeArgsDays,
   });
 

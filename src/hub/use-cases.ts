@@ -50,6 +50,7 @@ import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
 import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
 import { createEnvironments, type Environments } from '../tenant/use-cases/environments.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
+import { createRetention, type RecordRetention } from '../tenant/use-cases/retention.ts';
 import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
@@ -109,6 +110,7 @@ export interface App {
   readonly sessionValues: SessionValues;
   readonly signingKeys: SigningKeys;
   readonly eventRemoval: EventRemoval;
+  readonly retention: RecordRetention;
   readonly assistant: Assistant;
   readonly environments: Environments;
   readonly sessions: Sessions;
@@ -195,6 +197,7 @@ export function createApp(ports: AppPorts): App {
     signingKeys: createSigningKeys(ports),
     deadJobs: createDeadJobs(ports),
     eventRemoval: createEventRemoval(ports),
+    retention: createRetention(ports),
     assistant: createAssistant({ ...ports, access, inspector }),
   };
 }

@@ -24,6 +24,8 @@ export interface Run extends RunKey {
   readonly oldestPending: Approval | null;
   /** It is the sample run. */
   readonly sample: boolean;
+  /** Retention removed events or approvals of it. */
+  readonly isTrimmed: boolean;
 }
 
 /** Filters for runs. A missing member does not filter. */

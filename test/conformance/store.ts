@@ -19,6 +19,7 @@ import { contractsContract } from './library.ts';
 import { libraryRunsContract } from './library-runs.ts';
 import { operatorTokensContract } from './operator-tokens.ts';
 import { pagesContract } from './pages.ts';
+import { retentionContract } from './retention.ts';
 import { runsContract } from './runs.ts';
 import { runEventsContract } from './runs-events.ts';
 import { searchTextsContract } from './search-texts.ts';
@@ -79,6 +80,7 @@ export const storeSuites = {
     runEventsContract,
     usageContract,
     figuresContract,
+    retentionContract,
   ],
 } satisfies { readonly [part: string]: readonly Suite[] };
 

@@ -36,6 +36,7 @@ function start(over: Partial<HousekeepingParts['store']> = {}, largeArgsDays = 9
     log,
     signHeads: async () => 0,
     retainAudit: async () => 0,
+    retention: { plan: async () => 0, apply: async () => true },
     largeArgsDays,
   });
   const one = { housekeeping, jobs };

@@ -4,6 +4,7 @@ import type { EventInput } from '../../../src/event/record.ts';
 import { runNoteIds } from '../../../src/run/rules/report.ts';
 import { keepRunNoteIds } from '../audit.ts';
 import type { Database } from '../database.ts';
+import type { ReceiptPlace, RemoveOldEvents } from '../retention.ts';
 import { forgetRuns } from '../runs.ts';
 import { type RemovedFrom, usageRemover } from '../usage/purge.ts';
 import { entryOf, keyOf, type Place, type Removed } from '../usage/rows.ts';
@@ -25,18 +26,27 @@ import type { SegmentCache } from './segment-cache.ts';
 /** Most events that one removal takes, however many are asked for: other writes wait meanwhile. */
 const removalSlice = 5000;
 
+/** Milliseconds after which a slice of retention takes no further segment. */
+const maxSegmentsMs = 8;
+
 export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter, cache: SegmentCache) {
   const removeUsage = usageRemover(db, usage);
 
-  /** Removes up to `limit` events of a segment, first positions first. */
-  function removeFrom(tenantId: string, tenant: number, segment: number, limit: number) {
+  /** Removes up to `limit` events of a segment that may go, first positions first. */
+  function removeFrom(
+    tenantId: string,
+    tenant: number,
+    segment: number,
+    limit: number,
+    mayGo: (event: EventInput) => boolean = () => true,
+  ) {
     const events = segmentEventsOf(db, segment);
     const outcomes = outcomesOf(db, segment);
     const { place } = cache.countsOf(segment);
     const removed: Removed[] = [];
     const noteIds: string[] = [];
     events.forEach((event, position) => {
-      if (!event || removed.length === limit) return;
+      if (!event || removed.length === limit || !mayGo(event)) return;
       calls.remove(tenant, callKey(event.call_id), placeOf(segment, position));
       db.run('DELETE FROM outcomes WHERE segment = ? AND position = ?', [segment, position]);
       events[position] = null;
@@ -45,7 +55,7 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
       noteIds.push(...runNoteIds(tenantId, event, added, sha256));
     });
     keepRunNoteIds(db, tenantId, noteIds);
-    rewrite(segment, events);
+    if (removed.length > 0) rewrite(segment, events);
     return { place, events: removed };
   }
 
@@ -113,7 +123,45 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
     return asked - left;
   }
 
+  const nextSegment = (tenant: number, before: number, { at, id }: ReceiptPlace): ReceiptPlace | null => {
+    const row = db.get(
+      `SELECT received_at, id FROM segments INDEXED BY segments_arrival
+         WHERE tenant = ? AND received_at >= ? AND received_at < ? AND (received_at > ? OR id > ?)
+         ORDER BY received_at, id LIMIT 1`,
+      [tenant, at, before, at, id],
+    );
+    return row ? { at: Number(row[0]), id: Number(row[1]) } : null;
+  };
+
+  const removeOld: RemoveOldEvents = (tenantId, before, after, limit, mayGo) => {
+    usage.flush();
+    const tenant = tenantNumber(db, tenantId);
+    if (tenant === null) return { removed: 0, next: null };
+    cache.forget();
+    const places = new Map<string, RemovedFrom>();
+    const end = performance.now() + maxSegmentsMs;
+    let removed = 0;
+    let last = after ?? { at: Number.MIN_SAFE_INTEGER, id: 0 };
+    let isEnd = false;
+    do {
+      const segment = nextSegment(tenant, before, last);
+      if (segment === null) {
+        isEnd = true;
+        break;
+      }
+      last = segment;
+      const { place, events } = removeFrom(tenantId, tenant, segment.id, Number.MAX_SAFE_INTEGER, mayGo);
+      removed += events.length;
+      if (place === null || events.length === 0) continue;
+      entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
+    } while (removed < limit && performance.now() < end);
+    removeUsage(places.values());
+    return { removed, next: isEnd ? null : last };
+  };
+
   return {
+    removeOld,
+
     removeSample(tenantId: string): void {
       usage.flush();
       const tenant = tenantNumber(db, tenantId);

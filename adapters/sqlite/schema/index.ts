@@ -4,6 +4,7 @@ import { HubError } from '../../../src/shared/error.ts';
 import type { Database } from '../database.ts';
 import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';
+import { retentionTables } from '../retention.ts';
 import { serviceAccountTables } from '../service-accounts.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
@@ -319,6 +320,7 @@ const migrations: readonly string[] = [
   serviceAccountTables,
   closedTenants,
   identityTables,
+  retentionTables,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

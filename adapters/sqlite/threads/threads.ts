@@ -60,6 +60,7 @@ const summaryReads: ReadonlySet<string> = new Set([
   'runs.get',
   'runs.list',
   'runs.recent',
+  'retention.count',
   ...Object.keys(kinds.usage).map((method) => `usage.${method}`),
 ]);
 

@@ -22,12 +22,12 @@ const bulkMethods: ReadonlySet<string> = new Set([
   'agents.putManifest',
   'aiUsage.forget',
   'audit.retain',
-  'deliveries.forget',
   'events.purge',
   'events.removeSample',
   'idempotency.sweep',
   'keys.used',
   'logins.sweep',
+  'retention.remove',
   // Registrations, gathered (adapters/sqlite/threads/gather.ts).
   'store.many',
   'values.sweep',

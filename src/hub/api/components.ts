@@ -51,6 +51,7 @@ import { channelConfig } from '../../notification/wire/schemas.ts';
 import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
 import * as sessions from '../../session/console/routes.ts';
 import { jobQueue, tenant } from '../../tenant/console/operator-routes.ts';
+import { retentionSettings } from '../../tenant/console/retention-routes.ts';
 import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';
 import {
   agentOfPin,
@@ -157,6 +158,7 @@ export const components: {
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
+  RetentionSettings: retentionSettings,
   PinMode: pinMode,
   PinStatus: pinStatus,
   AgentOfToolPin: agentOfPin,

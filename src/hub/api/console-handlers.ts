@@ -21,6 +21,7 @@ import { sessions } from '../../session/console/handlers.ts';
 import { environments } from '../../tenant/console/environment-handlers.ts';
 import { settings } from '../../tenant/console/handlers.ts';
 import { operator } from '../../tenant/console/operator-handlers.ts';
+import { retention } from '../../tenant/console/retention-handlers.ts';
 import { setup } from '../../tenant/console/setup-handlers.ts';
 import { tools } from '../../tool/console/handlers.ts';
 import { coverage } from '../../usage/console/coverage-handlers.ts';
@@ -60,6 +61,7 @@ export const handlers: Handlers<typeof api> = {
   ...rules,
   ...tools,
   ...settings,
+  ...retention,
   ...environments,
   ...overview,
   ...ai,

@@ -20,6 +20,7 @@ import { sampleRunRoutes } from '../../run/console/routes.ts';
 import { sessionRoutes } from '../../session/console/routes.ts';
 import { environmentRoutes } from '../../tenant/console/environment-routes.ts';
 import { operatorRoutes } from '../../tenant/console/operator-routes.ts';
+import { retentionRoutes } from '../../tenant/console/retention-routes.ts';
 import { settingRoutes } from '../../tenant/console/routes.ts';
 import { setupRoutes } from '../../tenant/console/setup-routes.ts';
 import { toolRoutes } from '../../tool/console/routes.ts';
@@ -60,6 +61,7 @@ export const api = routes({
   ...ruleRoutes,
   ...toolRoutes,
   ...settingRoutes,
+  ...retentionRoutes,
   ...environmentRoutes,
   ...overviewRoutes,
   ...aiRoutes,

@@ -17,6 +17,8 @@ export interface RegistrySources {
   readonly health: Pick<NodeHealth, 'store' | 'keyValue' | 'storage' | 'cluster'>;
   /** Written log lines by level. */
   readonly logRecords: ReadonlyMap<string, number>;
+  /** Records that retention removed on this node, by kind. */
+  readonly retentionRemoved: ReadonlyMap<string, number>;
 }
 
 export function createRegistry(sources: RegistrySources): Registry {
@@ -37,6 +39,16 @@ export function createRegistry(sources: RegistrySources): Registry {
     collect() {
       this.reset();
       for (const [level, count] of sources.logRecords) this.inc({ level }, count);
+    },
+  });
+  new Counter({
+    name: 'reeve_retention_removed_total',
+    help: 'Records that retention removed, by kind',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [kind, count] of sources.retentionRemoved) this.inc({ kind }, count);
     },
   });
   addRequests(registry, sources);

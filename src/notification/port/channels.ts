@@ -56,6 +56,4 @@ export interface DeliveryStore {
   ): Promise<Page<Delivery>>;
   /** Removes those of a channel, at most `limit`; returns how many. */
   removeOfChannel(tenantId: string, channelId: string, limit: number): Promise<number>;
-  /** Removes those that ended before `before`, at most `limit`; returns how many. */
-  forget(before: number, limit: number): Promise<number>;
 }

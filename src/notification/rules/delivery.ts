@@ -80,8 +80,6 @@ export interface Delivery {
 export const giveUpMs = 72 * hourMs;
 /** Attempts whose record is kept. */
 export const keptAttempts = 20;
-/** Retention of ended deliveries, in milliseconds. */
-export const keptDeliveriesMs = 30 * dayMs;
 
 const firstWaitMs = 5_000;
 const longestWaitMs = 6 * hourMs;

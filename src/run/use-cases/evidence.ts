@@ -116,6 +116,17 @@ async function* inOrder(
 
 const bySeq = (a: StoredEvent, b: StoredEvent): number => a.timestamp - b.timestamp || a.seq - b.seq;
 
+/**
+ * A bundle contains a run whole or not at all.
+ * @throws HubError not_found after retention removed records of the run
+ */
+function requireComplete({ run }: RunView): void {
+  if (!run.isTrimmed) return;
+  throw notFound(
+    'Retention removed records of this run, so no decision bundle can be made. Keep events and approvals longer.',
+  );
+}
+
 export function createEvidence({
   store,
   secrets,
@@ -242,6 +253,7 @@ export function createEvidence({
           const env = listedEnvs(principal, null);
           const view = await runs.get(principal, key);
           if (!view) throw notFound('Run not found.');
+          requireComplete(view);
           await requireWhole(principal, key);
           const filter: EventFilter = {
             env,
@@ -273,6 +285,10 @@ export function createEvidence({
               }
             }
           }
+          // Retention may have begun with this run since.
+          const after = await runs.get(principal, key);
+          if (!after) throw notFound('Run not found.');
+          requireComplete(after);
           return {
             head,
             writer,

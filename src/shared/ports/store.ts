@@ -12,6 +12,7 @@ import type { ChannelStore, DeliveryStore } from '../../notification/port/channe
 import type { RunStore } from '../../run/port.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
 import type { TenantRecordStore } from '../../tenant/port/records.ts';
+import type { RetentionStore } from '../../tenant/port/retention.ts';
 import type { SettingsStore } from '../../tenant/port/settings.ts';
 import type { WorkspaceStore } from '../../tenant/port/workspaces.ts';
 import type { ToolStore } from '../../tool/port.ts';
@@ -46,6 +47,7 @@ export type NotingStores = Omit<
 export interface Store {
   readonly tenants: TenantStore;
   readonly tenantRecords: TenantRecordStore;
+  readonly retention: RetentionStore;
   readonly logins: LoginStore;
   readonly identities: IdentityStore;
   readonly keys: KeyStore;

@@ -2,6 +2,7 @@
 import type { CommandProfiles, ToolArguments } from 'reeve-agent/rules';
 import type { AiConfig } from '../../assistant/record.ts';
 import type { Env } from '../../shared/ids.ts';
+import type { RetentionPolicy } from './retention.ts';
 
 export interface ToolWords {
   /** Kinds of tools' arguments, for sandboxes. */
@@ -31,6 +32,8 @@ export interface SettingValues extends Policies {
   readonly tools: ToolWords;
   /** Provider and model of the assistant. */
   readonly ai: AiConfig;
+  /** How long records are kept. */
+  readonly retention: RetentionPolicy;
 }
 
 export type SettingName = keyof SettingValues;

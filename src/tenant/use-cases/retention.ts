@@ -1,0 +1,169 @@
+// Retention: how long a tenant's records are kept, what a policy would remove, and the pass that removes it in slices
+// between which other writes go first.
+import { changeBy, noted, recorder } from '../../audit/note.ts';
+import { requireRole } from '../../shared/access.ts';
+import { dayMs, hourMs } from '../../shared/duration.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import { actorName, type Principal, systemPrincipal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import {
+  keepEverything,
+  type RetentionCounts,
+  type RetentionKind,
+  type RetentionPolicy,
+  retentionKinds,
+} from '../rules/retention.ts';
+import type { Setting } from '../rules/settings.ts';
+
+export const retentionQueue = 'retention';
+
+export interface RecordRetention {
+  /** Null: nobody has set it, and everything is kept. */
+  get(principal: Principal): Promise<Setting<'retention'> | null>;
+  /** Absent kinds stay as they are. A pass begins at once. @throws HubError forbidden */
+  put(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>>;
+  /**
+   * How many records a policy would remove now. Absent kinds are as they are set.
+   * @throws HubError forbidden, search_timeout
+   */
+  preview(
+    principal: Principal,
+    patch: Partial<RetentionPolicy>,
+  ): Promise<{ readonly counts: RetentionCounts; readonly at: number }>;
+  /** Adds a job for each tenant with a policy; of calls within an hour one does. */
+  plan(): Promise<number>;
+  /** Removes what is too old now, and records the counts. False: `signal` ended the pass before its end. */
+  apply(tenantId: string, signal: AbortSignal): Promise<boolean>;
+  /** Records that this process removed since its start. */
+  readonly removed: ReadonlyMap<RetentionKind, number>;
+}
+
+/** Records that one slice looks at, at first, at least and at most. */
+const sliceSize = { first: 100, min: 20, max: 1_000 } as const;
+/** Milliseconds; a slice that takes longer is followed by a smaller one, a shorter one by a larger one. */
+const sliceMs = { long: 15, short: 5 } as const;
+/** Rest after a slice, in multiples of its time: at most a tenth of the store's time goes to retention. */
+const restFactor = 9;
+const maxRestMs = 1_000;
+
+type Ports = Pick<AppPorts, 'store' | 'jobs' | 'clock' | 'secrets'>;
+
+export function createRetention(ports: Ports): RecordRetention {
+  const { store, jobs, clock } = ports;
+  const recorded = recorder(ports, 'setting');
+  const change = changeBy(ports);
+  const removedOf = new Map<RetentionKind, number>(retentionKinds.map((kind) => [kind, 0]));
+
+  const policyOf = async (tenantId: string): Promise<RetentionPolicy> =>
+    (await store.settings.get(tenantId, 'retention'))?.value ?? keepEverything;
+
+  const addJob = (id: string, tenantId: string): Promise<void> =>
+    jobs.add({
+      id,
+      queue: retentionQueue,
+      payload: { tenantId },
+      runAt: clock.now(),
+      maxAttempts: 20,
+      longestBackoffMs: 300_000,
+    });
+
+  /** Removes old records of one kind. False: `signal` ended it. */
+  async function removeKind(
+    tenantId: string,
+    kind: RetentionKind,
+    now: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let after: string | null = null;
+    let size: number = sliceSize.first;
+    do {
+      // Read before each slice: a policy that keeps more stops the pass.
+      const days = (await policyOf(tenantId))[kind];
+      if (days === 0) return true;
+      if (signal.aborted) return false;
+      const begun = clock.monotonic();
+      const slice = await store.retention.remove(tenantId, kind, now - days * dayMs, after, size);
+      const tookMs = clock.monotonic() - begun;
+      removedOf.set(kind, (removedOf.get(kind) ?? 0) + slice.removed);
+      after = slice.next;
+      if (tookMs > sliceMs.long) size = Math.max(sliceSize.min, Math.floor(size / 2));
+      else if (tookMs < sliceMs.short) size = Math.min(sliceSize.max, size * 2);
+      if (after !== null && !signal.aborted)
+        await rest(clock, Math.min(tookMs * restFactor, maxRestMs), signal);
+    } while (after !== null);
+    return true;
+  }
+
+  return {
+    removed: removedOf,
+    get: ({ tenantId }) => store.settings.get(tenantId, 'retention'),
+
+    async put(principal, patch) {
+      requireRole(principal, 'admin');
+      const { tenantId } = principal;
+      const before = await store.settings.get(tenantId, 'retention');
+      const setting: Setting<'retention'> = {
+        tenantId,
+        name: 'retention',
+        value: { ...keepEverything, ...before?.value, ...patch },
+        updatedAt: Math.max(clock.now(), (before?.updatedAt ?? 0) + 1),
+        updatedBy: actorName(principal.actor),
+      };
+      const details = change(before?.value ?? keepEverything, patch);
+      await recorded(principal, 'changed', 'retention', { details }).settings.put(setting);
+      await addJob(`${tenantId}/${setting.updatedAt}`, tenantId);
+      return setting;
+    },
+
+    async preview(principal, patch) {
+      requireRole(principal, 'admin');
+      const { tenantId } = principal;
+      const policy = { ...(await policyOf(tenantId)), ...patch };
+      const at = clock.now();
+      const counts: { [K in RetentionKind]: number } = { ...keepEverything };
+      for (const kind of retentionKinds)
+        if (policy[kind] > 0) {
+          counts[kind] = await store.retention.count(tenantId, kind, at - policy[kind] * dayMs);
+        }
+      return { counts, at };
+    },
+
+    async plan() {
+      const hour = Math.floor(clock.now() / hourMs);
+      for (const tenantId of await store.tenants.tenantIds()) {
+        const policy = await policyOf(tenantId);
+        if (retentionKinds.some((kind) => policy[kind] > 0))
+          await addJob(`${tenantId}/hour-${hour}`, tenantId);
+      }
+      return 0;
+    },
+
+    async apply(tenantId, signal) {
+      const now = clock.now();
+      for (const kind of retentionKinds) {
+        if (!(await removeKind(tenantId, kind, now, signal))) return false;
+      }
+      const policy = await policyOf(tenantId);
+      await noted(ports, systemPrincipal(tenantId, 'retention'), {
+        action: 'setting.retention_applied',
+        subject: { id: 'retention', name: 'retention' },
+        summary: 'Retention removed old records.',
+        details: Object.fromEntries(retentionKinds.map((kind) => [`${kind}_days`, policy[kind]])),
+        fromAnswer: Object.fromEntries(retentionKinds.map((kind) => [kind, kind])),
+      }).retention.settle(tenantId);
+      return true;
+    },
+  };
+}
+
+function rest(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.after(ms, end);
+    signal.addEventListener('abort', end);
+  });
+}
