@@ -55,7 +55,7 @@ describe('settings, system, playground and palette', () => {
     await page.goto('/dashboard/system');
     await page.getByText('Single process, 256 of 256 shards owned').waitFor();
     const figures = page.getByRole('region', { name: 'Node metrics' });
-    await figures.getByRole('table').getByText('/api/v1/auth/me', { exact: false }).waitFor();
+    await figures.getByRole('table').getByText('GET /api/v1/auth/me', { exact: true }).waitFor();
     await figures.getByRole('button', { name: 'Requests' }).click();
     await figures
       .getByRole('columnheader', { name: 'Requests' })
