@@ -8,7 +8,7 @@ import type { Collection } from 'mongodb';
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { EventBatch, EventStore } from '../../src/event/port.ts';
-import type { EventInput } from '../../src/event/record.ts';
+import { countVerdicts, type EventInput } from '../../src/event/record.ts';
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { runNote } from '../../src/run/rules/report.ts';
 import { factsBySession, type RunKey } from '../../src/run/rules/run.ts';
@@ -114,7 +114,7 @@ export function mongoEventIngest(
       const event = batch.events[place];
       return event ? [{ place, event, id: nextId(batch.receivedAt) }] : [];
     });
-    if (fresh.length === 0) return { accepted: 0, duplicates: 0 };
+    if (fresh.length === 0) return { accepted: 0, duplicates: 0, verdicts: countVerdicts([]) };
     const touched = runsIn(batch.events);
     const open = touched.length > 0 ? await projection.begin(batch, touched) : null;
     const rows = fresh.map(({ event, id }) => toEventRow(event, batch, id));
@@ -132,7 +132,8 @@ export function mongoEventIngest(
         open,
         partsOf(batch, touched, said, (place) => isInserted.has(place)),
       );
-    return { accepted: inserted.length, duplicates: batch.events.length - inserted.length };
+    const verdicts = countVerdicts(inserted.map(({ event }) => event));
+    return { accepted: inserted.length, duplicates: batch.events.length - inserted.length, verdicts };
   }
 
   return (batch) => enter(() => write(batch));

@@ -17,6 +17,7 @@ import { eventWriter } from './events/ingest.ts';
 import { eventOf, eventSearch } from './events/search.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
+import { installationStore } from './installation.ts';
 import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
@@ -93,6 +94,7 @@ export function storesOf(
     audit: auditStore(db),
     workspaces: workspaceStore(db),
     idempotency: idempotencyStore(db),
+    installation: installationStore(db),
   };
 }
 
@@ -319,6 +321,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   keyCheck: { first: 'write' },
   workspaces: { link: 'write', tenantOf: 'read' },
+  installation: { figures: 'read' },
   audit: {
     append: 'write',
     feed: 'read',
@@ -340,6 +343,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     bury: 'write',
     progress: 'write',
     find: 'read',
+    counts: 'read',
     dead: 'read',
     retry: 'write',
     remove: 'write',

@@ -24,6 +24,7 @@ export async function openEmbedded(materials: Materials): Promise<NodeParts> {
     clock,
     log,
     reserveBytes: config.diskReserveBytes,
+    diskMeasured: (ms) => materials.meters.dependencies.disk.add(ms),
     hubId: { read: () => readKept(idFile), write: (id) => keepInstead(idFile, id) },
   });
   const broadcast = createLocalBroadcast({ clock, log });
@@ -62,6 +63,7 @@ export async function openEmbedded(materials: Materials): Promise<NodeParts> {
       lag: [],
       broadcastLagMs: 0,
     }),
+    isAloneWithout: async () => true,
     owns: () => true,
     begin: async () => {},
     control: () => {},
