@@ -48,10 +48,12 @@ class FileMeasures {
   readonly snakeCaseProperties: Place[] = [];
   readonly #starts: number[] = [0];
 
-  constructor(
-    readonly file: string,
-    readonly text: string,
-  ) {
+  readonly file: string;
+  readonly text: string;
+
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.text = text;
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.#starts.push(at + 1);
     this.#visit();
     this.#searchStatements();
@@ -100,21 +102,24 @@ class FileMeasures {
         if (key !== undefined && /^[a-z]+(?:_[a-z0-9]+)+$/.test(key))
           this.snakeCaseProperties.push(this.#place(node, key));
     };
-    // biome-ignore lint/suspicious/noExplicitAny: nodes of many types, read by shape.
-    const keyOf = (node: any): string | undefined =>
-      node?.key?.type === 'Identifier' && node.computed !== true ? node.key.name : undefined;
-    new Visitor({
-      FunctionDeclaration: measureFunction as never,
-      FunctionExpression: measureFunction as never,
-      ArrowFunctionExpression: measureFunction as never,
-      VariableDeclarator: (node) => {
+    const measureList = (node: Span, members: readonly object[]): void =>
+      measureKeys(node, members.map(keyOf));
+    const visitor: { readonly [type: string]: (node: never) => void } = {
+      FunctionDeclaration: measureFunction,
+      FunctionExpression: measureFunction,
+      ArrowFunctionExpression: measureFunction,
+      VariableDeclarator: (node: { readonly id: unknown }) => {
         for (const name of namesOf(node.id)) measureName(name);
       },
-      ObjectExpression: (node) => measureKeys(node, node.properties.map(keyOf)),
-      ObjectPattern: (node) => measureKeys(node, node.properties.map(keyOf)),
-      TSTypeLiteral: (node) => measureKeys(node, node.members.map(keyOf)),
-      TSInterfaceBody: (node) => measureKeys(node, node.body.map(keyOf)),
-    } as never).visit(program);
+      ObjectExpression: (node: Span & { readonly properties: readonly object[] }) =>
+        measureList(node, node.properties),
+      ObjectPattern: (node: Span & { readonly properties: readonly object[] }) =>
+        measureList(node, node.properties),
+      TSTypeLiteral: (node: Span & { readonly members: readonly object[] }) =>
+        measureList(node, node.members),
+      TSInterfaceBody: (node: Span & { readonly body: readonly object[] }) => measureList(node, node.body),
+    };
+    new Visitor(visitor).visit(program);
     for (const [, name] of parametersOf(program)) measureName(name);
   }
 
@@ -130,6 +135,12 @@ class FileMeasures {
         this.approvalLists.push(this.#place({ start: match.index, end: match.index }, 'SQL'));
     }
   }
+}
+
+/** The name of a member of a literal or a type; undefined for a computed one. */
+function keyOf(member: object): string | undefined {
+  const { key, computed } = member as { readonly key?: { type?: string; name?: string }; computed?: boolean };
+  return key?.type === 'Identifier' && computed !== true ? key.name : undefined;
 }
 
 /** The identifiers that a pattern declares. */
