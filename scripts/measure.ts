@@ -26,7 +26,7 @@ const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `
 const approvalWords = new Set([...approvalFields].flatMap((name) => [name, snakeCase(name)]));
 
 const participles = new Set('found known asked given wanted told shown made named said seen'.split(' '));
-/** Files in which words of the wire are snake_case: records, the files of each API, http, adapters, the rule language. */
+/** Files in which words of the wire are snake_case: records, files of an API, http, adapters, the rule language. */
 const isWireFile = (file: string): boolean =>
   /^(?:adapters|src\/http|src\/dashboard|packages\/agent\/src)\//.test(file) ||
   /\/(?:console|hosted|wire|frames|record|records)(?:\/|[.-])/.test(file);
