@@ -201,6 +201,7 @@ export function createRegistrations(ports: Ports): Registrations {
       const { tenantId } = principal;
       const before = await agents.get(tenantId, agentId);
       if (!before || !isSeen(principal, before)) throw unknown();
+      requireRole(principal, 'operator', before.lastEnv);
       const isRouting = bundleName !== undefined || patch.tags !== undefined;
       const envs = isRouting ? await requireAssignable(principal, [agentId]) : [];
       const changed = omitUndefined(patch);
