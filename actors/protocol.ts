@@ -347,12 +347,14 @@ export type TenantMessages = {
   changeRule: { body: RuleChange; reply: AssignmentRule };
   /**
    * Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again.
-   * `note`: for the audit chain; absent from a node of an earlier version. The reply: ids that were registered.
+   * `envs`: where the assignment holds; `note`: for the audit chain. Both are absent from a node of an earlier version.
+   * The reply: ids that were registered.
    */
   assign: {
     body: {
       readonly agentIds: readonly string[];
       readonly bundleName: string | null;
+      readonly envs?: readonly Env[];
       readonly bulk: boolean;
       readonly note?: AuditNote;
     };

@@ -10,4 +10,4 @@ beforeAll(async () => {
 });
 afterAll(() => nodes?.remove());
 
-testRoleCells(() => nodes.at(0));
+testRoleCells(() => nodes.at(0), true);
