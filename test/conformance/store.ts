@@ -9,6 +9,7 @@ import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
 import { eventsSearchContract } from './events-search.ts';
+import { exportsContract } from './exports.ts';
 import { figuresContract } from './figures.ts';
 import type { Open } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
@@ -81,6 +82,7 @@ export const storeSuites = {
     usageContract,
     figuresContract,
     retentionContract,
+    exportsContract,
   ],
 } satisfies { readonly [part: string]: readonly Suite[] };
 
