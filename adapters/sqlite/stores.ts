@@ -15,6 +15,7 @@ import type { CallIndex } from './events/calls.ts';
 import { countFitting, countReceived, counts, facets, histogram } from './events/count.ts';
 import { eventWriter } from './events/ingest.ts';
 import { eventOf, eventSearch } from './events/search.ts';
+import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
 import { installationStore } from './installation.ts';
@@ -93,6 +94,7 @@ export function storesOf(
     jobs: jobTable(db),
     audit: auditStore(db),
     workspaces: workspaceStore(db),
+    exports: exportStore(db),
     idempotency: idempotencyStore(db),
     installation: installationStore(db),
   };
@@ -322,6 +324,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   keyCheck: { first: 'write' },
   workspaces: { link: 'write', tenantOf: 'read' },
   installation: { figures: 'read' },
+  exports: { lines: 'read' },
   audit: {
     append: 'write',
     feed: 'read',

@@ -8,6 +8,7 @@ import type { AuditStore, Noting } from '../../audit/port.ts';
 import type { BundleStore, DeploymentStore } from '../../bundle/port.ts';
 import type { CompositionStore, ContractStore } from '../../contract/port.ts';
 import type { EventStore } from '../../event/port.ts';
+import type { ExportStore } from '../../export/port.ts';
 import type { ChannelStore, DeliveryStore } from '../../notification/port/channels.ts';
 import type { RunStore } from '../../run/port.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
@@ -39,6 +40,7 @@ export type NotingStores = Omit<
   | 'installation'
   | 'keyCheck'
   | 'audit'
+  | 'exports'
   | 'noting'
   | 'ping'
   | 'storage'
@@ -75,6 +77,7 @@ export interface Store {
   readonly keyCheck: KeyCheckStore;
   readonly audit: AuditStore;
   readonly workspaces: WorkspaceStore;
+  readonly exports: ExportStore;
   readonly idempotency: IdempotencyStore;
   readonly installation: InstallationStore;
   /**
