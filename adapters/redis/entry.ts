@@ -15,7 +15,8 @@ const longText = 0xdb;
 /** One of each for all entries: making one costs more than what it does here. */
 const encoder = new Encoder();
 const decoder = new Decoder();
-const encode = (value: string | null | boolean | number | readonly string[]): Uint8Array => encoder.encode(value);
+const encode = (value: string | null | boolean | number | readonly string[]): Uint8Array =>
+  encoder.encode(value);
 
 type Written = Pick<
   Frame,

@@ -18,7 +18,7 @@ import type { StreamHandlers } from './contract/stream.ts';
 import { createDownload } from './download.ts';
 import { downloadsPath } from './downloads.ts';
 import { encode, noStore, plain } from './encode.ts';
-import { createFinish, limitHeaders, nameOf, type Seen, sizeOf } from './finish.ts';
+import { createFinish, limitHeaders, nameOf, type Seen, sentRequestId, sizeOf, traceIdOf } from './finish.ts';
 import { type Cors, commonHeaders, type HeaderBlock } from './headers.ts';
 import type { Idempotency } from './idempotency.ts';
 import { createLargeBatches } from './large-batches.ts';
@@ -151,6 +151,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (method === 'GET' && raw.path === '/api/openapi.json') return describe(raw, seen);
     if (options.exposition?.path === raw.path) {
       seen.route = raw.path;
+      seen.isProbe = true;
       return options.exposition.answer(raw);
     }
     const download = options.downloads?.answer(raw) ?? null;
@@ -166,6 +167,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const { name, declaration } = match.route;
     seen.route = routeNames.get(match.route) ?? '';
+    seen.isProbe = declaration.limit === 'none';
     callers.checkCsrf(declaration, raw.headers);
     const handler = serve[name];
     return handler ? answerRoute(raw, match, seen, handler) : answerStream(raw, declaration, seen);
@@ -335,7 +337,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         caller: { kind: 'none' },
         started: clock.monotonic(),
         // The last group of a UUID: twelve random digits.
-        id: secrets.uuid().slice(24),
+        id: sentRequestId(raw.headers) ?? secrets.uuid().slice(24),
+        traceId: traceIdOf(raw.headers),
         network: networkFrom(raw),
       };
       let response: RawResponse;
