@@ -15,8 +15,6 @@ export interface Era {
   encodeList(result: Fields): Fields;
   /** Why the result cannot be handed on; null: it ends the call, as results do. */
   unendedReason(result: unknown): string | null;
-  /** A member that makes a request the retry of another one; null: there is none. */
-  retryMember(request: Request): string | null;
   /** The answer to `server/discover`, with the capabilities that the proxy has. */
   encodeDiscovery(result: Fields, capabilities: Fields): Fields;
 }
@@ -52,7 +50,6 @@ const legacy: Era = {
   encode: (result) => result,
   encodeList: (result) => result,
   unendedReason: () => null,
-  retryMember: () => null,
   encodeDiscovery: (result, capabilities) => ({ ...result, capabilities }),
 };
 
@@ -82,7 +79,6 @@ const modern: Era = {
     const kind = resultType === 'input_required' || resultType === 'task' ? ` "${resultType}"` : '';
     return `The tool did not finish: the proxy does not hand on results of the kind${kind || ' that it sent'}.`;
   },
-  retryMember: ({ params }) => ['inputResponses', 'requestState'].find((member) => member in params) ?? null,
   encodeDiscovery(result, capabilities) {
     const { supportedVersions } = result;
     const { [tasksKey]: _, ...extensions } = fieldsOf(capabilities.extensions);
