@@ -81,6 +81,14 @@ it('adds a service account, whose token is shown once and works until it is revo
   await dialog.getByRole('button', { name: 'Revoke nightly' }).click();
   await expect.poll(async () => (await hub.call('GET', '/api/v1/contracts', { key })).status).toBe(401);
   await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Tokens of pipeline' }).click();
+  await dialog.getByLabel('Label').fill('weekly');
+  await dialog.getByLabel('Expires in (days)').fill('13');
+  await dialog.getByRole('button', { name: 'Create token' }).click();
+  await dialog.getByText('svt_').waitFor();
+  await page.keyboard.press('Escape');
+  await section.getByText('A token of pipeline expires within 14 days.').waitFor();
+  await accessible(page);
   await page.getByRole('button', { name: 'Delete pipeline' }).click();
   await dialog.getByRole('button', { name: 'Delete service account' }).click();
   await section.getByText('Operator in staging').waitFor({ state: 'detached' });
