@@ -50,7 +50,7 @@ beforeAll(async () => {
       }),
     );
   }
-}, 900_000);
+}, 1_800_000);
 afterAll(() => hub.remove());
 
 const reads = [
