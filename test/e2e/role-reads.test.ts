@@ -7,7 +7,7 @@ import { HubProcess } from './process.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn' });
 const events = runsOf(1_000_000, 6_000);
-const perBatch = Math.min(10_000, events / 3);
+const perBatch = Math.min(2_000, events / 3);
 /** A person's read takes at most so many times an admin's, and a little that no clock resolves. */
 const [maxRatio, slackMs] = [1.2, 1];
 const rounds = 15;
