@@ -4,7 +4,23 @@ import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await hubOfFile({
+  OIDC_ISSUER: 'http://127.0.0.1:9',
+  OIDC_CLIENT_ID: 'console',
+  OIDC_CLIENT_SECRET: 'a-secret-of-the-client',
+  OIDC_NAME: 'Acme',
+  OIDC_ROLES: 'here',
+});
+
+it('offers the identity provider by its name, and leads back to the page', async () => {
+  const guest = await view(hub.url);
+  await guest.page.goto('/dashboard/events');
+  const link = guest.page.getByRole('link', { name: 'Acme' });
+  await link.waitFor();
+  expect(await link.getAttribute('href')).toBe('/auth/oidc?return_to=%2Fdashboard%2Fevents');
+  await accessible(guest.page);
+  await guest.context.close();
+});
 
 it('invites a user, who chooses a password behind the link, and whose roles and sessions an admin changes', async () => {
   const seen = await view(hub.url, { cookie });
