@@ -49,6 +49,11 @@ export const settings: readonly Setting[] = [
   setting('METRICS_PORT', '', 'Serves /metrics on a port of its own, without a token; not PORT'),
   setting('METRICS_HOST', '127.0.0.1', 'Address for METRICS_PORT'),
   setting(
+    'METRICS_TENANTS',
+    '0',
+    'Tenants with a series of their own in reeve_tenant_events_total; the others are `other` (0 to 100)',
+  ),
+  setting(
     'OIDC_ISSUER',
     '',
     'Identity provider whose tokens the API under /v1 accepts, exactly as in their iss claim',

@@ -44,6 +44,8 @@ export interface StreamHome {
   ended(stream: Stream, reason: EndReason): void;
   received(stream: Stream, message: Uint8Array, binary: boolean): void;
   pinged(stream: Stream, unread: boolean): void;
+  /** A deployment that was accepted then is in the stream's socket. */
+  pushed(acceptedAt: number): void;
 }
 
 export type LiveCaller = StreamCaller;
@@ -142,6 +144,10 @@ export class Stream implements Session, Follower<Stream> {
     return this.blockedSince >= 0;
   }
 
+  get unsentBytes(): number {
+    return this.backlog?.unsentBytes(this.codec) ?? 0;
+  }
+
   attach(sink: Sink): void {
     if (this.ended) {
       sink.end();
@@ -174,6 +180,8 @@ export class Stream implements Session, Follower<Stream> {
     if (!now) return;
     this.follow(now);
     this.send(now);
+    const { acceptedAt } = placed.frame;
+    if (acceptedAt !== undefined && this.backlog === null && !this.ended) this.home.pushed(acceptedAt);
   }
 
   /** Writes while it is joining; resolves when the connection takes more, or has ended. */
