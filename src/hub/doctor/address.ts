@@ -1,5 +1,5 @@
-// Checks of the way to the hub: the certificate of its address, and what proxies in front of it do to requests. Where no
-// hub listens yet, it answers by itself on the hub's port, so that a proxy can be tried before the first start.
+// Checks of the way to the hub: the certificate of its address, and what proxies in front of it do to requests. Where
+// no hub listens yet, it answers by itself on the hub's port, so that a proxy can be tried before the first start.
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect as tlsConnect } from 'node:tls';
