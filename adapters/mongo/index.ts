@@ -12,6 +12,7 @@ import type { Log } from '../../src/shared/ports/log.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoAiUsage } from './ai-usage.ts';
+import type { ApprovalRow } from './approval-rows.ts';
 import { mongoApprovals } from './approvals.ts';
 import { type AuditCollections, mongoAudit, noteWrite } from './audit.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
@@ -21,8 +22,12 @@ import { mongoCompositions } from './compositions.ts';
 import { mongoContracts } from './contracts.ts';
 import { mongoDeliveries } from './deliveries.ts';
 import { mongoDeployments } from './deployments.ts';
+import type { EventRow } from './event-filter.ts';
 import { notingAgents } from './event-ingest.ts';
 import { mongoEvents } from './events.ts';
+import { createExportLog, type ExportLinkRow } from './export-log.ts';
+import { exportRemovals } from './export-removals.ts';
+import { mongoExports } from './exports.ts';
 import { asHubError, type GuardedStore, guardStore, retryAfter, unavailable } from './failure.ts';
 import { mongoIdempotency } from './idempotency.ts';
 import { mongoIdentities } from './identities.ts';
@@ -144,7 +149,17 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   };
   const audit = mongoAudit(chain);
   const agents = mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut'));
-  const events = mongoEvents(db.collection('events'), db.collection('runs'), audit, nextId, clock);
+  const exportReading = {
+    links: db.collection<ExportLinkRow>('exportLinks'),
+    events: db.collection<EventRow>('events'),
+    approvals: db.collection<ApprovalRow>('approvals'),
+  };
+  const exportLog = createExportLog({ ...exportReading, batches: db.collection('eventBatches') }, clock);
+  const removals = exportRemovals(db.collection('exportRemovals'), exportReading.links, exportReading.events);
+  const events = mongoEvents(exportReading.events, db.collection('runs'), audit, nextId, clock, {
+    log: exportLog,
+    removals,
+  });
   const stores = {
     tenants: guard.guarded(mongoTenants(founding)),
     tenantRecords: guard.guarded(mongoTenantRecords(db, founding)),
@@ -156,6 +171,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
         approvalArgs: db.collection('approvalArgs'),
         deliveries: db.collection('deliveries'),
         counts: db.collection('retentionCounts'),
+        removals,
       }),
     ),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
@@ -179,7 +195,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
       touchingRuns(
-        mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), nextId, clock),
+        mongoApprovals(exportReading.approvals, db.collection('approvalArgs'), nextId, clock, exportLog),
         db.collection('runs'),
       ),
     ),
@@ -195,6 +211,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     keyCheck: guard.guarded(mongoKeyCheck(db.collection('seals'))),
     workspaces: guard.guarded(mongoWorkspaces(db.collection('workspaces'))),
     idempotency: guard.guarded(mongoIdempotency(db.collection('idempotency'))),
+    exports: guard.guarded(mongoExports({ ...exportReading, removals })),
   };
   return {
     ...stores,
@@ -208,6 +225,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     storage: guard.storage,
     async close() {
       await guard.close();
+      await exportLog.close();
       await client.close();
     },
   };
