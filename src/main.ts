@@ -16,6 +16,7 @@ const commands: { readonly [word: string]: () => Promise<Command> } = {
   diff: async () => (await import('./hub/commands/as-code.ts')).diff,
   export: async () => (await import('./hub/commands/as-code.ts')).exportFolder,
   config: async () => (await import('./hub/commands/config.ts')).config,
+  doctor: async () => (await import('./hub/commands/doctor.ts')).doctor,
   'login-link': async () => (await import('./hub/commands/login-link.ts')).loginLink,
   move: async () => (await import('./hub/commands/move.ts')).move,
   restore: async () => (await import('./hub/commands/restore.ts')).restore,
