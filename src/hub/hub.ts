@@ -135,6 +135,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     health,
     logRecords,
     retentionRemoved: app.retention.removed,
+    exportLines: app.exports.sent,
   });
   const exposition = expositionOf(config.metrics, registry, secrets);
   const edge = createEdge({ materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition });

@@ -245,6 +245,7 @@ export function helpText(): string {
     '       reeve restore FILE      restore a back-up into a data folder',
     '       reeve config            show, check or write settings: reeve config --help',
     '       reeve export | diff | apply DIR   contracts as files, from and to a hub',
+    '       reeve export-events     copy events into a file or to standard output, and follow them',
     '       reeve login-link        print a link that signs a person in once',
     '       reeve check | test | verify | gate | mcp   the commands of reeve-agent, without a hub',
     '       reeve COMMAND --help    help for a command',

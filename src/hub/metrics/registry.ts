@@ -19,6 +19,8 @@ export interface RegistrySources {
   readonly logRecords: ReadonlyMap<string, number>;
   /** Records that retention removed on this node, by kind. */
   readonly retentionRemoved: ReadonlyMap<string, number>;
+  /** Lines that exports sent from this node, by kind and format with a blank between. */
+  readonly exportLines: ReadonlyMap<string, number>;
 }
 
 export function createRegistry(sources: RegistrySources): Registry {
@@ -49,6 +51,19 @@ export function createRegistry(sources: RegistrySources): Registry {
     collect() {
       this.reset();
       for (const [kind, count] of sources.retentionRemoved) this.inc({ kind }, count);
+    },
+  });
+  new Counter({
+    name: 'reeve_export_lines_total',
+    help: 'Lines that exports by cursor sent',
+    labelNames: ['kind', 'format'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [series, count] of sources.exportLines) {
+        const [kind = '', format = ''] = series.split(' ');
+        this.inc({ kind, format }, count);
+      }
     },
   });
   addRequests(registry, sources);
