@@ -17,6 +17,7 @@ import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { searchedTextsOf } from '../../src/event/rules/texts.ts';
 import { isRunDecision, type Reporter } from '../../src/run/rules/report.ts';
 import { HubError } from '../../src/shared/error.ts';
+import { fieldTests } from './event-query.ts';
 import { fromBsonText, fromText, inEnvs, jsonSearchPattern, textSearch, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
@@ -170,6 +171,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(verdicts === undefined ? [] : [wordsWanted(verdicts)]),
     ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
+    ...(filter.query === undefined ? [] : fieldTests(filter.query)),
     ...(search ? [{ $or: [...textSearch(search).flatMap(namesOrTexts), payloadWithoutTexts(search)] }] : []),
   ];
   return {
@@ -230,7 +232,7 @@ const wordsWanted = ({ any, others }: VerdictFilter): Filter<EventRow> => {
   return others ? { $or: [named, { verdicts: { $elemMatch: { $nin: [...knownVerdicts] } } }] } : named;
 };
 
-export const cursorAfter = (row: EventRow): string =>
+export const cursorAfter = (row: Pick<EventRow, 'ts' | '_id'>): string =>
   Buffer.from(JSON.stringify([row.ts, row._id])).toString('base64url');
 
 /** What follows the cursor's event in the order of pages. */

@@ -3,10 +3,12 @@ import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { arrivalSlackMs, type EventStore } from '../../src/event/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
+import { queryTest } from '../../src/event/rules/query/match.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
 import { mongoEventIngest } from './event-ingest.ts';
+import { mongoEventScan } from './event-scan.ts';
 import type { ExportLog } from './export-log.ts';
 import type { ExportRemovals } from './export-removals.ts';
 import { toBsonText } from './form.ts';
@@ -46,11 +48,17 @@ export function mongoEvents(
     return deletedCount;
   }
 
+  const scan = mongoEventScan(events);
+
   return {
     ingest: mongoEventIngest(events, runs, audit, nextId, clock, log),
     ...mongoEventFigures(events),
 
-    async search(tenantId, filter, limit, cursor, order = 'newest') {
+    async search(tenantId, filter, limit, cursor, order = 'newest', budgetMs = undefined) {
+      const { query: terms } = filter;
+      if (terms && queryTest(terms).needsPayload) {
+        return scan(tenantId, { ...filter, query: terms }, limit, cursor, order, budgetMs);
+      }
       const query = eventQuery(tenantId, filter);
       const found = events
         .find(cursor === null ? query : { $and: [query, afterCursor(cursor, order)] }, bounded)

@@ -36,6 +36,7 @@ import { mongoKeyCheck } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
+import { refuseUnfinishedMove } from './move/marker.ts';
 import { mongoOperatorTokens } from './operator-tokens.ts';
 import { mongoRetention } from './retention.ts';
 import { mongoRules } from './rules.ts';
@@ -68,7 +69,7 @@ const authenticationFailed = 18;
 const commandMs = 8000;
 
 /** @throws HubError unavailable for what is no connection string */
-function connect(url: string, socketTimeoutMS = commandMs): MongoClient {
+export function connect(url: string, socketTimeoutMS = commandMs): MongoClient {
   try {
     return clientOf(url, socketTimeoutMS);
   } catch {
@@ -95,7 +96,7 @@ const clientOf = (url: string, socketTimeoutMS: number): MongoClient =>
     ignoreUndefined: true,
   });
 
-const databaseOf = (url: string): string =>
+export const databaseOf = (url: string): string =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? 'reeve');
 
 /**
@@ -114,6 +115,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   try {
     await client.connect();
     // Before anything is written: a database that does not fit stays as it is.
+    await refuseUnfinishedMove(db);
     await claimFormat(db.collection('formats'), async () => (await founding.users.findOne()) === null);
     await makeIndexes(url, db.databaseName, log);
     await finishFounding(founding);
@@ -240,7 +242,7 @@ async function makeIndexes(url: string, database: string, log: Log): Promise<voi
 }
 
 /** The failure to open, for whoever operates the hub. */
-function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
+export function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
   if (error instanceof MongoServerError && error.code !== authenticationFailed) return asHubError(error, log);
   if (!(error instanceof MongoError)) return error;
   // One server's failure tells more than that none could be selected.

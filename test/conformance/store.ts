@@ -8,6 +8,7 @@ import { channelsContract } from './channels.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
+import { eventsQueryContract } from './events-query.ts';
 import { eventsSearchContract } from './events-search.ts';
 import { exportsContract } from './exports.ts';
 import { figuresContract } from './figures.ts';
@@ -73,6 +74,7 @@ export const storeSuites = {
   ],
   events: [
     eventsContract,
+    eventsQueryContract,
     eventsSearchContract,
     searchTextsContract,
     eventsModelContract,

@@ -120,8 +120,12 @@ export function summarize(events: readonly (EventInput | null)[]) {
     if (ts < minTs) minTs = ts;
     if (ts > maxTs) maxTs = ts;
     if (name !== null) names.add(name);
-    let at = tallies.findIndex((t) => t[0] === tool && t[1] === verdict && t[2] === mode && t[4] === name);
-    if (at < 0) at = tallies.push([tool, verdict, mode, 0, name]) - 1;
+    let at = 0;
+    for (; at < tallies.length; at++) {
+      const known = tallies[at];
+      if (known?.[0] === tool && known[1] === verdict && known[2] === mode && known[4] === name) break;
+    }
+    if (at === tallies.length) tallies.push([tool, verdict, mode, 0, name]);
     const tally = tallies[at];
     if (tally) tally[3]++;
     let run = versions.indexOf(version);
