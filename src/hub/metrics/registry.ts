@@ -21,6 +21,8 @@ export interface RegistrySources {
   readonly retentionRemoved: ReadonlyMap<string, number>;
   /** Lines that exports sent from this node, by kind and format with a blank between. */
   readonly exportLines: ReadonlyMap<string, number>;
+  /** Spans that reached no collector. */
+  readonly lostSpans: () => number;
 }
 
 export function createRegistry(sources: RegistrySources): Registry {
@@ -64,6 +66,15 @@ export function createRegistry(sources: RegistrySources): Registry {
         const [kind = '', format = ''] = series.split(' ');
         this.inc({ kind, format }, count);
       }
+    },
+  });
+  new Counter({
+    name: 'reeve_spans_lost_total',
+    help: 'Spans of traces that reached no collector',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(sources.lostSpans());
     },
   });
   addRequests(registry, sources);
