@@ -35,6 +35,7 @@ export default mergeConfig(
         'test/fuzz/**',
         'test/http/body-costs.test.ts',
         'test/evaluation/{playground,replay}.test.ts',
+        'test/export/ocsf.test.ts',
         'packages/agent/test/fuzz/**',
         'packages/agent/test/pins.test.ts',
         'packages/agent/test/rules/{redact,yaml}.test.ts',
