@@ -193,8 +193,10 @@ export class EraBridge {
     const { clock } = this.#options;
     this.#isProbing = true;
     const late = new AbortController();
+    const probe = this.#ask('server/discover', { _meta: meta });
     const answer = await Promise.race([
-      this.#ask('server/discover', { _meta: meta }),
+      // A server that names the revision as one of its own is asked again.
+      probe.then((first) => (namesModern(first) ? this.#ask('server/discover', { _meta: meta }) : first)),
       sleep(clock, probeTimeout, late.signal).then(
         () => null,
         () => null,
@@ -270,6 +272,13 @@ export class EraBridge {
       if (message.kind === 'request') this.#toClient({ kind: 'response', id: message.id, error }, message.id);
   }
 }
+
+const namesModern = ({ error }: Response): boolean => {
+  const { supported } = fieldsOf(error?.data);
+  return (
+    error?.code === codes.unsupportedVersion && Array.isArray(supported) && supported.includes(modernVersion)
+  );
+};
 
 /** The `_meta` of the proxy's own requests. */
 const envelope = (clientInfo: unknown, capabilities: Fields): Fields => ({
