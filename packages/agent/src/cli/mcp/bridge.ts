@@ -9,6 +9,7 @@ import { LegacyClient } from './legacy-client.ts';
 import { LegacyServer } from './legacy-server.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
 import { ModernPassage } from './modern-passage.ts';
+import { withValidTrace } from './trace.ts';
 import {
   clientCapabilitiesOf,
   notification,
@@ -157,7 +158,7 @@ export class EraBridge {
 
   #toServer(message: Message): void {
     const isCall = message.kind === 'request' && message.method === 'tools/call';
-    this.#server.send(message, isCall ? this.declarationsOf(message.params.name) : []);
+    this.#server.send(withValidTrace(message), isCall ? this.declarationsOf(message.params.name) : []);
   }
 
   #toClient(message: Message, related: Id | null): void {
