@@ -2,10 +2,11 @@
 // every request who asks, and in every result of what kind it is.
 import { type Fields, fieldsOf, without } from './fields.ts';
 import type { Request } from './message.ts';
+import { traceOf } from './trace.ts';
 
 export interface Era {
   readonly isModern: boolean;
-  /** Members of a request's `_meta` that its server needs; everything else is not sent. */
+  /** Members of a request's `_meta` that its server needs, and its trace; everything else is not sent. */
   meta(request: Request): Fields;
   /** A result as it is judged: without the words of the protocol. */
   decode(result: unknown): unknown;
@@ -45,7 +46,7 @@ const longestTtl = 60_000;
 
 const legacy: Era = {
   isModern: false,
-  meta: () => ({}),
+  meta: ({ params }) => traceOf(params._meta),
   decode: (result) => result,
   encode: (result) => result,
   encodeList: (result) => result,
@@ -57,7 +58,8 @@ const modern: Era = {
   isModern: true,
   meta({ params }) {
     const meta = fieldsOf(params._meta);
-    return Object.fromEntries(metaKeys.flatMap((key) => (key in meta ? [[key, meta[key]]] : [])));
+    const envelope = Object.fromEntries(metaKeys.flatMap((key) => (key in meta ? [[key, meta[key]]] : [])));
+    return { ...envelope, ...traceOf(meta) };
   },
   decode(result) {
     if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;

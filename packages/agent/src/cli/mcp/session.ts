@@ -232,7 +232,11 @@ export class McpSession {
     // A server may make a task of a call by itself: its result would come past every contract.
     if (foldCase(method).startsWith('tasks/'))
       return void toClient(
-        failureOf(id, codes.invalid, 'tasks are refused, because contracts cannot govern them'),
+        failureOf(
+          id,
+          versionOf(request) === null ? codes.invalid : codes.method,
+          'tasks are refused, because contracts cannot govern them',
+        ),
         id,
       );
     const era = this.#eraOf(request);
