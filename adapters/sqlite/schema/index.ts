@@ -11,7 +11,7 @@ import { aiUsage } from './ai.ts';
 import { approvalContext, approvalNames } from './approvals.ts';
 import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
-import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
+import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies } from './events.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
 import { closedTenants, identityTables, loginOrigins, userRoles } from './users.ts';
@@ -321,6 +321,7 @@ const migrations: readonly string[] = [
   closedTenants,
   identityTables,
   retentionTables,
+  packedBodies,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
