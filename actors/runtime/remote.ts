@@ -7,6 +7,7 @@ import { upTo } from '../../src/shared/ports/clock.ts';
 import type { Leases } from '../../src/shared/ports/leases.ts';
 import type { Member, Membership, NodeNote } from '../../src/shared/ports/membership.ts';
 import type { BusPosition, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';
+import { currentTrace, resumed } from '../../src/shared/tracing.ts';
 import { rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Kinds, Tell } from './define.ts';
@@ -106,7 +107,12 @@ export function createRemoteActors<K extends Kinds, Ports>(
       });
     },
   });
-  const inbox = createInbox({ clock, log, bus, owns, askTimeoutMs, handle: system.handle });
+  const handleDelivery = (
+    message: Tell & Pick<Envelope, 'trace'>,
+    abandoned: () => boolean,
+  ): Promise<unknown> =>
+    resumed(`bus ${message.kind} ${message.type}`, message.trace, () => system.handle(message, abandoned));
+  const inbox = createInbox({ clock, log, bus, owns, askTimeoutMs, handle: handleDelivery });
 
   /** Appends to the shard's stream. What effects tell goes this way always: it outlives this process. */
   async function byPost(tell: Tell, asking: boolean, id = `${node}:${++envelopes}`): Promise<void> {
@@ -115,7 +121,9 @@ export function createRemoteActors<K extends Kinds, Ports>(
     sentTo.set(shard, sent);
     sent.sending++;
     const { kind, key, type, body } = tell;
-    const envelope: Envelope = { id, from: node, asks: asking, kind, key, type, body };
+    const trace = currentTrace();
+    const sender = trace === null ? {} : { trace };
+    const envelope: Envelope = { id, from: node, asks: asking, kind, key, type, body, ...sender };
     try {
       const position = await bus.send(shard, envelope);
       if (isLater(position, sent.last)) sent.last = position;

@@ -158,6 +158,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     remove: 'write',
     addToken: 'write',
     tokens: 'read',
+    nextExpiries: 'read',
     removeToken: 'write',
     byHash: 'read',
     used: 'write',

@@ -6,6 +6,7 @@ import type { LimitState } from '../admission/rate-limit.ts';
 import type { RouteLimits } from '../admission/route-limits.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
 import type { Caller } from './contract/call.ts';
 import type { Cors, HeaderList } from './headers.ts';
 import type { Metrics } from './metrics.ts';
@@ -61,21 +62,22 @@ const omitNull = (fields: { readonly [name: string]: string | null }): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/;
-
-/** The id that the client sent, where it fits. */
-export const sentRequestId = (headers: RawRequest['headers']): string | null => {
-  const id = headers.get('x-request-id') ?? '';
-  return requestIdPattern.test(id) ? id : null;
-};
-
 const traceParent = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 const noTrace = '0'.repeat(32);
 
-/** The trace in a `traceparent` header; null for none and for a broken one. */
-export const traceIdOf = (headers: RawRequest['headers']): string | null => {
+/** The id that the client sent, where it fits, and the trace of a `traceparent` that is not broken. */
+export function requestIds(
+  headers: RawRequest['headers'],
+  secrets: Pick<Secrets, 'uuid'>,
+): Pick<Seen, 'id' | 'traceId'> {
+  const sentId = headers.get('x-request-id') ?? '';
   const [, traceId = noTrace] = traceParent.exec(headers.get('traceparent') ?? '') ?? [];
-  return traceId === noTrace ? null : traceId;
-};
+  return {
+    // The last group of a UUID: twelve random digits.
+    id: requestIdPattern.test(sentId) ? sentId : secrets.uuid().slice(24),
+    traceId: traceId === noTrace ? null : traceId,
+  };
+}
 
 export function sizeOf(body: RawResponse['body']): number {
   if (typeof body === 'string') return Buffer.byteLength(body);

@@ -23,6 +23,7 @@ import { apiFamilies } from './api/families.ts';
 import { hostedHandlers } from './api/hosted-handlers.ts';
 import { streamHandlers } from './api/stream-handlers.ts';
 import type { Materials, NodeParts } from './parts.ts';
+import { probeOf } from './probe.ts';
 
 /** Where the build leaves the web console: beside the compiled sources. */
 const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
@@ -105,6 +106,7 @@ export function createEdge(options: EdgeOptions): Edge {
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
     metrics: requests,
     exposition,
+    probe: probeOf({ secrets, clock, log, trustedProxies: config.trustedProxies }),
     secrets,
     clock,
     log,

@@ -41,6 +41,7 @@ import { createRegistry } from './metrics/registry.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { openApiFor } from './openapi.ts';
 import { chooseServer } from './server.ts';
+import { startTracing } from './tracing.ts';
 import { createApp } from './use-cases.ts';
 import { createWorkers } from './workers.ts';
 
@@ -95,6 +96,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const clock = shared?.clock ?? systemClock;
   // Before anything is opened: what does not load here is said at once.
   const chosen = await chooseServer(config.httpServer);
+  const tracer = await startTracing(config.tracing, { clock: systemClock, node });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
   const consoleApi = consoleFrames(config.wire.signatureEncoding);
@@ -169,6 +171,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     jobs,
     logRecords,
     retentionRemoved: app.retention.removed,
+    exportLines: app.exports.sent,
+    lostSpans: () => tracer?.lost ?? 0,
   });
   const exposition = expositionOf(config.metrics, registry, secrets);
   const edge = createEdge({ materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition });
@@ -223,6 +227,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     server?.close();
     scrapes?.close();
     await parts.close();
+    await tracer?.close();
     log.flush();
   }
 

@@ -21,6 +21,7 @@ export const errorCodes = [
   'conflict', // 409
   'managed_by_idp', // 409: the identity provider decides about it
   'quota_exceeded', // 409: what is kept fills its room already
+  'cursor_expired', // 410: what followed the cursor of an export was removed
   'precondition_failed', // 412: what is stored is not what the request says it changes
   'changed', // 412: the same on the console API, where If-Match names a version or a hash
   'payload_too_large', // 413
@@ -88,7 +89,7 @@ export interface ErrorDetail {
   readonly max?: number;
   /** For `method_not_allowed`: the methods the path has. */
   readonly allow?: readonly string[];
-  /** Further members of a problem document. */
+  /** Further members of the error's body. */
   readonly members?: { readonly [name: string]: unknown };
   /** The finer word for the code. */
   readonly reason?: ErrorReason;

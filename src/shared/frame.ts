@@ -56,6 +56,8 @@ export interface FrameHeader {
   readonly fleet?: Env;
   /** Of a dashboard's frame: only people with a role in one of these environments get it. */
   readonly envs?: readonly Env[];
+  /** The span that it was announced in, as a `traceparent`: in the data of streams that asked for it alone. */
+  readonly trace?: string;
   /** Only streams that asked for changes of tool pins get it. */
   readonly tools?: true;
   /**

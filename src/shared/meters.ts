@@ -117,5 +117,4 @@ export interface Meters {
   /** Refusals by the name of the limit (admission/limit.ts). */
   readonly limited: LabelledCount<readonly [limit: string]>;
   readonly loginFailures: LabelledCount<readonly [LoginFailure]>;
-  readonly exportLines: LabelledCount<readonly [kind: string, format: string]>;
 }

@@ -9,7 +9,8 @@ import { agentSeen } from '../agent-seen.ts';
 import type { Database } from '../database.ts';
 import { hourOf } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
-import type { CallIndex } from './calls.ts';
+import { packJson } from './body.ts';
+import { type CallIndex, keyBytes } from './calls.ts';
 import { type EncodedBatch, type EncodedGroup, reportOf, sessionFacts } from './encode.ts';
 import { nothingTold, outcomeWriter, type Told } from './outcomes.ts';
 import { eventRemover } from './removal.ts';
@@ -29,7 +30,8 @@ const insertSegment = `INSERT INTO segments
   (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample, versions)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const insertBody = 'INSERT INTO segment_bodies (segment, body, form, sender) VALUES (?, ?, ?, ?)';
+const insertBody =
+  'INSERT INTO segment_bodies (segment, body, form, sender, call_keys) VALUES (?, ?, ?, ?, ?)';
 
 const noVerdicts = countVerdicts([]);
 
@@ -60,7 +62,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       ...summarize(events),
       runs: sessionFacts(events, batch),
       notes: group.notes.filter(([position]) => !known.has(position)),
-      body: jsonBytes(events),
+      ...packJson(jsonBytes(events)),
       form: 'written' as const,
       sender: null,
     };
@@ -77,13 +79,15 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     const looked = calls.look(tenant, group.calls);
     const kept = looked.known.size === 0 ? group : withoutKnown(batch, group, looked.known, told);
     if (kept.count === 0) return { segment: null, accepted: 0, verdicts: noVerdicts };
-    const { minTs, maxTs, agent, count, tallies, names, places, marks, versions, body, form, sender } = kept;
+    const { minTs, maxTs, agent, count, tallies, names, places, marks, versions } = kept;
+    const { body, isPacked, form, sender } = kept;
     const { receivedAt, env, sample } = batch;
     const place = [tenant, maxTs, minTs, receivedAt, first, env, agent];
     const summary = [...place, count, tallies, names, places, marks, sample ? 1 : 0, versions];
     const segment = db.insert(insertSegment, summary);
-    db.run(insertBody, [segment, body, formCode(form), sender]);
-    calls.add(segment, looked, group.verdicts, body.byteLength);
+    const keys = isPacked ? keyBytes(group.calls) : null;
+    db.run(insertBody, [segment, body, formCode(form, isPacked), sender, keys]);
+    calls.add(segment, looked, group.verdicts, kept.jsonBytes);
     usage.noteSegment(segment);
     usage.runs.add(batch, agent, placeOf(segment, 0), kept.runs);
     for (const [, note] of kept.notes) told.notes.push(note);

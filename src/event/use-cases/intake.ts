@@ -12,6 +12,7 @@ import { hasControl, isAgentId, isWellFormed } from '../../shared/ids.ts';
 import type { EventApi } from '../../shared/meters.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { KeyPrincipal } from '../../shared/principal.ts';
+import { traced } from '../../shared/tracing.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { IngestResult } from '../port.ts';
 import type { AgentManifest, CountedAs, EventInput, Ingested } from '../record.ts';
@@ -137,12 +138,14 @@ export function createEventIntake(ports: Ports): EventIntake {
       if (i > 0) await turns.next(Number.POSITIVE_INFINITY);
       const newIds = takeAgents(unregistered, part);
       const ingest = (agents?: readonly FirstSeenAgent[]): Promise<IngestResult> =>
-        store.events.ingest({
-          ...batchOf,
-          events: part,
-          ...(agents && { agents }),
-          ...(sent && parts.length === 1 && { sent }),
-        });
+        traced('commit events', () =>
+          store.events.ingest({
+            ...batchOf,
+            events: part,
+            ...(agents && { agents }),
+            ...(sent && parts.length === 1 && { sent }),
+          }),
+        );
       const begun = clock.monotonic();
       const ingested =
         newIds.length === 0 ? await ingest() : await lastSeen.registerWith(principal, newIds, ingest);

@@ -62,5 +62,4 @@ export const createMeters = (maxTenants = 0): Meters => ({
   loginFailures: new LabelledCount(
     singles(['password', 'link', 'invitation', 'oidc', 'setup_token', 'operator_token', 'bearer']),
   ),
-  exportLines: new LabelledCount(),
 });

@@ -18,6 +18,10 @@ export interface RegistrySources extends NodeSources, InstallationSources {
   readonly logRecords: ReadonlyMap<string, number>;
   /** Records that retention removed on this node, by kind. */
   readonly retentionRemoved: ReadonlyMap<string, number>;
+  /** Lines that exports sent from this node, by kind and format with a blank between. */
+  readonly exportLines: ReadonlyMap<string, number>;
+  /** Spans that reached no collector. */
+  readonly lostSpans: () => number;
 }
 
 /** Gauges of prom-client with the ending of counters, which promtool refuses. The same by type stay. */
@@ -141,7 +145,10 @@ function addApprovals(registry: Registry, meters: Meters): void {
   );
 }
 
-function addRefusals(registry: Registry, { meters, logRecords, retentionRemoved }: RegistrySources): void {
+function addRefusals(
+  registry: Registry,
+  { meters, logRecords, retentionRemoved, exportLines, lostSpans }: RegistrySources,
+): void {
   addCounts(registry, 'reeve_limited_total', 'Refusals by limit', ['limit'], meters.limited);
   addCounts(registry, 'reeve_login_failures_total', 'Refused sign-ins', ['method'], meters.loginFailures);
   addCounts(
@@ -151,7 +158,15 @@ function addRefusals(registry: Registry, { meters, logRecords, retentionRemoved 
     ['reason'],
     meters.takeovers,
   );
-  addCounts(registry, 'reeve_export_lines_total', 'Exported lines', ['kind', 'format'], meters.exportLines);
+  addCounter(registry, 'reeve_export_lines_total', 'Lines that exports by cursor sent', () =>
+    [...exportLines].map(([series, value]) => {
+      const [kind = '', format = ''] = series.split(' ');
+      return { labels: { kind, format }, value };
+    }),
+  );
+  addCounter(registry, 'reeve_spans_lost_total', 'Spans of traces that reached no collector', () => [
+    { labels: {}, value: lostSpans() },
+  ]);
   addCounter(registry, 'reeve_log_records_total', 'Written log lines by level', () =>
     [...logRecords].map(([level, count]) => ({ labels: { level }, value: count })),
   );
