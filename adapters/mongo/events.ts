@@ -9,6 +9,7 @@ import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
 import { mongoEventIngest } from './event-ingest.ts';
 import { mongoEventScan } from './event-scan.ts';
+import { mongoEventSeries } from './event-series.ts';
 import { toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import type { RunRow } from './run-projection.ts';
@@ -44,6 +45,7 @@ export function mongoEvents(
   return {
     ingest: mongoEventIngest(events, runs, audit, nextId, clock),
     ...mongoEventFigures(events),
+    ...mongoEventSeries(events),
 
     async search(tenantId, filter, limit, cursor, order = 'newest', budgetMs = undefined) {
       const { query: terms } = filter;

@@ -55,6 +55,7 @@ import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
+import { createSeriesReader, type SeriesReader } from '../usage/use-cases/series.ts';
 import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
@@ -82,6 +83,7 @@ export interface App {
   readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
   readonly histories: Histories;
+  readonly series: SeriesReader;
   readonly statistics: Statistics;
   readonly fleet: Fleet;
   readonly impacts: Impacts;
@@ -152,6 +154,7 @@ export function createApp(ports: AppPorts): App {
     tenants: createTenants(ports),
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
+    series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
     rateLimits: createRateLimits(ports),

@@ -1,11 +1,26 @@
 // The figures on the first page, and how contracts decided. A key sees its environment, a user all of them; agents are
 // counted per tenant.
 
+import type { CallSeries } from '../../event/rules/series.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { renderInstant } from '../../shared/instant.ts';
 import type { overviewRoutes } from './routes.ts';
+
+function renderSeries({ value, allowed, denied, observed, pending }: CallSeries) {
+  const counts = {
+    allowed: [...allowed],
+    denied: [...denied],
+    would_deny: [...observed],
+    asked: [...pending],
+  };
+  const total = Object.values(counts)
+    .flat()
+    .reduce((sum, count) => sum + count, 0);
+  return { value: value === '' ? null : value, total, ...counts };
+}
 
 export const overview: Handlers<typeof overviewRoutes> = {
   async statsOverview({ app }, { query }, caller) {
@@ -18,6 +33,19 @@ export const overview: Handlers<typeof overviewRoutes> = {
       denials_24h: found.denials,
       observe_findings_24h: found.observeFindings,
       contracts_triggered_24h: found.contractsTriggered,
+    };
+  },
+
+  async statsSeries({ app, clock }, { query }, caller) {
+    const { env = null, by, values = null, top, points, until = clock.now() + 1 } = query;
+    const since = query.since ?? until - dayMs;
+    const question = { env, by, values, top, points, since, until };
+    const { start, bucketMs, completeTo, series } = await app.series.read(principalOf(caller), question);
+    return {
+      start: iso(start),
+      bucket_seconds: bucketMs / 1000,
+      complete_to: iso(completeTo),
+      series: series.map(renderSeries),
     };
   },
 
