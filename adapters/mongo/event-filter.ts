@@ -73,6 +73,8 @@ export interface EventRow {
   /** Of what the audit chain records alone. */
   readonly reporter?: Reporter;
   readonly receivedAt: number;
+  /** The batch that brought it; absent in the sample run, and in what earlier versions stored. */
+  readonly batch?: string;
 }
 
 export function toEventRow(
@@ -85,6 +87,7 @@ export function toEventRow(
     readonly reporter?: Reporter;
   },
   id: string,
+  token?: string,
 ): EventRow {
   const name = event.payload?.decision_name;
   const [session, parentSession] = [sessionOf(event), parentSessionOf(event)];
@@ -117,6 +120,7 @@ export function toEventRow(
     ...(batch.reporter && isRunDecision(event) ? { reporter: batch.reporter } : {}),
     ...(event.truncated ? { truncated: event.truncated } : {}),
     receivedAt: batch.receivedAt,
+    ...(token === undefined ? {} : { batch: token }),
   };
 }
 

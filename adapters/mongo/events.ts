@@ -10,6 +10,8 @@ import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './
 import { mongoEventIngest } from './event-ingest.ts';
 import { mongoEventScan } from './event-scan.ts';
 import { mongoEventSeries } from './event-series.ts';
+import type { ExportLog } from './export-log.ts';
+import type { ExportRemovals } from './export-removals.ts';
 import { toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import type { RunRow } from './run-projection.ts';
@@ -18,17 +20,23 @@ import { idAfter, type RisingIds, seqAt, seqBefore } from './uuidv7.ts';
 /** The server itself ends what takes longer. */
 const bounded = { maxTimeMS: maxSearchMs };
 
+export interface EventExports {
+  readonly log: ExportLog;
+  readonly removals: ExportRemovals;
+}
+
 export function mongoEvents(
   events: Collection<EventRow>,
   runs: Collection<RunRow>,
   audit: Pick<AuditStore, 'append'>,
   nextId: RisingIds,
   clock: Clock,
+  { log, removals }: EventExports,
 ): EventStore {
   async function purge(tenantId: string, before: number, limit: number): Promise<number> {
     const old = { tenantId, receivedAt: { $lt: before } };
     const rows = await events
-      .find(old, { projection: { _id: 1 } })
+      .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1 } })
       .sort({ receivedAt: 1 })
       .limit(limit)
       .toArray();
@@ -36,6 +44,7 @@ export function mongoEvents(
       await runs.deleteMany({ tenantId, receivedAt: { $lt: before } });
       return 0;
     }
+    await removals.note(tenantId, rows);
     const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
     return deletedCount;
   }
@@ -43,7 +52,7 @@ export function mongoEvents(
   const scan = mongoEventScan(events);
 
   return {
-    ingest: mongoEventIngest(events, runs, audit, nextId, clock),
+    ingest: mongoEventIngest(events, runs, audit, nextId, clock, log),
     ...mongoEventFigures(events),
     ...mongoEventSeries(events),
 

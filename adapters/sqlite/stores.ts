@@ -16,6 +16,7 @@ import { countFitting, countReceived, counts, facets, histogram } from './events
 import { eventWriter } from './events/ingest.ts';
 import { eventOf, eventSearch } from './events/search.ts';
 import { series, seriesTotals } from './events/series.ts';
+import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
 import { jobTable } from './jobs.ts';
@@ -95,6 +96,7 @@ export function storesOf(
     jobs: jobTable(db),
     audit: auditStore(db),
     workspaces: workspaceStore(db),
+    exports: exportStore(db),
     idempotency: idempotencyStore(db),
   };
 }
@@ -324,6 +326,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   keyCheck: { first: 'write' },
   workspaces: { link: 'write', tenantOf: 'read' },
+  exports: { lines: 'read' },
   audit: {
     append: 'write',
     feed: 'read',

@@ -11,6 +11,7 @@ import { eventsModelContract } from './events-model.ts';
 import { eventsQueryContract } from './events-query.ts';
 import { eventsSearchContract } from './events-search.ts';
 import { eventsSeriesContract } from './events-series.ts';
+import { exportsContract } from './exports.ts';
 import { figuresContract } from './figures.ts';
 import type { Open } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
@@ -85,6 +86,7 @@ export const storeSuites = {
     usageContract,
     figuresContract,
     retentionContract,
+    exportsContract,
   ],
 } satisfies { readonly [part: string]: readonly Suite[] };
 
