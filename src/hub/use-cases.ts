@@ -6,6 +6,7 @@ import { createFetchedRulesets, type FetchedRulesets } from '../agent/use-cases/
 import { createFleet, type Fleet } from '../agent/use-cases/fleet.ts';
 import { createHistories, type Histories } from '../agent/use-cases/history.ts';
 import { createLastSeen } from '../agent/use-cases/last-seen.ts';
+import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matrix.ts';
 import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
@@ -87,6 +88,7 @@ export interface App {
   readonly statistics: Statistics;
   readonly fleet: Fleet;
   readonly impacts: Impacts;
+  readonly matrices: FleetMatrices;
   readonly notifications: Notifications;
   readonly people: People;
   readonly playground: Playground;
@@ -167,6 +169,7 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles({ ...ports, inspector }),
     compositions,
     installation: createInstallation(ports),
+    matrices: createFleetMatrices(ports),
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
     registrations: createRegistrations({ ...ports, environments, lastSeen }),

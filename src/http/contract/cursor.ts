@@ -18,6 +18,11 @@ export interface CursorScope {
     | 'rollout'
     | `audit-${string}`
     | 'coverage'
+    | 'matrix'
+    | 'approval_groups'
+    | 'deployments'
+    | 'run_timeline'
+    | 'agent_timeline'
     | 'tenants';
 }
 
