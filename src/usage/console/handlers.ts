@@ -4,10 +4,17 @@
 import type { CallSeries } from '../../event/rules/series.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { iso } from '../../http/contract/render.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { renderInstant } from '../../shared/instant.ts';
+import type { CallCounts } from '../use-cases/statistics.ts';
 import type { overviewRoutes } from './routes.ts';
+
+const renderCalls = ({ observed, pending, ...rest }: CallCounts) => ({
+  ...rest,
+  would_deny: observed,
+  asked: pending,
+});
 
 function renderSeries({ value, allowed, denied, observed, pending }: CallSeries) {
   const counts = {
@@ -23,8 +30,13 @@ function renderSeries({ value, allowed, denied, observed, pending }: CallSeries)
 }
 
 export const overview: Handlers<typeof overviewRoutes> = {
-  async statsOverview({ app }, { query }, caller) {
-    const found = await app.statistics.overview(principalOf(caller), query.env ?? null);
+  async statsOverview({ app, clock }, { query }, caller) {
+    const { env = null, compare, until = clock.now() + 1, since = until - dayMs } = query;
+    const principal = principalOf(caller);
+    const [found, range] = await Promise.all([
+      app.statistics.overview(principal, env),
+      compare === undefined ? null : app.statistics.range(principal, { env, since, until }),
+    ]);
     return {
       pending_approvals: found.pendingApprovals,
       active_agents: found.activeAgents,
@@ -33,6 +45,14 @@ export const overview: Handlers<typeof overviewRoutes> = {
       denials_24h: found.denials,
       observe_findings_24h: found.observeFindings,
       contracts_triggered_24h: found.contractsTriggered,
+      ...(range === null
+        ? {}
+        : {
+            calls: renderCalls(range.calls),
+            previous: renderCalls(range.previous),
+            agents: range.agents,
+            next_deadline: isoOrNull(range.nextDeadline),
+          }),
     };
   },
 

@@ -6,6 +6,8 @@ import { routes } from '../../http/contract/route.ts';
 
 const count = z.number().int();
 
+const callCounts = z.object({ allowed: count, denied: count, would_deny: count, asked: count });
+
 export const overviewRoutes = routes({
   statsOverview: {
     method: 'GET',
@@ -17,7 +19,14 @@ export const overviewRoutes = routes({
     tag: 'stats',
     summary:
       'Current counts and those of the last 24 hours; an API key gets its environment, a user all or one',
-    query: z.object({ env: env.optional() }),
+    query: z.object({
+      env: env.optional(),
+      /** Adds `calls` and the fields below it, of the range and of the range of the same length before it. */
+      compare: z.literal('previous').optional(),
+      /** Of the range; by default the last 24 hours. */
+      since: instantInput.optional(),
+      until: instantInput.optional(),
+    }),
     status: 200,
     reply: z.object({
       pending_approvals: count,
@@ -27,6 +36,15 @@ export const overviewRoutes = routes({
       denials_24h: count,
       observe_findings_24h: count,
       contracts_triggered_24h: count,
+      /** This and the rest only with `compare`. An event counts once, by its first verdict. */
+      calls: callCounts.optional(),
+      previous: callCounts.optional(),
+      /** `known`: registered agents; the others count connected ones. */
+      agents: z
+        .object({ known: count, connected: count, current: count, drift: count, unknown: count })
+        .optional(),
+      /** When the first pending approval expires. */
+      next_deadline: instant.nullable().optional(),
     }),
     search: true,
     errors: ['env_mismatch', 'validation_failed', 'search_timeout', 'rate_limited'],
