@@ -6,6 +6,7 @@ import { createFetchedRulesets, type FetchedRulesets } from '../agent/use-cases/
 import { createFleet, type Fleet } from '../agent/use-cases/fleet.ts';
 import { createHistories, type Histories } from '../agent/use-cases/history.ts';
 import { createLastSeen } from '../agent/use-cases/last-seen.ts';
+import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matrix.ts';
 import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
@@ -56,6 +57,7 @@ import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
+import { createSeriesReader, type SeriesReader } from '../usage/use-cases/series.ts';
 import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
@@ -83,9 +85,11 @@ export interface App {
   readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
   readonly histories: Histories;
+  readonly series: SeriesReader;
   readonly statistics: Statistics;
   readonly fleet: Fleet;
   readonly impacts: Impacts;
+  readonly matrices: FleetMatrices;
   readonly notifications: Notifications;
   readonly people: People;
   readonly playground: Playground;
@@ -154,6 +158,7 @@ export function createApp(ports: AppPorts): App {
     tenants: createTenants(ports),
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
+    series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
     rateLimits: createRateLimits(ports),
@@ -166,6 +171,7 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles({ ...ports, inspector }),
     compositions,
     installation: createInstallation(ports),
+    matrices: createFleetMatrices(ports),
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
     exports: createExports(ports),

@@ -12,7 +12,7 @@ import { nodeOfSuite, type Outcomes, runSuite } from './conformance.ts';
 import { type ClientRun, runClient } from './conformance-client.ts';
 import { legacyExample, modernExample } from './conformance-servers.ts';
 import { legacyHttp, modernHttp, type RunningServer } from './pair-servers.ts';
-import { noEnv, rules } from './setting.ts';
+import { memoryRounds, noEnv, rules } from './setting.ts';
 
 const node = nodeOfSuite();
 const guard = Guard.fromYaml(rules(noEnv), { openTelemetry: null });
@@ -95,6 +95,7 @@ describe.skipIf(node === null)('the conformance suite', () => {
       const listener = new McpListener(
         {
           ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+          rounds: memoryRounds(systemClock),
           connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
           eras: { legacy: null, modern: null },
         },
