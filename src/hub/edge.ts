@@ -52,7 +52,7 @@ export interface Edge {
 
 export function createEdge(options: EdgeOptions): Edge {
   const { materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition } = options;
-  const { config, clock, log, secrets, workers, streamApis } = materials;
+  const { config, clock, log, secrets, workers, streamApis, meters } = materials;
   const { store, broadcast } = parts;
   const { rateLimits } = hub.app;
   const anyoneAt = (network: string) => limitSubjectOf({ kind: 'none' }, network);
@@ -75,8 +75,10 @@ export function createEdge(options: EdgeOptions): Edge {
     async operatorGuess(network) {
       await rateLimits.count(limits.operatorTokens, anyoneAt(network));
     },
+    wrongOperatorToken: () => meters.loginFailures.add(['operator_token']),
     operatorTokens: hub.app.operatorTokens,
     async failedSignIn(network) {
+      meters.loginFailures.add(['bearer']);
       await rateLimits.count(limits.wrongCredentials, anyoneAt(network));
     },
   });
@@ -91,6 +93,7 @@ export function createEdge(options: EdgeOptions): Edge {
     log,
     isStillValid: (caller) => callers.isStillValid(caller),
     turned: workers.add('push', pushMs),
+    pushed: (acceptedAt) => meters.pushes.add(clock.now() - acceptedAt),
   });
   const pipeline = createPipeline({
     families: apiFamilies,

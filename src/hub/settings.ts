@@ -49,6 +49,31 @@ export const settings: readonly Setting[] = [
   setting('METRICS_PORT', '', 'Serves /metrics on a port of its own, without a token; not PORT'),
   setting('METRICS_HOST', '127.0.0.1', 'Address for METRICS_PORT'),
   setting(
+    'METRICS_TENANTS',
+    '0',
+    'Tenants with a series of their own in reeve_tenant_events_total; the others are `other` (0 to 100)',
+  ),
+  setting(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    '',
+    'Sends traces by OTLP over HTTP (JSON) to this address and /v1/traces',
+  ),
+  setting('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', '', 'The same, as a whole address'),
+  setting(
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    '',
+    'Headers for the receiver of traces, name=value, comma separated',
+  ),
+  setting('OTEL_SERVICE_NAME', 'reeve', 'Name of the hub in traces'),
+  setting('OTEL_RESOURCE_ATTRIBUTES', '', 'Attributes of the hub in traces, name=value, comma separated'),
+  setting(
+    'OTEL_TRACES_SAMPLER',
+    'parentbased_always_on',
+    'Which requests are traced: always_on, always_off or traceidratio, each also with parentbased_ before it',
+  ),
+  setting('OTEL_TRACES_SAMPLER_ARG', '1', 'Part of the requests for traceidratio, 0 to 1'),
+  setting('OTEL_SDK_DISABLED', 'false', 'Turns traces off'),
+  setting(
     'OIDC_ISSUER',
     '',
     'Identity provider whose tokens the API under /v1 accepts, exactly as in their iss claim',
@@ -247,6 +272,7 @@ export function helpText(): string {
     '       reeve doctor            check the installation before a start, or beside a running hub',
     '       reeve config            show, check or write settings: reeve config --help',
     '       reeve export | diff | apply DIR   contracts as files, from and to a hub',
+    '       reeve export-events     copy events into a file or to standard output, and follow them',
     '       reeve login-link        print a link that signs a person in once',
     '       reeve check | test | verify | gate | mcp   the commands of reeve-agent, without a hub',
     '       reeve COMMAND --help    help for a command',
@@ -256,7 +282,7 @@ export function helpText(): string {
     '',
     'Settings are environment variables [default], or lines of the YAML file that --config FILE names.',
     'Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, OIDC_CLIENT_SECRET, METRICS_TOKEN,',
-    'MONGODB_URL and REDIS_URL can come from a file: NAME_FILE=/path.',
+    'OTEL_EXPORTER_OTLP_HEADERS, MONGODB_URL and REDIS_URL can come from a file: NAME_FILE=/path.',
     ...lines,
     '',
   ].join('\n');
