@@ -17,7 +17,7 @@ export default mergeConfig(
         'test/adapters/sqlite/{durability,threads}.test.ts',
         'packages/agent/test/{cli,connect,guide,integrations}.test.ts',
         'packages/agent/test/{gate,package}/**',
-        'packages/agent/test/mcp/real.test.ts',
+        'packages/agent/test/mcp/{conformance,pairs,real}.test.ts',
         'packages/agent/test/rules/sandbox/{oracle,reference,shell}.test.ts',
         // Suites that wait for real deadlines, outages and reconnections.
         'test/adapters/local/jobs.test.ts',

@@ -2,6 +2,7 @@
 // node owns with `system.ts`. Keeps promises P9 and P12.
 import { HubError } from '../../src/shared/error.ts';
 import { shardOf } from '../../src/shared/ids.ts';
+import type { TakeoverReason } from '../../src/shared/meters.ts';
 import { upTo } from '../../src/shared/ports/clock.ts';
 import type { Leases } from '../../src/shared/ports/leases.ts';
 import type { Member, Membership, NodeNote } from '../../src/shared/ports/membership.ts';
@@ -25,7 +26,7 @@ export interface RemoteOptions<K extends Kinds, Ports>
   readonly shards?: number;
   readonly renewMs?: number;
   /** These shards have a new owner: this node. Whoever is connected to their actors should say so again. */
-  readonly moved?: (shards: readonly number[]) => Promise<void>;
+  readonly moved?: (shards: readonly number[], reason: TakeoverReason) => Promise<void>;
   /** After every turn of the lease loop that succeeded. */
   readonly turned?: () => void;
 }
@@ -180,10 +181,10 @@ export function createRemoteActors<K extends Kinds, Ports>(
   bus.onReply((reply) => waiting.get(reply.id)?.(reply));
   ownership = startOwnership({
     ...options,
-    async taken(shards) {
+    async taken(shards, reason) {
       for (const shard of shards) inbox.open(shard);
       await Promise.all(shards.map(async (shard) => inbox.reached(shard, await bus.open(shard))));
-      await options.moved?.(shards);
+      await options.moved?.(shards, reason);
     },
     async leaving(shards) {
       const going = new Set(shards);

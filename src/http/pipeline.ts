@@ -100,6 +100,8 @@ export interface PipelineOptions {
   readonly downloads?: StaticFiles;
   /** The node's metrics as text; default: none. */
   readonly exposition?: Exposition | undefined;
+  /** Answers whoever proves the master secret; default: none. */
+  readonly probe?: Exposition | undefined;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
 }
@@ -151,9 +153,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const method = raw.method === 'HEAD' ? 'GET' : raw.method;
     if (method === 'OPTIONS') return preflight(raw);
     if (method === 'GET' && raw.path === '/api/openapi.json') return describe(raw, seen);
-    if (options.exposition?.path === raw.path) {
+    for (const exposition of [options.exposition, options.probe]) {
+      if (exposition?.path !== raw.path) continue;
       seen.route = raw.path;
-      return options.exposition.answer(raw);
+      return exposition.answer(raw);
     }
     const download = options.downloads?.answer(raw) ?? null;
     const file = download ?? options.files?.answer(raw) ?? null;

@@ -49,6 +49,11 @@ export const settings: readonly Setting[] = [
   setting('METRICS_PORT', '', 'Serves /metrics on a port of its own, without a token; not PORT'),
   setting('METRICS_HOST', '127.0.0.1', 'Address for METRICS_PORT'),
   setting(
+    'METRICS_TENANTS',
+    '0',
+    'Tenants with a series of their own in reeve_tenant_events_total; the others are `other` (0 to 100)',
+  ),
+  setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     '',
     'Sends traces by OTLP over HTTP (JSON) to this address and /v1/traces',
@@ -264,6 +269,7 @@ export function helpText(): string {
     '       reeve backup [FILE]     back up its data folder, even while it runs',
     '       reeve restore FILE      restore a back-up into a data folder',
     '       reeve move              move its data into MongoDB and Redis, for a cluster',
+    '       reeve doctor            check the installation before a start, or beside a running hub',
     '       reeve config            show, check or write settings: reeve config --help',
     '       reeve export | diff | apply DIR   contracts as files, from and to a hub',
     '       reeve export-events     copy events into a file or to standard output, and follow them',

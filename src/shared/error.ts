@@ -119,6 +119,18 @@ export const refused = (
 export const validationProblem = (loc: Problem['loc'], msg: string): HubError =>
   new HubError('validation_failed', `${loc.join('.')} ${msg}.`, { problems: [{ loc, msg }] });
 
+const failureCodes: ReadonlySet<ErrorCode> = new Set([
+  'internal',
+  'disk_full',
+  'overloaded',
+  'unavailable',
+  'shutting_down',
+]);
+
+/** True for an error that the caller can correct, false for a failure of the hub. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof HubError && !failureCodes.has(error.code);
+
 /** Shorthand for a 404 in the caller's words. */
 export const notFound = (message: string): HubError => new HubError('not_found', message);
 

@@ -64,6 +64,8 @@ export interface FrameHeader {
    * to clients.
    */
   readonly idempotencyKey?: string;
+  /** When the hub accepted what the frame announces, epoch milliseconds; nodes measure by it. Not sent to clients. */
+  readonly acceptedAt?: number;
   /** The decision event that it tells of: streams choose by it. Stays on its node. */
   readonly event?: StoredEvent;
 }

@@ -3,6 +3,7 @@
 import type { Announcements } from '../../shared/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { currentTrace } from '../../shared/tracing.ts';
 import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../contract/frames.ts';
 import { encodeSignature, provenance, type SignatureEncoding } from '../contract/signature.ts';
@@ -53,7 +54,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
   /** For the agents of its environment; one that is newer takes the place of one that was not sent yet. */
   const update = (
     { deployment, yaml, successions }: Deployed,
-    header: Pick<FrameHeader, 'agent' | 'idempotencyKey'>,
+    header: Pick<FrameHeader, 'agent' | 'idempotencyKey' | 'acceptedAt'>,
   ) =>
     frame(
       {
@@ -112,7 +113,11 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
 
     bundleDeployed(announced) {
       const { tenantId, id, bundleName, version, env, deployedBy, forced, reason } = announced.deployment;
-      const agents = update(announced, { idempotencyKey: signed(announced) });
+      const { acceptedAt } = announced;
+      const agents = update(announced, {
+        idempotencyKey: signed(announced),
+        ...omitUndefined({ acceptedAt }),
+      });
       const audience = dashboardsOf(tenantId);
       const key = `deployment:${id}`;
       return [

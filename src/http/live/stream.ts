@@ -44,6 +44,8 @@ export interface StreamHome {
   ended(stream: Stream, reason: EndReason): void;
   received(stream: Stream, message: Uint8Array, binary: boolean): void;
   pinged(stream: Stream, unread: boolean): void;
+  /** A deployment that was accepted then is in the stream's socket. */
+  pushed(acceptedAt: number): void;
 }
 
 export type LiveCaller = StreamCaller;
@@ -146,6 +148,10 @@ export class Stream implements Session, Follower<Stream> {
     return this.blockedSince >= 0;
   }
 
+  get unsentBytes(): number {
+    return this.backlog?.unsentBytes(this.codec) ?? 0;
+  }
+
   attach(sink: Sink): void {
     if (this.ended) {
       sink.end();
@@ -178,6 +184,8 @@ export class Stream implements Session, Follower<Stream> {
     if (!now) return;
     this.follow(now);
     this.send(this.sentForm(now));
+    const { acceptedAt } = placed.frame;
+    if (acceptedAt !== undefined && this.backlog === null && !this.ended) this.home.pushed(acceptedAt);
   }
 
   /** The frame as this stream is sent it. */
