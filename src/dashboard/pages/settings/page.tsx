@@ -1,5 +1,5 @@
-// The settings page: password, preferences, users, retention, signing key, purge of old events. Irreversible actions need a typed
-// word.
+// The settings page: password, preferences, users, retention, signing key, purge of old events. Irreversible actions
+// need a typed word.
 import { type JSX, type ReactNode, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
