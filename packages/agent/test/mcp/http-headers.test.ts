@@ -9,7 +9,7 @@ import { remoteServer } from '../../src/cli/mcp/remote.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Guard } from '../../src/index.ts';
 import { until } from '../manual-clock.ts';
-import { type Json, noEnv, rules } from './setting.ts';
+import { type Json, memoryRounds, noEnv, rules } from './setting.ts';
 
 const meta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -66,6 +66,7 @@ beforeAll(async () => {
     {
       ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
       connect: remoteServer({ url: upstream, headers: { 'mcp-name': 'forged' }, clock: systemClock }),
+      rounds: memoryRounds(systemClock),
       eras: { legacy: null, modern: null },
     },
     { host: '127.0.0.1', port: 0, token: null },
