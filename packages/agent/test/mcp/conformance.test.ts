@@ -71,10 +71,7 @@ const runClientSide = (way: 'alone' | 'through', revision: string, scenario: str
 };
 
 /** Scenarios that do not pass through the proxy, with the reason. */
-const exceptions: readonly (readonly [scenario: RegExp, reason: string])[] = [
-  [/^server-input-required-result-/, 'a tool that asks its user ends with an error that says so'],
-  [/^sep-2322-client-request-state: /, 'a tool that asks its user ends with an error that says so'],
-];
+const exceptions: readonly (readonly [scenario: RegExp, reason: string])[] = [];
 
 /** Checks that pass in the first run and not in the second. */
 const lost = (alone: Outcomes, through: Outcomes): string[] =>
@@ -97,6 +94,7 @@ describe.skipIf(node === null)('the conformance suite', () => {
           ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
           rounds: memoryRounds(systemClock),
           connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
+          rounds: memoryRounds(systemClock),
           eras: { legacy: null, modern: null },
         },
         { host: '127.0.0.1', port: 0, token: null },
