@@ -15,8 +15,11 @@ const commands: { readonly [word: string]: () => Promise<Command> } = {
   apply: async () => (await import('./hub/commands/as-code.ts')).apply,
   diff: async () => (await import('./hub/commands/as-code.ts')).diff,
   export: async () => (await import('./hub/commands/as-code.ts')).exportFolder,
+  'export-events': async () => (await import('./hub/commands/export-events.ts')).exportEvents,
   config: async () => (await import('./hub/commands/config.ts')).config,
+  doctor: async () => (await import('./hub/commands/doctor.ts')).doctor,
   'login-link': async () => (await import('./hub/commands/login-link.ts')).loginLink,
+  move: async () => (await import('./hub/commands/move.ts')).move,
   restore: async () => (await import('./hub/commands/restore.ts')).restore,
   ...Object.fromEntries([...agentCommands].map((word) => [word, ofAgents(word)])),
 };

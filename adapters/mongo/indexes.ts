@@ -55,6 +55,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     },
     { key: { alsoIn: 1 }, partialFilterExpression: { alsoIn: { $exists: true } } },
     { key: { tenantId: 1 }, partialFilterExpression: { sample: true } },
+    { key: { 'outcomes.by': 1 }, partialFilterExpression: { 'outcomes.by': { $exists: true } } },
   ],
   runs: [
     { key: { tenantId: 1, lastAt: -1, agentId: 1, sessionId: 1 } },
@@ -68,6 +69,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { tenantId: 1, status: 1, env: 1, deadline: 1 } },
     { key: { deadline: 1 }, partialFilterExpression: { status: 'pending' } },
     { key: { unannouncedAt: 1 }, sparse: true },
+    { key: { unlined: 1 }, sparse: true },
   ],
   approvalArgs: [{ key: { tenantId: 1, env: 1, keyId: 1, bytes: 1 } }, { key: { createdAt: 1 } }],
   agents: [
@@ -87,6 +89,10 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   auditHeads: [{ key: { tenantId: 1, seq: -1 } }],
   auditIntents: [{ key: { at: 1 } }],
+  exportLinks: [
+    { key: { tenantId: 1, kind: 1, seq: 1 }, unique: true },
+    { key: { tenantId: 1, kind: 1, 'items.id': 1 }, unique: true },
+  ],
   idempotency: [{ key: { expiresAt: 1 } }],
   aiUsage: [{ key: { tenantId: 1, day: 1 } }, { key: { day: 1 } }],
   channels: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { kind: 1, enabled: 1, createdAt: -1 } }],
@@ -109,25 +115,41 @@ const noSuchCollection = 26;
 const formOf = ({ key, unique, sparse, partialFilterExpression }: IndexDescription): string =>
   JSON.stringify([Object.entries(key), unique === true, sparse === true, partialFilterExpression ?? null]);
 
+/** Indexes of a collection that are not there. */
+async function missingOf(db: Db, name: string) {
+  const existing = await db
+    .collection(name)
+    .listIndexes()
+    .toArray()
+    .catch((error: unknown) => {
+      if (error instanceof MongoServerError && error.code === noSuchCollection) return [];
+      throw error;
+    });
+  const forms = new Set(existing.map(formOf));
+  const missing = (indexes[name] ?? []).filter((index) => !forms.has(formOf(index)));
+  return { isEmpty: existing.length === 0, missing };
+}
+
+/** Collections with documents that lack indexes: a start makes them. */
+export async function unindexedCollections(db: Db): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (const name of Object.keys(indexes)) {
+    const { isEmpty, missing } = await missingOf(db, name);
+    if (!isEmpty && missing.length > 0) names.push(name);
+  }
+  return names;
+}
+
 /**
  * Makes those that are missing. Where all are there this only reads: creating an index takes turns with the writes of
  * its collection, and a node that starts beside busy ones would wait for that.
  */
 export async function createIndexes(db: Db, log?: Log): Promise<void> {
-  for (const [name, wanted] of Object.entries(indexes)) {
-    const collection = db.collection(name);
-    const there = await collection
-      .listIndexes()
-      .toArray()
-      .catch((error: unknown) => {
-        if (error instanceof MongoServerError && error.code === noSuchCollection) return [];
-        throw error;
-      });
-    const known = new Set(there.map(formOf));
-    const missing = wanted.filter((index) => !known.has(formOf(index)));
+  for (const name of Object.keys(indexes)) {
+    const { isEmpty, missing } = await missingOf(db, name);
     if (missing.length === 0) continue;
     // An empty collection is indexed at once.
-    if (there.length > 0) log?.info({ collection: name, indexes: missing.length }, 'building indexes');
-    await collection.createIndexes(missing);
+    if (!isEmpty) log?.info({ collection: name, indexes: missing.length }, 'building indexes');
+    await db.collection(name).createIndexes(missing);
   }
 }

@@ -20,7 +20,7 @@ import { number, table, text } from './table.ts';
 
 type LinkRow = AuditLink & { readonly tenantId: string; readonly at: number };
 
-const links = table<LinkRow>('audit_links', {
+export const links = table<LinkRow>('audit_links', {
   tenantId: text('tenant_id'),
   seq: number('seq'),
   at: number('at'),
@@ -29,7 +29,7 @@ const links = table<LinkRow>('audit_links', {
   body: text('body'),
 });
 
-const heads = table<SignedHead>('audit_heads', {
+export const heads = table<SignedHead>('audit_heads', {
   tenantId: text('tenant_id'),
   seq: number('seq'),
   digest: text('digest'),

@@ -15,8 +15,10 @@ import type { CallIndex } from './events/calls.ts';
 import { countFitting, countReceived, counts, facets, histogram } from './events/count.ts';
 import { eventWriter } from './events/ingest.ts';
 import { eventOf, eventSearch } from './events/search.ts';
+import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
+import { installationStore } from './installation.ts';
 import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
@@ -92,7 +94,9 @@ export function storesOf(
     jobs: jobTable(db),
     audit: auditStore(db),
     workspaces: workspaceStore(db),
+    exports: exportStore(db),
     idempotency: idempotencyStore(db),
+    installation: installationStore(db),
   };
 }
 
@@ -154,6 +158,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     remove: 'write',
     addToken: 'write',
     tokens: 'read',
+    nextExpiries: 'read',
     removeToken: 'write',
     byHash: 'read',
     used: 'write',
@@ -319,6 +324,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   keyCheck: { first: 'write' },
   workspaces: { link: 'write', tenantOf: 'read' },
+  installation: { figures: 'read' },
+  exports: { lines: 'read' },
   audit: {
     append: 'write',
     feed: 'read',
@@ -340,6 +347,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     bury: 'write',
     progress: 'write',
     find: 'read',
+    counts: 'read',
     dead: 'read',
     retry: 'write',
     remove: 'write',

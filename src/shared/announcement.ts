@@ -27,6 +27,8 @@ export interface Announcements {
   bundleDeployed: DeployedBytes & {
     /** Of the bundle, in the environment; null when there was none, or it is not known any more. */
     readonly previousVersion?: number | null;
+    /** Epoch milliseconds; absent where it was announced before. */
+    readonly acceptedAt?: number;
   };
   /** A bundle was undeployed from an environment. Its agents keep it. */
   bundleUndeployed: { readonly deployment: Deployment; readonly undeployedBy: string };
@@ -55,11 +57,15 @@ export interface Announcements {
     readonly tenantId: string;
     readonly agentIds: readonly string[];
     readonly bundleName: string | null;
+    /** Environments in which the assignment holds. */
+    readonly envs: readonly Env[];
     readonly bulk: boolean;
   };
   assignmentRuleChanged: {
     readonly tenantId: string;
     readonly ruleId: string;
+    /** That of the rule; after a change of it, every environment. */
+    readonly envs: readonly Env[];
     readonly change: 'created' | 'updated' | 'deleted';
   };
   /** Modes or decisions of tool pins changed, or definitions are new. `server` is null for a whole environment. */
@@ -99,7 +105,7 @@ export interface Announcements {
     readonly env: Env | null;
     readonly label: string | null;
   };
-  apiKeyRevoked: { readonly tenantId: string; readonly keyId: string };
+  apiKeyRevoked: { readonly tenantId: string; readonly keyId: string; readonly env: Env | null };
 }
 
 export type AnnouncementKind = keyof Announcements;

@@ -8,12 +8,15 @@ import { channelsContract } from './channels.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
+import { eventsQueryContract } from './events-query.ts';
 import { eventsSearchContract } from './events-search.ts';
+import { exportsContract } from './exports.ts';
 import { figuresContract } from './figures.ts';
 import type { Open } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
 import { idempotencyContract } from './idempotency.ts';
 import { identitiesContract } from './identities.ts';
+import { installationContract } from './installation.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { libraryRunsContract } from './library-runs.ts';
@@ -69,9 +72,11 @@ export const storeSuites = {
     channelsContract,
     toolsContract,
     pagesContract,
+    installationContract,
   ],
   events: [
     eventsContract,
+    eventsQueryContract,
     eventsSearchContract,
     searchTextsContract,
     eventsModelContract,
@@ -81,6 +86,7 @@ export const storeSuites = {
     usageContract,
     figuresContract,
     retentionContract,
+    exportsContract,
   ],
 } satisfies { readonly [part: string]: readonly Suite[] };
 

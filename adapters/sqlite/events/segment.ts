@@ -96,6 +96,9 @@ export const readSummary = (row: Row): Summary => ({
   sample: row[11] === 1,
 });
 
+/** SQL: the number of the newest segment, whether or not it was removed. */
+export const lastSegment = "ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'segments'), 0)";
+
 /** The number of a tenant in the event tables, or null when it has none yet. */
 export function tenantNumber(db: Database, tenantId: string): number | null {
   const row = db.get('SELECT number FROM tenant_numbers WHERE tenant_id = ?', [tenantId]);

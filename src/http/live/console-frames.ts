@@ -3,6 +3,8 @@
 import type { Announcements } from '../../shared/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import { currentTrace } from '../../shared/tracing.ts';
 import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../contract/frames.ts';
 import { encodeSignature, provenance, type SignatureEncoding } from '../contract/signature.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
@@ -15,6 +17,11 @@ const bulkId = '__bulk__';
 const forAgents = eventMaker(consoleAgentFrames);
 const forDashboards = eventMaker(consoleDashboardFrames);
 
+const traceOf = (): Pick<FrameHeader, 'trace'> => {
+  const trace = currentTrace();
+  return trace === null ? {} : { trace };
+};
+
 /** A frame of an event; its data is written here, for all who get it. */
 const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string }): Frame => ({
   ...header,
@@ -25,12 +32,12 @@ const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string 
 const toDashboards = (
   tenantId: string,
   data: { readonly type: string },
-  { env, idempotencyKey }: { readonly env?: Env; readonly idempotencyKey?: string } = {},
+  { envs, idempotencyKey }: { readonly envs?: readonly Env[]; readonly idempotencyKey?: string } = {},
 ): readonly Frame[] => [
   frame(
     {
       audience: dashboardsOf(tenantId),
-      ...(env ? { env } : {}),
+      ...(envs ? { envs } : {}),
       ...(idempotencyKey ? { idempotencyKey } : {}),
     },
     data,
@@ -47,13 +54,14 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
   /** For the agents of its environment; one that is newer takes the place of one that was not sent yet. */
   const update = (
     { deployment, yaml, successions }: Deployed,
-    header: Pick<FrameHeader, 'agent' | 'idempotencyKey'>,
+    header: Pick<FrameHeader, 'agent' | 'idempotencyKey' | 'acceptedAt'>,
   ) =>
     frame(
       {
         audience: agentsOf(deployment.tenantId, deployment.env),
         bundle: deployment.bundleName,
         ...header,
+        ...traceOf(),
       },
       forAgents('contract_update', {
         bundle_name: deployment.bundleName,
@@ -81,7 +89,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           tool_name: toolName,
           message,
         }),
-        { env, idempotencyKey: `approval:${id}:pending` },
+        { envs: [env], idempotencyKey: `approval:${id}:pending` },
       ),
 
     approvalDecided({ approval }) {
@@ -90,8 +98,8 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       const idempotencyKey = `approval:${id}:${status}`;
       const data = forAgents('approval_decided', { approval_id: id, status, decided_by: decidedBy });
       return [
-        frame({ audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey }, data),
-        ...toDashboards(tenantId, data, { env, idempotencyKey }),
+        frame({ audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey, ...traceOf() }, data),
+        ...toDashboards(tenantId, data, { envs: [env], idempotencyKey }),
       ];
     },
 
@@ -100,18 +108,22 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       toDashboards(
         tenantId,
         forDashboards('approval_timeout', { approval_id: id, agent_id: agentId, tool_name: toolName }),
-        { env, idempotencyKey: `approval:${id}:timeout` },
+        { envs: [env], idempotencyKey: `approval:${id}:timeout` },
       ),
 
     bundleDeployed(announced) {
       const { tenantId, id, bundleName, version, env, deployedBy, forced, reason } = announced.deployment;
-      const agents = update(announced, { idempotencyKey: signed(announced) });
+      const { acceptedAt } = announced;
+      const agents = update(announced, {
+        idempotencyKey: signed(announced),
+        ...omitUndefined({ acceptedAt }),
+      });
       const audience = dashboardsOf(tenantId);
       const key = `deployment:${id}`;
       return [
         agents,
         // Without a bundle: a dashboard sees all environments, whose updates must not take each other's place.
-        { audience, env, idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
+        { audience, envs: [env], idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
         ...toDashboards(
           tenantId,
           forDashboards('bundle_deployed', {
@@ -122,7 +134,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
             ...(forced ? { forced } : {}),
             ...(reason ? { reason } : {}),
           }),
-          { env, idempotencyKey: key },
+          { envs: [env], idempotencyKey: key },
         ),
       ];
     },
@@ -136,7 +148,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           deployed_by: undeployedBy,
           undeployed: true,
         }),
-        { env, idempotencyKey: `deployment:${id}:ended` },
+        { envs: [env], idempotencyKey: `deployment:${id}:ended` },
       ),
     deploymentResigned: (announced) => [update(announced, { idempotencyKey: signed(announced) })],
     deploymentDue: ({ agentId, ...announced }) => [
@@ -151,11 +163,11 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
     ],
     fleetChanged: ({ tenantId, env, numbers: { connected, current, drift, unknown } }) => [
       frame(
-        { audience: dashboardsOf(tenantId), env, fleet: env },
+        { audience: dashboardsOf(tenantId), envs: [env], fleet: env },
         forDashboards('fleet_changed', { env, connected, current, drift, unknown }),
       ),
     ],
-    agentsAssigned: ({ tenantId, agentIds, bundleName, bulk }) =>
+    agentsAssigned: ({ tenantId, agentIds, bundleName, envs, bulk }) =>
       (bulk ? [bulkId] : agentIds).flatMap((agentId) =>
         toDashboards(
           tenantId,
@@ -164,10 +176,13 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
             bundle_name: bundleName,
             source: 'explicit',
           }),
+          { envs },
         ),
       ),
-    assignmentRuleChanged: ({ tenantId, ruleId, change }) =>
-      toDashboards(tenantId, forDashboards('assignment_changed', { rule_id: ruleId, action: change })),
+    assignmentRuleChanged: ({ tenantId, ruleId, envs, change }) =>
+      toDashboards(tenantId, forDashboards('assignment_changed', { rule_id: ruleId, action: change }), {
+        envs,
+      }),
     toolPinsChanged: ({ tenantId, env, server, sequence, isForAgents }) => [
       ...(isForAgents
         ? [
@@ -178,7 +193,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           ]
         : []),
       frame(
-        { audience: dashboardsOf(tenantId), env, tools: true },
+        { audience: dashboardsOf(tenantId), envs: [env], tools: true },
         forDashboards('tool_pins_changed', { server, sequence, env }),
       ),
     ],
@@ -208,15 +223,19 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
         }),
       ),
     eventsAccepted: ({ tenantId, env, accepted }) =>
-      toDashboards(tenantId, forDashboards('event_created', { accepted }), { env }),
+      toDashboards(tenantId, forDashboards('event_created', { accepted }), { envs: [env] }),
     apiKeyCreated: ({ tenantId, keyId, env, label }) =>
       toDashboards(
         tenantId,
         forDashboards('api_key_created', { key_id: keyId, env, label }),
-        env === null ? {} : { env },
+        env === null ? {} : { envs: [env] },
       ),
-    apiKeyRevoked: ({ tenantId, keyId }) =>
-      toDashboards(tenantId, forDashboards('api_key_revoked', { key_id: keyId })),
+    apiKeyRevoked: ({ tenantId, keyId, env }) =>
+      toDashboards(
+        tenantId,
+        forDashboards('api_key_revoked', { key_id: keyId }),
+        env === null ? {} : { envs: [env] },
+      ),
   };
 }
 

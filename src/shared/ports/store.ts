@@ -8,6 +8,7 @@ import type { AuditStore, Noting } from '../../audit/port.ts';
 import type { BundleStore, DeploymentStore } from '../../bundle/port.ts';
 import type { CompositionStore, ContractStore } from '../../contract/port.ts';
 import type { EventStore } from '../../event/port.ts';
+import type { ExportStore } from '../../export/port.ts';
 import type { ChannelStore, DeliveryStore } from '../../notification/port/channels.ts';
 import type { RunStore } from '../../run/port.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
@@ -22,6 +23,7 @@ import type { OperatorTokenStore } from '../../user/port/operator-tokens.ts';
 import type { ServiceAccountStore } from '../../user/port/service-accounts.ts';
 import type { Storage } from '../storage.ts';
 import type { IdempotencyStore } from './idempotency.ts';
+import type { InstallationStore } from './installation.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { ValueStore } from './values.ts';
 
@@ -35,8 +37,10 @@ export type NotingStores = Omit<
   | 'values'
   | 'aiUsage'
   | 'idempotency'
+  | 'installation'
   | 'keyCheck'
   | 'audit'
+  | 'exports'
   | 'noting'
   | 'ping'
   | 'storage'
@@ -73,7 +77,9 @@ export interface Store {
   readonly keyCheck: KeyCheckStore;
   readonly audit: AuditStore;
   readonly workspaces: WorkspaceStore;
+  readonly exports: ExportStore;
   readonly idempotency: IdempotencyStore;
+  readonly installation: InstallationStore;
   /**
    * The stores with a note for the next write: it is recorded exactly when the write's answer says that something
    * changed (`didChange`), never without it and never twice. For one write; reads take no note along.

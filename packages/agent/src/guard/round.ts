@@ -1,0 +1,71 @@
+// One round of a call that may take several: the call that its records belong to, and what earlier rounds have counted.
+// Runs and records nothing.
+import { randomUUID } from 'node:crypto';
+import type { Counters } from '../rules/evaluate/limits.ts';
+import type { CallRounds, RoundOptions } from './call.ts';
+import type { RunCounters } from './counters.ts';
+
+export class Round<R> {
+  readonly callId: string;
+  readonly callIndex: number;
+  /** Starts at 1. */
+  readonly count: number;
+  /** True after a person approved the call. */
+  isApproved: boolean;
+  /** True after the execution was counted. */
+  isCounted: boolean;
+  readonly #options: RoundOptions<R> | undefined;
+
+  /** @param nextIndex the call's place in its run, if the call begins with this round */
+  constructor(options: RoundOptions<R> | undefined, nextIndex: number) {
+    const earlier = options?.earlier ?? null;
+    this.#options = options;
+    this.callId = earlier?.callId ?? randomUUID();
+    this.callIndex = earlier?.callIndex ?? nextIndex;
+    this.count = (earlier?.count ?? 0) + 1;
+    this.isApproved = earlier?.isApproved ?? false;
+    this.isCounted = earlier?.isCounted ?? false;
+  }
+
+  get isFirst(): boolean {
+    return this.count === 1;
+  }
+
+  /** The counters that judge this round: without the call's own execution, if an earlier round has counted it. */
+  async countsOf(counters: RunCounters): Promise<Partial<Counters>> {
+    const counts = await counters.read();
+    return this.isCounted ? addExecutions(counts, -1) : counts;
+  }
+
+  /** The counters for the records of a round: with the call's own execution. */
+  withOwnExecution(counts: Counters): Counters {
+    return this.isCounted ? { ...counts, ...addExecutions(counts, 1) } : counts;
+  }
+
+  isInterim(result: R): boolean {
+    return this.#options?.isInterim(result) ?? false;
+  }
+
+  /** An interim result as the caller gets it. */
+  carry(result: R): R {
+    return this.#options?.carry(result, this.#soFar) ?? result;
+  }
+
+  /** The approval was handed over to the caller. */
+  suspend(): void {
+    this.#options?.suspend?.(this.#soFar);
+  }
+
+  get #soFar(): CallRounds {
+    const { callId, callIndex, count, isApproved, isCounted } = this;
+    return { callId, callIndex, count, isApproved, isCounted };
+  }
+}
+
+const addExecutions = (
+  { executions, toolExecutions }: Omit<Counters, 'attempts'>,
+  change: number,
+): Omit<Counters, 'attempts'> => ({
+  executions: Math.max(0, executions + change),
+  toolExecutions: Math.max(0, toolExecutions + change),
+});
