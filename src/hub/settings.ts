@@ -53,6 +53,7 @@ export const settings: readonly Setting[] = [
     '0',
     'Tenants with a series of their own in reeve_tenant_events_total; the others are `other` (0 to 100)',
   ),
+  setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     '',
     'Sends traces by OTLP over HTTP (JSON) to this address and /v1/traces',
