@@ -145,6 +145,7 @@ export function createEventIntake(ports: Ports): EventIntake {
         if (sent && parts.length === 1) batch.sent = sent;
         return traced('commit events', () => store.events.ingest(batch));
       };
+      const begun = clock.monotonic();
       const ingested =
         newIds.length === 0 ? await ingest([]) : await lastSeen.registerWith(principal, newIds, ingest);
       meters.eventCommits.add(clock.monotonic() - begun);
