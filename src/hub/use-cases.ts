@@ -55,6 +55,7 @@ import { createRetention, type RecordRetention } from '../tenant/use-cases/reten
 import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
+import { type Attention, createAttention } from '../usage/use-cases/attention.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
 import { createSeriesReader, type SeriesReader } from '../usage/use-cases/series.ts';
 import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
@@ -84,6 +85,7 @@ export interface App {
   readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
   readonly histories: Histories;
+  readonly attention: Attention;
   readonly series: SeriesReader;
   readonly statistics: Statistics;
   readonly fleet: Fleet;
@@ -156,6 +158,7 @@ export function createApp(ports: AppPorts): App {
     tenants: createTenants(ports),
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
+    attention: createAttention({ ...ports, rulings }),
     series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
