@@ -19,6 +19,7 @@ import { series, seriesTotals } from './events/series.ts';
 import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
+import { installationStore } from './installation.ts';
 import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
@@ -98,6 +99,7 @@ export function storesOf(
     workspaces: workspaceStore(db),
     exports: exportStore(db),
     idempotency: idempotencyStore(db),
+    installation: installationStore(db),
   };
 }
 
@@ -159,6 +161,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     remove: 'write',
     addToken: 'write',
     tokens: 'read',
+    nextExpiries: 'read',
     removeToken: 'write',
     byHash: 'read',
     used: 'write',
@@ -326,6 +329,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   keyCheck: { first: 'write' },
   workspaces: { link: 'write', tenantOf: 'read' },
+  installation: { figures: 'read' },
   exports: { lines: 'read' },
   audit: {
     append: 'write',
@@ -348,6 +352,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     bury: 'write',
     progress: 'write',
     find: 'read',
+    counts: 'read',
     dead: 'read',
     retry: 'write',
     remove: 'write',

@@ -1,4 +1,4 @@
-// The settings page: password, preferences, users, signing key, purge of old events. Irreversible actions need a typed
+// The settings page: password, preferences, users, retention, signing key, purge of old events. Irreversible actions need a typed
 // word.
 import { type JSX, type ReactNode, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
@@ -14,6 +14,7 @@ import { Button, Data, Field, PageHead, Select, Time } from '../../ui/parts.tsx'
 import { Failed, FormFailed } from '../../ui/query-result.tsx';
 import { AiSettings } from './ai.tsx';
 import { Environments } from './environments.tsx';
+import { Retention } from './retention.tsx';
 import { ServiceAccounts } from './service-accounts.tsx';
 import { OwnSessions } from './sessions.tsx';
 import { Users } from './users.tsx';
@@ -43,6 +44,7 @@ export default function Settings(): JSX.Element {
         <>
           <Users />
           {!isPending && <ServiceAccounts />}
+          {!isPending && <Retention />}
           <div className="columns-two">
             <SigningKey />
             <Purge />
