@@ -10,6 +10,7 @@ import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matr
 import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
+import { type ApprovalGroups, createApprovalGroups } from '../approval/use-cases/groups.ts';
 import { type Approvals, createApprovals } from '../approval/use-cases.ts';
 import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
@@ -56,6 +57,7 @@ import { createRetention, type RecordRetention } from '../tenant/use-cases/reten
 import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
+import { type Attention, createAttention } from '../usage/use-cases/attention.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
 import { createSeriesReader, type SeriesReader } from '../usage/use-cases/series.ts';
 import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
@@ -73,6 +75,7 @@ export interface App {
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
   readonly approvals: Approvals;
+  readonly approvalGroups: ApprovalGroups;
   readonly rateLimits: RateLimits;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
@@ -85,6 +88,7 @@ export interface App {
   readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
   readonly histories: Histories;
+  readonly attention: Attention;
   readonly series: SeriesReader;
   readonly statistics: Statistics;
   readonly fleet: Fleet;
@@ -158,9 +162,11 @@ export function createApp(ports: AppPorts): App {
     tenants: createTenants(ports),
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
+    attention: createAttention({ ...ports, rulings }),
     series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
+    approvalGroups: createApprovalGroups(ports),
     rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules({ ...ports, environments }),

@@ -56,6 +56,18 @@ export const overview: Handlers<typeof overviewRoutes> = {
     };
   },
 
+  async attention({ app }, { query }, caller) {
+    const items = await app.attention.read(principalOf(caller), query.env ?? null);
+    return {
+      items: items.map(({ role: _role, since, deadline, ...item }) => ({
+        ...item,
+        since: isoOrNull(since),
+        deadline: isoOrNull(deadline),
+        facts: { ...item.facts },
+      })),
+    };
+  },
+
   async statsSeries({ app, clock }, { query }, caller) {
     const { env = null, by, values = null, top, points, until = clock.now() + 1 } = query;
     const since = query.since ?? until - dayMs;

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { seriesBy } from '../../event/rules/series.ts';
 import { env, instant, instantInput, intQuery, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
+import { attentionKinds } from '../use-cases/attention-sources.ts';
 
 const count = z.number().int();
 
-const callCounts = z.object({ allowed: count, denied: count, would_deny: count, asked: count });
+/** Calls by their first verdict. */
+export const callCounts = z.object({ allowed: count, denied: count, would_deny: count, asked: count });
 
 export const overviewRoutes = routes({
   statsOverview: {
@@ -48,6 +50,38 @@ export const overviewRoutes = routes({
     }),
     search: true,
     errors: ['env_mismatch', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  attention: {
+    method: 'GET',
+    path: '/api/v1/attention',
+    auth: ['cookie'],
+    role: 'viewer',
+    envs: 'query',
+    tag: 'stats',
+    summary:
+      'What needs attention now, the most urgent first, at most 50 items: those about subjects that the caller may read. ' +
+      'Computed at most once in 5 seconds',
+    query: z.object({ env: env.optional() }),
+    status: 200,
+    reply: z.object({
+      items: z.array(
+        z.object({
+          kind: z.enum(attentionKinds),
+          severity: z.enum(['high', 'medium']),
+          /** Null: of all environments. */
+          env: env.nullable(),
+          subject: z.object({ type: z.string(), id: z.string(), name: z.string() }),
+          since: instant.nullable(),
+          /** After it, it is too late; null: none. */
+          deadline: instant.nullable(),
+          count,
+          /** By kind: docs/console-client.md. */
+          facts: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+        }),
+      ),
+    }),
+    search: true,
+    errors: ['validation_failed', 'search_timeout', 'rate_limited', 'unavailable'],
   },
   statsSeries: {
     method: 'GET',

@@ -24,7 +24,6 @@ function throughProxy(url: string, guard: Guard): { readonly transport: Wire; en
       ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
       rounds: memoryRounds(systemClock),
       connect: remoteServer({ url, headers: {}, clock: systemClock }),
-      rounds: memoryRounds(systemClock),
       eras: { legacy: null, modern: null },
     },
     input,

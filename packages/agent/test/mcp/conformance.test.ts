@@ -94,7 +94,6 @@ describe.skipIf(node === null)('the conformance suite', () => {
           ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
           rounds: memoryRounds(systemClock),
           connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
-          rounds: memoryRounds(systemClock),
           eras: { legacy: null, modern: null },
         },
         { host: '127.0.0.1', port: 0, token: null },

@@ -67,7 +67,6 @@ beforeAll(async () => {
       ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
       rounds: memoryRounds(systemClock),
       connect: remoteServer({ url: upstream, headers: { 'mcp-name': 'forged' }, clock: systemClock }),
-      rounds: memoryRounds(systemClock),
       eras: { legacy: null, modern: null },
     },
     { host: '127.0.0.1', port: 0, token: null },
