@@ -100,7 +100,7 @@ describe('the reason by keys', () => {
       await page.keyboard.press('r');
       await page.keyboard.type(text);
     };
-    await page.goto('/dashboard/approvals?search=by_keys');
+    await page.goto('/dashboard/inbox?search=by_keys');
     await next('keys-1').waitFor();
     await write('looked at a path');
     await page.keyboard.press('Escape');
@@ -132,7 +132,7 @@ describe('the reason by keys', () => {
     ];
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/approvals?search=held_key');
+    await page.goto('/dashboard/inbox?search=held_key');
     await expect.poll(() => approve(page).isEnabled()).toBe(true);
     await page.keyboard.down('a');
     await page.getByText('Approved by admin@example.com').waitFor();

@@ -38,7 +38,7 @@ async function selected(name: string, count: number, size: { width?: number; hei
   });
   // The page's clock is the test's: five seconds pass when it says so.
   await page.clock.install();
-  await page.goto(`/dashboard/approvals?search=${name}`);
+  await page.goto(`/dashboard/inbox?search=${name}`);
   await page.getByRole('checkbox', { name: `Select all ${count}` }).check();
   return { seen, page, sent, bar: page.getByRole('region', { name: 'Bulk decision' }) };
 }

@@ -17,7 +17,7 @@ describe('the first steps', () => {
     await page.getByText('Sample run loaded.').waitFor();
     await accessible(page);
     await page.getByRole('link', { name: 'View sample calls' }).click();
-    await page.getByRole('table', { name: 'events' }).getByRole('button').first().waitFor();
+    await page.getByRole('grid', { name: 'Events' }).getByRole('button').first().waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Govern your first agent in three steps' }).waitFor();
     await page.getByRole('button', { name: 'Load sample run' }).click();

@@ -19,7 +19,14 @@ import { tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 type Registration = Reply<'getRegistration'>;
 
-export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
+export function AgentDetail({
+  id,
+  isPeek = false,
+}: {
+  readonly id: string;
+  /** Without the form. */
+  readonly isPeek?: boolean;
+}): JSX.Element {
   const registrationQuery = useCall('getRegistration', { params: { agent_id: id } });
   return (
     <QueryResult query={registrationQuery} rows={8}>
@@ -37,7 +44,9 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
           <AgentCoverage id={id} />
           <AgentRuns id={id} />
           <AgentHistory id={id} />
-          <Change key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])} agent={agent} />
+          {!isPeek && (
+            <Change key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])} agent={agent} />
+          )}
           <Calls id={id} />
         </>
       )}
@@ -209,7 +218,7 @@ function Calls({ id }: { readonly id: string }): JSX.Element {
                   </li>
                 ))}
               </ul>
-              <Link to="/events" search={{ agent_id: id } as never}>
+              <Link to="/explore" search={{ agent_id: id } as never}>
                 View all events
               </Link>
             </>

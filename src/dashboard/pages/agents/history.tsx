@@ -1,6 +1,7 @@
 // The history of one agent: deployments, periods out of date, and its runs with their status.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
@@ -94,7 +95,7 @@ const maxRuns = 10;
 
 function AgentRun({ run: { agent_id: agent, session_id: session } }: { readonly run: Run }): JSX.Element {
   return (
-    <Link to="/runs" search={{ agent, session } as never}>
+    <Link {...linkTo.run(agent, session)}>
       <Name text={session} />
     </Link>
   );

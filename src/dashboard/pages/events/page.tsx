@@ -1,38 +1,31 @@
-// The events page: a chart over time, filters with counts, the list with the newest calls first, and a panel for one
+// The explore page: a chart over time, filters with counts, the list with the newest calls first, and a peek of one
 // call. The filter is in the address.
 import { minuteMs } from '../../../shared/duration.ts';
 import './events.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { pagesKey, queries, readOn, useCall, useIsOld, usePages } from '../../lib/query.ts';
+import { fixedRange, instantsOf, type Span, spanOf } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { SearchInput, Views } from '../../ui/list.tsx';
-import { Button, Empty, Name, PageHead, Select, Verdict, ZoneSelect } from '../../ui/parts.tsx';
+import { SearchInput, usePeek, Views } from '../../ui/list.tsx';
+import { Button, Empty, Name, PageHead, TabHead, Verdict, ZoneSelect } from '../../ui/parts.tsx';
+import { Peek } from '../../ui/peek.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import { columns, type EventRow } from './columns.tsx';
-import { EventPanel } from './detail.tsx';
+import { EventDetail } from './detail.tsx';
 import { facetLabels, facetNames } from './facet-names.ts';
 import { Facets } from './facets.tsx';
-import {
-  bucketMsOf,
-  defaultRange,
-  filterOf,
-  instantsOf,
-  questionOf,
-  ranges,
-  type Span,
-  spanOf,
-} from './filters.ts';
-import { OwnRange } from './own-range.tsx';
+import { bucketMsOf, filterOf, questionOf } from './filters.ts';
 import { bucketsOfRows, visibleEvents } from './sample-events.ts';
 import { TailView } from './tail.tsx';
 
@@ -43,46 +36,41 @@ const maxRows = 5_000;
 /** Minimum time between two reloads of a live list, in milliseconds. */
 const followMs = 1_000;
 
-export default function Events(): JSX.Element {
-  const [{ view, since, range }] = useFilters();
+const views = [
+  ['search', 'Search'],
+  ['tail', 'Tail'],
+] as const;
+
+export default function Explore(): JSX.Element {
+  const [{ view }, change] = useFilters();
+  const isTail = view === 'tail';
+  useCommand('liveTail', () => change({ view: isTail ? undefined : 'tail', peek: undefined }), {
+    label: isTail ? 'Close live tail' : 'Open live tail',
+  });
   return (
     <div className="page events-page">
-      {view === 'tail' ? (
-        <>
-          <PageHead
-            title="Events"
-            summary={`Calls appear when the hub stores them, newest first.${since || range ? ' The time range does not apply here.' : ''}`}
-          />
-          <EventViews />
-          <SearchBar />
-          <TailView />
-        </>
-      ) : (
-        <Searched />
-      )}
+      <PageHead
+        title="Explore"
+        summary={
+          isTail && 'Calls appear when the hub stores them, newest first. The time range does not apply here.'
+        }
+      />
+      <Views label="Views of events" views={views}>
+        {isTail ? (
+          <>
+            <SearchBar />
+            <TailView />
+          </>
+        ) : (
+          <Searched />
+        )}
+      </Views>
     </div>
   );
 }
 
-function EventViews(): JSX.Element {
-  const [{ view }, change] = useFilters();
-  const isTail = view === 'tail';
-  useCommand('liveTail', () => change({ view: isTail ? undefined : 'tail', id: undefined }), {
-    label: isTail ? 'Close live tail' : 'Open live tail',
-  });
-  return (
-    <Views
-      label="Views of events"
-      views={[
-        ['search', 'Search'],
-        ['tail', 'Live tail'],
-      ]}
-    />
-  );
-}
-
 function Searched(): JSX.Element {
-  const [search, change] = useFilters();
+  const [search] = useFilters();
   const span = spanOf(search, useNow(minuteMs));
   const filter = filterOf(search, span);
   const [follow, setFollow] = useState(true);
@@ -95,20 +83,7 @@ function Searched(): JSX.Element {
   });
   return (
     <>
-      <PageHead title="Events">
-        <Select
-          compact
-          label="Time range"
-          value={search.since ? 'own' : (span.range ?? defaultRange)}
-          options={[...ranges.map(([key, label]) => [key, label] as const), ['own', 'Custom range']]}
-          onValue={(range) =>
-            change(
-              range === 'own'
-                ? { range: undefined, ...instantsOf(span) }
-                : { range, since: undefined, until: undefined },
-            )
-          }
-        />
+      <TabHead>
         <Button
           icon={follow ? 'pause' : 'play'}
           aria-pressed={follow}
@@ -119,9 +94,7 @@ function Searched(): JSX.Element {
         </Button>
         <Export command="exportNdjson" format="ndjson" filter={filter} />
         <Export command="exportCsv" format="csv" filter={filter} />
-      </PageHead>
-      <EventViews />
-      {search.since && <OwnRange span={span} />}
+      </TabHead>
       <SearchBar />
       <Histogram filter={filter} span={span} enabled={hasRows} sampleRows={sampleRows} />
       <div className="events-columns">
@@ -243,7 +216,7 @@ function Histogram({
                 ? bucketsOfRows(sampleRows, from, bucketMs)
                 : buckets.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))
             }
-            onRange={(since, to) => change({ ...instantsOf({ from: since, until: to }), range: undefined })}
+            onRange={(since, to) => change(fixedRange({ from: since, until: to }))}
           />
         )}
       </QueryResult>
@@ -301,7 +274,11 @@ function useList(filter: Filter, span: Span) {
   return { eventsQuery, reload, key, ...listed };
 }
 
-const startOf = (range: string): string => new Date(spanOf({ range }, serverNow()).from).toISOString();
+const startOf = (range: string): string =>
+  new Date(spanOf({ from: `now-${range}` }, serverNow()).from).toISOString();
+
+const keyOf = ({ id }: EventRow): string => id;
+const linkOf = ({ id }: EventRow) => linkTo.event(id);
 
 function List({
   list: { eventsQuery, reload, key, rows, isSample },
@@ -312,7 +289,7 @@ function List({
   readonly span: Span;
   readonly follow: boolean;
 }): JSX.Element {
-  const [{ id }, change] = useFilters();
+  const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
   const [generation, setGeneration] = useState(0);
   const reading = id !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
@@ -344,9 +321,11 @@ function List({
               nameOf={(row) => visible(row.tool_name).slice(0, 200)}
               rows={rows}
               columns={columns}
-              keyOf={(row) => row.id}
+              grid="Events"
+              keyOf={keyOf}
               chosen={id}
-              onOpen={(row) => change({ id: row.id }, true)}
+              linkOf={linkOf}
+              onOpen={open}
               onEnd={() => {
                 if (rows.length < maxRows) readOn(eventsQuery);
               }}
@@ -372,7 +351,11 @@ function List({
           )
         }
       </QueryResult>
-      <EventPanel id={id} onClose={() => change({ id: undefined }, true)} />
+      {row && (
+        <Peek key={row.id} title="Event" page={linkOf(row)} onClose={close}>
+          <EventDetail id={row.id} isPeek />
+        </Peek>
+      )}
     </div>
   );
 }

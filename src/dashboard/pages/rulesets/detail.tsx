@@ -18,7 +18,7 @@ import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { useRemainingAgentsText } from '../bundles/remaining-agents.ts';
 import { SameVersions } from '../bundles/same-versions.tsx';
-import { UnchangedGuard } from '../bundles/unchanged.tsx';
+import { UnchangedGuard } from '../changes/unchanged.tsx';
 import { ForceForm } from './force.tsx';
 import { RulesetForm } from './form.tsx';
 import { VersionReplay } from './replay.tsx';
