@@ -14,7 +14,7 @@ const shared = {
 /** Suites of one adapter each, on databases and prefixes, or on servers, of their own: two files at a time. */
 const adapters = [
   'mongo-contract-*',
-  'mongo-{audit,commands,earlier-events,library,outage}',
+  'mongo-{audit,commands,exports,earlier-events,library,outage}',
   'redis',
   'redis-outage',
   'jobs',

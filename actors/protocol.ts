@@ -346,13 +346,14 @@ export type TenantMessages = {
   /** Throws conflict (priority taken), changed or not_found. Announces the change. */
   changeRule: { body: RuleChange; reply: AssignmentRule };
   /**
-   * Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again.
-   * `note`: for the audit chain; absent from a node of an earlier version. The reply: ids that were registered.
+   * Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again. `envs`:
+   * where it holds. Nodes of earlier versions send neither it nor `note`. The reply: ids that were registered.
    */
   assign: {
     body: {
       readonly agentIds: readonly string[];
       readonly bundleName: string | null;
+      readonly envs?: readonly Env[];
       readonly bulk: boolean;
       readonly note?: AuditNote;
     };

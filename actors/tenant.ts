@@ -88,24 +88,29 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
   handlers: {
     async changeRule({ tenantId }, change, { ports, epoch }): Promise<Outcome<AssignmentRule>> {
       const rule = await write(ports, tenantId, change, epoch);
+      const envs = touched(change, rule);
       return {
         reply: rule,
         announcements: [
-          { kind: 'assignmentRuleChanged', tenantId, ruleId: rule.id, change: pastTense[change.action] },
+          {
+            kind: 'assignmentRuleChanged',
+            tenantId,
+            ruleId: rule.id,
+            envs,
+            change: pastTense[change.action],
+          },
         ],
-        tells: touched(change, rule).map((env) =>
-          tellTo('environment', environmentKey(tenantId, env), 'rulesChanged', null),
-        ),
+        tells: envs.map((env) => tellTo('environment', environmentKey(tenantId, env), 'rulesChanged', null)),
       };
     },
 
-    async assign({ tenantId }, { agentIds, bundleName, bulk, note }, { ports, epoch }) {
+    async assign({ tenantId }, { agentIds, bundleName, envs = environments, bulk, note }, { ports, epoch }) {
       const { agents } = note === undefined ? ports.store : ports.store.noting({ note });
       const assigned = await agents.assign(tenantId, agentIds, bundleName, epoch);
       if (assigned.length === 0) return { reply: assigned };
       return {
         reply: assigned,
-        announcements: [{ kind: 'agentsAssigned', tenantId, agentIds: assigned, bundleName, bulk }],
+        announcements: [{ kind: 'agentsAssigned', tenantId, agentIds: assigned, bundleName, envs, bulk }],
         // An explicit assignment holds in every environment, and an agent may be connected in several.
         tells: assigned.flatMap((id) =>
           environments.map((env) => tellTo('agent', agentKey(tenantId, env, id), 'resolve', null)),

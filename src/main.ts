@@ -17,6 +17,7 @@ const commands: { readonly [word: string]: () => Promise<Command> } = {
   export: async () => (await import('./hub/commands/as-code.ts')).exportFolder,
   config: async () => (await import('./hub/commands/config.ts')).config,
   'login-link': async () => (await import('./hub/commands/login-link.ts')).loginLink,
+  move: async () => (await import('./hub/commands/move.ts')).move,
   restore: async () => (await import('./hub/commands/restore.ts')).restore,
   ...Object.fromEntries([...agentCommands].map((word) => [word, ofAgents(word)])),
 };

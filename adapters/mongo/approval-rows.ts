@@ -2,6 +2,7 @@
 
 import type { ApprovalPlace } from '../../src/approval/port.ts';
 import type { Approval, AskingContract } from '../../src/approval/record.ts';
+import type { ApprovalChange } from '../../src/export/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
 
@@ -18,6 +19,8 @@ export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof N
     readonly unannouncedAt?: number;
     /** The decision that won. */
     readonly decisionId?: string;
+    /** Changes that exports do not contain yet. */
+    readonly unlined?: readonly ApprovalChange[];
     /** The bulk write that timed it out. */
     readonly timedOutBy?: string;
   };
@@ -51,6 +54,7 @@ export function approvalOf({
   arrival: _arrival,
   unannouncedAt: _unannouncedAt,
   timedOutBy: _bulk,
+  unlined: _unlined,
   decisionId: _decision,
   toolArgs,
   argsBytes = Buffer.byteLength(toolArgs ?? ''),
@@ -75,7 +79,8 @@ export function rowOf(approval: Approval, arrival: string): ApprovalRow {
   const { contracts, principal, sessionId, callId, toolArgs, ...rest } = approval;
   const context = { contracts: toText(contracts), principal: toText(principal), sessionId, callId };
   const unannouncedAt = approval.createdAt;
-  return { ...toRow(rest), toolArgs: toText(toolArgs), context, arrival, unannouncedAt };
+  const unlined = ['requested'] as const;
+  return { ...toRow(rest), toolArgs: toText(toolArgs), context, arrival, unannouncedAt, unlined };
 }
 
 export const placeOf = ({ _id, tenantId, env }: ApprovalRow): ApprovalPlace => ({ tenantId, env, id: _id });

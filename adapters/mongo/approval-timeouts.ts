@@ -33,7 +33,7 @@ export function approvalTimeouts(approvals: Collection<ApprovalRow>) {
     };
     const writes = byTenant(due, (one) => one.id).map(([tenantId, ids]) => {
       const filter = { _id: { $in: ids }, tenantId, status: 'pending' as const, deadline: { $lte: now } };
-      return { updateMany: { filter, update: { $set } } };
+      return { updateMany: { filter, update: { $set, $addToSet: { unlined: 'expired' as const } } } };
     });
     await approvals.bulkWrite(writes, { ordered: false });
     const ids = due.map(({ id }) => id);

@@ -9,6 +9,7 @@ import { mongoApprovalArguments } from './approval-arguments.ts';
 import { approvalLists, waitingApprovals } from './approval-query.ts';
 import { type ApprovalRow, type ArgsRow, approvalOf, rowOf } from './approval-rows.ts';
 import { approvalTimeouts } from './approval-timeouts.ts';
+import type { ExportLog } from './export-log.ts';
 import { isDuplicate } from './failure.ts';
 import { fromText } from './form.ts';
 import type { RisingIds } from './uuidv7.ts';
@@ -18,6 +19,7 @@ export function mongoApprovals(
   args: Collection<ArgsRow>,
   nextId: RisingIds,
   clock: Clock,
+  exportLog: Pick<ExportLog, 'noteChange'>,
 ): ApprovalStore {
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
   const get = async (tenantId: string, id: string): Promise<Approval | null> => {
@@ -40,6 +42,7 @@ export function mongoApprovals(
     async insert(approval) {
       try {
         await approvals.insertOne(rowOf(approval, nextId(approval.createdAt)));
+        exportLog.noteChange(approval.tenantId, approval.id, 'requested');
         return approval;
       } catch (error) {
         const stored = isDuplicate(error) ? await get(approval.tenantId, approval.id) : null;
@@ -62,18 +65,26 @@ export function mongoApprovals(
       const [written, read] = await Promise.allSettled([
         approvals.updateOne(
           { ...one(tenantId, id), status: 'pending', deadline: { $gt: now } },
-          { $set: { ...outcome, decisionId: decision.id, unannouncedAt: now } },
+          {
+            $set: { ...outcome, decisionId: decision.id, unannouncedAt: now },
+            $addToSet: { unlined: 'decided' },
+          },
         ),
         approvals.findOne(one(tenantId, id)),
       ]);
       if (written.status === 'rejected') throw written.reason;
       const row = read.status === 'fulfilled' ? read.value : null;
+      if (written.value.matchedCount === 1) exportLog.noteChange(tenantId, id, 'decided');
       if (written.value.matchedCount === 1 && row) return { ...approvalOf(row), ...outcome };
       const stored = await approvals.findOne(one(tenantId, id));
       if (stored === null) return 'absent';
       return stored.decisionId === decision.id ? approvalOf(stored) : 'not_pending';
     },
-    expire: (tenantId, id, now) => timeOut({ tenantId, id, now }),
+    async expire(tenantId, id, now) {
+      const expired = await timeOut({ tenantId, id, now });
+      if (expired) exportLog.noteChange(tenantId, id, 'expired');
+      return expired;
+    },
     async announced(tenantId, status, ids) {
       await Promise.all(ids.map((id) => noteAnnounced({ tenantId, id, status })));
     },

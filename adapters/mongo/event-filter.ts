@@ -17,6 +17,7 @@ import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { searchedTextsOf } from '../../src/event/rules/texts.ts';
 import { isRunDecision, type Reporter } from '../../src/run/rules/report.ts';
 import { HubError } from '../../src/shared/error.ts';
+import { fieldTests } from './event-query.ts';
 import { fromBsonText, fromText, inEnvs, jsonSearchPattern, textSearch, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
@@ -72,6 +73,8 @@ export interface EventRow {
   /** Of what the audit chain records alone. */
   readonly reporter?: Reporter;
   readonly receivedAt: number;
+  /** The batch that brought it; absent in the sample run, and in what earlier versions stored. */
+  readonly batch?: string;
 }
 
 export function toEventRow(
@@ -84,6 +87,7 @@ export function toEventRow(
     readonly reporter?: Reporter;
   },
   id: string,
+  token?: string,
 ): EventRow {
   const name = event.payload?.decision_name;
   const [session, parentSession] = [sessionOf(event), parentSessionOf(event)];
@@ -116,6 +120,7 @@ export function toEventRow(
     ...(batch.reporter && isRunDecision(event) ? { reporter: batch.reporter } : {}),
     ...(event.truncated ? { truncated: event.truncated } : {}),
     receivedAt: batch.receivedAt,
+    ...(token === undefined ? {} : { batch: token }),
   };
 }
 
@@ -166,6 +171,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(verdicts === undefined ? [] : [wordsWanted(verdicts)]),
     ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
+    ...(filter.query === undefined ? [] : fieldTests(filter.query)),
     ...(search ? [{ $or: [...textSearch(search).flatMap(namesOrTexts), payloadWithoutTexts(search)] }] : []),
   ];
   return {
@@ -226,7 +232,7 @@ const wordsWanted = ({ any, others }: VerdictFilter): Filter<EventRow> => {
   return others ? { $or: [named, { verdicts: { $elemMatch: { $nin: [...knownVerdicts] } } }] } : named;
 };
 
-export const cursorAfter = (row: EventRow): string =>
+export const cursorAfter = (row: Pick<EventRow, 'ts' | '_id'>): string =>
   Buffer.from(JSON.stringify([row.ts, row._id])).toString('base64url');
 
 /** What follows the cursor's event in the order of pages. */

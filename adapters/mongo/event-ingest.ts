@@ -7,7 +7,7 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
-import type { EventBatch, EventStore } from '../../src/event/port.ts';
+import type { EventBatch, EventStore, IngestResult } from '../../src/event/port.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { runNote } from '../../src/run/rules/report.ts';
@@ -17,6 +17,7 @@ import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { type EventRow, toEventRow } from './event-filter.ts';
 import { addOutcomes } from './event-outcomes.ts';
+import type { ExportLog } from './export-log.ts';
 import { takenAmong } from './failure.ts';
 import { type RunPart, type RunRow, runProjection } from './run-projection.ts';
 import { type RisingIds, seqOf } from './uuidv7.ts';
@@ -78,12 +79,15 @@ function splitRepeats(batch: EventBatch) {
   return { firsts: [...firsts.values()], repeats };
 }
 
+type EventExportLog = Pick<ExportLog, 'register' | 'settle' | 'written' | 'abandoned'>;
+
 export function mongoEventIngest(
   events: Collection<EventRow>,
   runs: Collection<RunRow>,
   audit: Pick<AuditStore, 'append'>,
   nextId: RisingIds,
   clock: Clock,
+  exportLog: EventExportLog,
 ): EventStore['ingest'] {
   const projection = runProjection(runs, events, audit);
 
@@ -108,22 +112,27 @@ export function mongoEventIngest(
   });
 
   /** Inserts a batch; what is stored already gets the outcomes that the batch adds. */
-  async function write(batch: EventBatch) {
+  async function write(batch: EventBatch, token: string) {
     const { firsts, repeats } = splitRepeats(batch);
     const fresh = firsts.flatMap((place) => {
       const event = batch.events[place];
       return event ? [{ place, event, id: nextId(batch.receivedAt) }] : [];
     });
-    if (fresh.length === 0) return { accepted: 0, duplicates: 0 };
     const touched = runsIn(batch.events);
-    const open = touched.length > 0 ? await projection.begin(batch, touched) : null;
-    const rows = fresh.map(({ event, id }) => toEventRow(event, batch, id));
-    const taken = new Set(await takenAmong(events.insertMany(rows, { ordered: false })));
+    const open = touched.length > 0 ? await projection.begin(batch, touched, token) : null;
+    const rows = fresh.map(({ event, id }) => toEventRow(event, batch, id, batch.sample ? undefined : token));
+    const [, refused] = await Promise.all([
+      batch.sample ? undefined : exportLog.register(batch.tenantId, token, rows),
+      takenAmong(events.insertMany(rows, { ordered: false })),
+    ]);
+    const taken = new Set(refused);
     for (const [i, { place, event }] of fresh.entries()) if (taken.has(i)) repeats.set(place, event);
     const inserted = fresh.filter((_, i) => !taken.has(i));
     // In the order of the batch, whichever were stored before.
     const inOrder = new Map([...repeats].sort(([a], [b]) => a - b));
-    const said = await addOutcomes(events, batch, inOrder, open?.token ?? randomUUID());
+    const { eventIds: said, entries, stored } = await addOutcomes(events, batch, inOrder, token);
+    // What these repeat is sent by nobody any more: it must be in exports.
+    await exportLog.settle(batch.tenantId, stored);
     for (const { place, id } of inserted) said.set(place, id);
     await recordRuns(batch);
     const isInserted = new Set(inserted.map(({ place }) => place));
@@ -132,10 +141,29 @@ export function mongoEventIngest(
         open,
         partsOf(batch, touched, said, (place) => isInserted.has(place)),
       );
-    return { accepted: inserted.length, duplicates: batch.events.length - inserted.length };
+    return {
+      entries: [...inserted.map(({ id }) => id), ...entries],
+      result: { accepted: inserted.length, duplicates: batch.events.length - inserted.length },
+    };
   }
 
-  return (batch) => enter(() => write(batch));
+  async function ingest(batch: EventBatch): Promise<IngestResult> {
+    if (batch.events.length === 0) return { accepted: 0, duplicates: 0 };
+    const beganAt = clock.monotonic();
+    const token = randomUUID();
+    let outcome: Awaited<ReturnType<typeof write>>;
+    try {
+      outcome = await write(batch, token);
+    } catch (error) {
+      exportLog.abandoned(token);
+      throw error;
+    }
+    const { entries, result } = outcome;
+    if (!batch.sample) await exportLog.written(batch.tenantId, token, entries, beganAt);
+    return result;
+  }
+
+  return (batch) => enter(() => ingest(batch));
 }
 
 /** Notes the agents of a batch after its events: MongoDB has no commit for both. The repeat of a failure notes them. */

@@ -13,6 +13,7 @@ import {
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { isRunDecision, reportFacts } from '../../src/run/rules/report.ts';
 import { type EventRow, mapTexts, type OutcomeRow, toOutcome } from './event-filter.ts';
+import { type Entry, outcomeEntry } from './export-log.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { runId } from './run-projection.ts';
 
@@ -31,6 +32,35 @@ const keysOf = ({
 
 const runIdIn = (tenantId: string, event: EventInput): string =>
   runId(tenantId, event.agent_id, sessionOf(event) ?? '');
+
+/** What repeats added, and what they met. */
+export interface AddedOutcomes {
+  /** Ids of the events that got an outcome, by the place of the repeat in its batch. */
+  readonly eventIds: Map<number, string>;
+  /** The outcomes in the order of exports. */
+  readonly entries: readonly Entry[];
+  /** What was stored before of these calls, by the token of its batch. */
+  readonly stored: ReadonlyMap<string, readonly Entry[]>;
+}
+
+const noOutcomes: AddedOutcomes = { eventIds: new Map(), entries: [], stored: new Map() };
+
+function storedByToken(rows: readonly EventRow[]): ReadonlyMap<string, readonly Entry[]> {
+  const entries = new Map<string, Entry[]>();
+  const add = (token: string | undefined, entry: Entry): void => {
+    if (token === undefined) return;
+    const list = entries.get(token) ?? [];
+    list.push(entry);
+    entries.set(token, list);
+  };
+  for (const { _id, batch, outcomes, sample } of rows) {
+    // The sample run is in no export.
+    if (sample) continue;
+    add(batch, _id);
+    for (const [i, { by }] of outcomes.entries()) add(by, outcomeEntry(_id, i));
+  }
+  return entries;
+}
 
 /** An outcome as it is kept. */
 function outcomeRow(repeat: EventInput, batch: EventBatch, by: string): OutcomeRow {
@@ -54,20 +84,28 @@ function outcomeRow(repeat: EventInput, batch: EventBatch, by: string): OutcomeR
  * Adds what repeats say to their events. Reads first: most repeats have nothing to add, and a read takes no turn from
  * the inserts.
  * @param repeats by their place in the batch
- * @returns the ids of the events that got an outcome, by the place of the repeat that it is of
  */
 export async function addOutcomes(
   events: Collection<EventRow>,
   batch: EventBatch,
   repeats: ReadonlyMap<number, EventInput>,
   token: string,
-): Promise<Map<number, string>> {
+): Promise<AddedOutcomes> {
   // Of this environment alone: who reads a call of another one may not see what was said here.
   const { tenantId, env } = batch;
-  const added = new Map<number, string>();
-  if (repeats.size === 0) return added;
+  if (repeats.size === 0) return noOutcomes;
+  const eventIds = new Map<number, string>();
   const callIds = [...new Set([...repeats.values()].map((repeat) => toBsonText(repeat.call_id)))];
-  const projection = { callId: 1, agentId: 1, session: 1, verdict: 1, decisionName: 1, outcomes: 1 };
+  const projection = {
+    callId: 1,
+    agentId: 1,
+    session: 1,
+    verdict: 1,
+    decisionName: 1,
+    outcomes: 1,
+    batch: 1,
+    sample: 1,
+  };
   const query = { tenantId, env, callId: { $in: callIds } };
   const rows = await events.find(query, { projection }).toArray();
   const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
@@ -103,18 +141,21 @@ export async function addOutcomes(
     const update = { $push: { outcomes: outcome }, $addToSet: { verdicts: verdict, ...other } };
     return [{ updateOne: { filter, update } }];
   });
-  if (writes.length === 0) return added;
+  const before = storedByToken(rows);
+  if (writes.length === 0) return { eventIds, entries: [], stored: before };
   // In order: the outcomes of one call stay in the order they were told.
   await events.bulkWrite(writes, { ordered: true });
   // Another batch may have told some of them meanwhile: those that bear the token are this one's.
   const changed = await events.find({ ...query, 'outcomes.by': token }, { projection }).toArray();
-  for (const { _id, callId, outcomes } of changed) {
-    for (const { by, ...outcome } of outcomes) {
+  const entries: Entry[] = [];
+  for (const { _id, callId, sample, outcomes } of changed) {
+    for (const [i, { by, ...outcome }] of outcomes.entries()) {
       if (by !== token) continue;
+      if (!sample) entries.push(outcomeEntry(_id, i));
       const { verdict, decision_name: name } = toOutcome(outcome);
       const place = told.get(JSON.stringify([fromBsonText(callId), outcomeKey(verdict, name)]));
-      if (place !== undefined) added.set(place, _id);
+      if (place !== undefined) eventIds.set(place, _id);
     }
   }
-  return added;
+  return { eventIds, entries, stored: before };
 }

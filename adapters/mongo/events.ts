@@ -3,10 +3,14 @@ import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { arrivalSlackMs, type EventStore } from '../../src/event/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
+import { queryTest } from '../../src/event/rules/query/match.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
 import { mongoEventIngest } from './event-ingest.ts';
+import { mongoEventScan } from './event-scan.ts';
+import type { ExportLog } from './export-log.ts';
+import type { ExportRemovals } from './export-removals.ts';
 import { toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import type { RunRow } from './run-projection.ts';
@@ -15,17 +19,23 @@ import { idAfter, type RisingIds, seqAt, seqBefore } from './uuidv7.ts';
 /** The server itself ends what takes longer. */
 const bounded = { maxTimeMS: maxSearchMs };
 
+export interface EventExports {
+  readonly log: ExportLog;
+  readonly removals: ExportRemovals;
+}
+
 export function mongoEvents(
   events: Collection<EventRow>,
   runs: Collection<RunRow>,
   audit: Pick<AuditStore, 'append'>,
   nextId: RisingIds,
   clock: Clock,
+  { log, removals }: EventExports,
 ): EventStore {
   async function purge(tenantId: string, before: number, limit: number): Promise<number> {
     const old = { tenantId, receivedAt: { $lt: before } };
     const rows = await events
-      .find(old, { projection: { _id: 1 } })
+      .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1 } })
       .sort({ receivedAt: 1 })
       .limit(limit)
       .toArray();
@@ -33,15 +43,22 @@ export function mongoEvents(
       await runs.deleteMany({ tenantId, receivedAt: { $lt: before } });
       return 0;
     }
+    await removals.note(tenantId, rows);
     const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
     return deletedCount;
   }
 
+  const scan = mongoEventScan(events);
+
   return {
-    ingest: mongoEventIngest(events, runs, audit, nextId, clock),
+    ingest: mongoEventIngest(events, runs, audit, nextId, clock, log),
     ...mongoEventFigures(events),
 
-    async search(tenantId, filter, limit, cursor, order = 'newest') {
+    async search(tenantId, filter, limit, cursor, order = 'newest', budgetMs = undefined) {
+      const { query: terms } = filter;
+      if (terms && queryTest(terms).needsPayload) {
+        return scan(tenantId, { ...filter, query: terms }, limit, cursor, order, budgetMs);
+      }
       const query = eventQuery(tenantId, filter);
       const found = events
         .find(cursor === null ? query : { $and: [query, afterCursor(cursor, order)] }, bounded)

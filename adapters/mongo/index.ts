@@ -12,6 +12,7 @@ import type { Log } from '../../src/shared/ports/log.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoAiUsage } from './ai-usage.ts';
+import type { ApprovalRow } from './approval-rows.ts';
 import { mongoApprovals } from './approvals.ts';
 import { type AuditCollections, mongoAudit, noteWrite } from './audit.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
@@ -21,8 +22,12 @@ import { mongoCompositions } from './compositions.ts';
 import { mongoContracts } from './contracts.ts';
 import { mongoDeliveries } from './deliveries.ts';
 import { mongoDeployments } from './deployments.ts';
+import type { EventRow } from './event-filter.ts';
 import { notingAgents } from './event-ingest.ts';
 import { mongoEvents } from './events.ts';
+import { createExportLog, type ExportLinkRow } from './export-log.ts';
+import { exportRemovals } from './export-removals.ts';
+import { mongoExports } from './exports.ts';
 import { asHubError, type GuardedStore, guardStore, retryAfter, unavailable } from './failure.ts';
 import { mongoIdempotency } from './idempotency.ts';
 import { mongoIdentities } from './identities.ts';
@@ -31,6 +36,7 @@ import { mongoKeyCheck } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
+import { refuseUnfinishedMove } from './move/marker.ts';
 import { mongoOperatorTokens } from './operator-tokens.ts';
 import { mongoRetention } from './retention.ts';
 import { mongoRules } from './rules.ts';
@@ -63,7 +69,7 @@ const authenticationFailed = 18;
 const commandMs = 8000;
 
 /** @throws HubError unavailable for what is no connection string */
-function connect(url: string, socketTimeoutMS = commandMs): MongoClient {
+export function connect(url: string, socketTimeoutMS = commandMs): MongoClient {
   try {
     return clientOf(url, socketTimeoutMS);
   } catch {
@@ -90,7 +96,7 @@ const clientOf = (url: string, socketTimeoutMS: number): MongoClient =>
     ignoreUndefined: true,
   });
 
-const databaseOf = (url: string): string =>
+export const databaseOf = (url: string): string =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? 'reeve');
 
 /**
@@ -109,6 +115,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   try {
     await client.connect();
     // Before anything is written: a database that does not fit stays as it is.
+    await refuseUnfinishedMove(db);
     await claimFormat(db.collection('formats'), async () => (await founding.users.findOne()) === null);
     await makeIndexes(url, db.databaseName, log);
     await finishFounding(founding);
@@ -142,7 +149,17 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   };
   const audit = mongoAudit(chain);
   const agents = mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut'));
-  const events = mongoEvents(db.collection('events'), db.collection('runs'), audit, nextId, clock);
+  const exportReading = {
+    links: db.collection<ExportLinkRow>('exportLinks'),
+    events: db.collection<EventRow>('events'),
+    approvals: db.collection<ApprovalRow>('approvals'),
+  };
+  const exportLog = createExportLog({ ...exportReading, batches: db.collection('eventBatches') }, clock);
+  const removals = exportRemovals(db.collection('exportRemovals'), exportReading.links, exportReading.events);
+  const events = mongoEvents(exportReading.events, db.collection('runs'), audit, nextId, clock, {
+    log: exportLog,
+    removals,
+  });
   const stores = {
     tenants: guard.guarded(mongoTenants(founding)),
     tenantRecords: guard.guarded(mongoTenantRecords(db, founding)),
@@ -154,6 +171,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
         approvalArgs: db.collection('approvalArgs'),
         deliveries: db.collection('deliveries'),
         counts: db.collection('retentionCounts'),
+        removals,
       }),
     ),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
@@ -177,7 +195,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
       touchingRuns(
-        mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), nextId, clock),
+        mongoApprovals(exportReading.approvals, db.collection('approvalArgs'), nextId, clock, exportLog),
         db.collection('runs'),
       ),
     ),
@@ -193,6 +211,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     keyCheck: guard.guarded(mongoKeyCheck(db.collection('seals'))),
     workspaces: guard.guarded(mongoWorkspaces(db.collection('workspaces'))),
     idempotency: guard.guarded(mongoIdempotency(db.collection('idempotency'))),
+    exports: guard.guarded(mongoExports({ ...exportReading, removals })),
   };
   return {
     ...stores,
@@ -206,6 +225,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     storage: guard.storage,
     async close() {
       await guard.close();
+      await exportLog.close();
       await client.close();
     },
   };
@@ -222,7 +242,7 @@ async function makeIndexes(url: string, database: string, log: Log): Promise<voi
 }
 
 /** The failure to open, for whoever operates the hub. */
-function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
+export function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
   if (error instanceof MongoServerError && error.code !== authenticationFailed) return asHubError(error, log);
   if (!(error instanceof MongoError)) return error;
   // One server's failure tells more than that none could be selected.

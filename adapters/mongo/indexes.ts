@@ -55,6 +55,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     },
     { key: { alsoIn: 1 }, partialFilterExpression: { alsoIn: { $exists: true } } },
     { key: { tenantId: 1 }, partialFilterExpression: { sample: true } },
+    { key: { 'outcomes.by': 1 }, partialFilterExpression: { 'outcomes.by': { $exists: true } } },
   ],
   runs: [
     { key: { tenantId: 1, lastAt: -1, agentId: 1, sessionId: 1 } },
@@ -68,6 +69,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { tenantId: 1, status: 1, env: 1, deadline: 1 } },
     { key: { deadline: 1 }, partialFilterExpression: { status: 'pending' } },
     { key: { unannouncedAt: 1 }, sparse: true },
+    { key: { unlined: 1 }, sparse: true },
   ],
   approvalArgs: [{ key: { tenantId: 1, env: 1, keyId: 1, bytes: 1 } }, { key: { createdAt: 1 } }],
   agents: [
@@ -87,6 +89,10 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   auditHeads: [{ key: { tenantId: 1, seq: -1 } }],
   auditIntents: [{ key: { at: 1 } }],
+  exportLinks: [
+    { key: { tenantId: 1, kind: 1, seq: 1 }, unique: true },
+    { key: { tenantId: 1, kind: 1, 'items.id': 1 }, unique: true },
+  ],
   idempotency: [{ key: { expiresAt: 1 } }],
   aiUsage: [{ key: { tenantId: 1, day: 1 } }, { key: { day: 1 } }],
   channels: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { kind: 1, enabled: 1, createdAt: -1 } }],

@@ -10,6 +10,7 @@ import {
 import type { ApprovalRow, ArgsRow } from './approval-rows.ts';
 import type { DeliveryRow } from './deliveries.ts';
 import type { EventRow } from './event-filter.ts';
+import type { ExportRemovals } from './export-removals.ts';
 import { fromBsonText } from './form.ts';
 import { type RunRow, runId } from './run-projection.ts';
 
@@ -28,6 +29,7 @@ export interface RetentionCollections {
   readonly approvalArgs: Collection<ArgsRow>;
   readonly deliveries: Collection<DeliveryRow>;
   readonly counts: Collection<RetentionRow>;
+  readonly removals: ExportRemovals;
 }
 
 const bounded = { maxTimeMS: maxSearchMs };
@@ -42,7 +44,7 @@ interface Candidate {
 }
 
 export function mongoRetention(collections: RetentionCollections): RetentionStore {
-  const { events, runs, approvals, approvalArgs, deliveries, counts } = collections;
+  const { events, runs, approvals, approvalArgs, deliveries, counts, removals } = collections;
 
   const runOfEvent = ({ tenantId, agentId, session }: EventRow): string | null =>
     session === undefined ? null : runId(tenantId, fromBsonText(agentId), fromBsonText(session));
@@ -176,15 +178,25 @@ export function mongoRetention(collections: RetentionCollections): RetentionStor
     let removed = 0;
     if (ids.length > 0) {
       const _id = { $in: [...ids] } as Filter<Document>;
+      await noteRemoval(kind, tenantId, ids);
       if (kind === 'approvals') await approvalArgs.deleteMany({ tenantId, _id: { $in: [...ids] } });
       // A run that had something since the slice was read stays.
       const still = kind === 'runs' ? { receivedAt: { $lt: before } } : {};
       removed = (await collection.deleteMany({ _id, tenantId, ...still })).deletedCount;
     }
+    if (removed > 0 && kind === 'events') await removals.removeEmptyLinks(tenantId);
     if (removed > 0) {
       await counts.updateOne({ _id: tenantId }, { $inc: { [kind]: removed, rev: 1 } }, { upsert: true });
     }
     return { removed, next: next === null ? null : String(next) };
+  }
+
+  /** For who reads exports. */
+  async function noteRemoval(kind: RetentionKind, tenantId: string, ids: readonly string[]): Promise<void> {
+    if (kind === 'approvals') await removals.noteApprovals(tenantId, ids);
+    if (kind !== 'events') return;
+    const projection = { batch: 1, 'outcomes.by': 1 };
+    await removals.note(tenantId, await events.find({ _id: { $in: [...ids] } }, { projection }).toArray());
   }
 
   /** Old records of runs that had something since. */

@@ -2,7 +2,7 @@
 // `open` list of its runs; what it says is joined to a run in the same update that takes the token out. So a token that
 // stays tells of a process that died in between: whoever meets one, and whoever finds its own taken away, counts the
 // run anew from all its events.
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
@@ -169,8 +169,8 @@ export function runProjection(
     async begin(
       { tenantId, receivedAt, sample }: { tenantId: string; receivedAt: number; sample?: true },
       keys: readonly { readonly agentId: string; readonly sessionId: string }[],
+      token: string,
     ): Promise<OpenBatch> {
-      const token = randomUUID();
       const mark = {
         $push: { open: { batch: token, at: receivedAt } },
         $max: { receivedAt },

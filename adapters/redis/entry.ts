@@ -1,8 +1,8 @@
 // What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle,
-// and behind these, where it assigns one or is one of the fleet's, the bundle assigned (false: none) and the
-// environment whose fleet it tells of, and true for a change of tool pins. The JSON goes in and comes out as bytes that
-// nobody reads here. Earlier versions wrote and read the first four: nodes of both may run side by side, as long as
-// nothing but the end of the array changes.
+// and behind these, as far as one of them is set: the bundle assigned (false: none), the environment whose fleet it
+// tells of, true for a change of tool pins, and the environments of which a reader needs a role in one. The JSON goes
+// in and comes out as bytes that nobody reads here. Earlier versions wrote and read the first four: nodes of both may
+// run side by side, as long as nothing but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
 import { isEnv } from '../../src/shared/ids.ts';
@@ -15,24 +15,26 @@ const longText = 0xdb;
 /** One of each for all entries: making one costs more than what it does here. */
 const encoder = new Encoder();
 const decoder = new Decoder();
-const encode = (value: string | null | boolean): Uint8Array => encoder.encode(value);
+const encode = (value: string | null | boolean | readonly string[]): Uint8Array => encoder.encode(value);
 
-type Written = Pick<Frame, 'type' | 'json' | 'agent' | 'bundle' | 'assigned' | 'fleet' | 'tools'>;
+type Written = Pick<Frame, 'type' | 'json' | 'agent' | 'bundle' | 'assigned' | 'fleet' | 'tools' | 'envs'>;
 
 /** No agent has this id: versions that do not know changes of tool pins hand their frames to nobody. */
 const nobody = '';
 
-export function writeFrame({ type, json, agent, bundle, assigned, fleet, tools }: Written): Buffer {
+/** The items behind the bundle, without those at the end that are not set. */
+function optionalItems({ assigned, fleet, tools, envs }: Written): readonly Uint8Array[] {
+  const items = [assigned === undefined ? false : assigned, fleet ?? null, tools ?? null, envs ?? null];
+  const isSet = [assigned !== undefined, fleet !== undefined, tools === true, envs !== undefined];
+  return items.slice(0, isSet.lastIndexOf(true) + 1).map(encode);
+}
+
+export function writeFrame(frame: Written): Buffer {
+  const { type, json, agent, bundle, tools } = frame;
   const length = Buffer.alloc(5);
   length[0] = longText;
   length.writeUInt32BE(json.length, 1);
-  const rest = tools
-    ? [encode(false), encode(null), encode(true)]
-    : fleet !== undefined
-      ? [encode(assigned === undefined ? false : assigned), encode(fleet)]
-      : assigned === undefined
-        ? []
-        : [encode(assigned)];
+  const rest = optionalItems(frame);
   const items = [encode(type), encode(tools ? nobody : (agent ?? null)), encode(bundle ?? null)] as const;
   return Buffer.concat([
     Buffer.of(shortArray | (4 + rest.length)),
@@ -52,8 +54,9 @@ export const writeControl = (message: Control): Buffer =>
 export function readFrame(audience: Audience, entry: Buffer): Frame | null {
   try {
     const { type, json, rest } = split(entry);
-    const [agent, bundle, assigned, fleet, tools] = rest;
-    if (tools === true) return { audience, type, json, tools };
+    const [agent, bundle, assigned, fleet, tools, envs] = rest;
+    const inEnvs = Array.isArray(envs) ? { envs: envs.filter(isEnv) } : {};
+    if (tools === true) return { audience, type, json, tools, ...inEnvs };
     return {
       audience,
       type,
@@ -62,6 +65,7 @@ export function readFrame(audience: Audience, entry: Buffer): Frame | null {
       ...(typeof bundle === 'string' ? { bundle } : {}),
       ...(rest.length > 2 ? assignedIn(assigned) : assignedBefore(type, json, agent)),
       ...(isEnv(fleet) ? { fleet } : {}),
+      ...inEnvs,
     };
   } catch {
     return null;

@@ -12,7 +12,7 @@ import {
 import { type Link, type RedisReply, script } from './link.ts';
 
 /** Redis's own expiry comes later than ours, for clocks that differ. */
-const graceMs = hourMs;
+export const graceMs = hourMs;
 
 /**
  * For the scripts that write. ARGV: now, new expiry, Redis's expiry in ms, environment, what the names of sums begin
@@ -127,6 +127,13 @@ forget(stored())
 return redis.call('DEL', KEYS[1])
 `);
 
+/** ARGV, from the seventh: Redis's expiry in ms of this value, value. For values that come with their expiry. */
+export const restoreScript = script(`${accounts}
+put(stored(), env, ARGV[8])
+redis.call('PEXPIRE', KEYS[1], ARGV[7])
+return 'set'
+`);
+
 /** KEYS: values. ARGV: now, most bytes. Answers what MGET does, or nil when those that live have more bytes. */
 const readScript = script(`
 local now, left = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -143,16 +150,27 @@ return redis.call('MGET', unpack(KEYS))
 
 const lifetime = String(valueTtlMs + graceMs);
 
+/** The first six arguments of a script that writes. */
+export const valueArguments = (of: {
+  readonly prefix: string;
+  readonly tenantId: string;
+  readonly env: string;
+  readonly key: string;
+  readonly now: number;
+  readonly expiresAt: number;
+}): string[] => [
+  String(of.now),
+  String(of.expiresAt),
+  lifetime,
+  of.env,
+  `${of.prefix}value-sums:${of.tenantId}/`,
+  String(Buffer.byteLength(of.key)),
+];
+
 export function redisValues(link: Link, prefix: string): ValueStore {
   const keyOf = (tenantId: string, key: string): string => `${prefix}value:${tenantId}/${key}`;
-  const accountsOf = (tenantId: string, env: string, key: string, now: number): string[] => [
-    String(now),
-    String(now + valueTtlMs),
-    lifetime,
-    env,
-    `${prefix}value-sums:${tenantId}/`,
-    String(Buffer.byteLength(key)),
-  ];
+  const accountsOf = (tenantId: string, env: string, key: string, now: number): string[] =>
+    valueArguments({ prefix, tenantId, env, key, now, expiresAt: now + valueTtlMs });
   const read = (answer: RedisReply | undefined, now: number): string | null => {
     if (!Buffer.isBuffer(answer)) return null;
     const space = answer.indexOf(0x20);

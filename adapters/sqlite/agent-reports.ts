@@ -7,7 +7,7 @@ import { type Database, givenText, type Row } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
-const reports = table<Reported>('reports', {
+export const reports = table<Reported>('reports', {
   agentId: text('agent_id'),
   bundleName: text('bundle_name'),
   policyVersion: text('policy_version'),

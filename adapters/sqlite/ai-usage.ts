@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
-const days = table<AiDay>('ai_usage', {
+export const days = table<AiDay>('ai_usage', {
   day: text('day'),
   queries: number('queries'),
   inputTokens: number('input_tokens'),

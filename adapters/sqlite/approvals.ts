@@ -5,6 +5,7 @@ import { type Approval, maxInlineArgs } from '../../src/approval/record.ts';
 import type { JsonObject } from '../../src/contract/record.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import { approvalArguments } from './approval-arguments.ts';
+import { noteApprovalLine } from './approval-lines.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
 import type { Database, Row } from './database.ts';
 import type { Sync } from './sync.ts';
@@ -63,6 +64,7 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
       const known = get(approval.tenantId, approval.id);
       if (known) return known;
       db.run(announceable.insert, announceable.values({ ...approval, unannouncedAt: approval.createdAt }));
+      noteApprovalLine(db, approval, 'requested');
       return approval;
     },
     get,
@@ -95,19 +97,23 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
           now,
         ],
       );
-      if (row) return approvals.read(row);
+      if (row) {
+        noteApprovalLine(db, { tenantId, id }, 'decided');
+        return approvals.read(row);
+      }
       const won = `${select} WHERE tenant_id = ? AND id = ? AND decision_id = ?`;
       const repeated = approvals.maybe(db.get(won, [tenantId, id, decision.id]));
       return repeated ?? (get(tenantId, id) ? 'not_pending' : 'absent');
     },
-    expire: (tenantId, id, now) =>
-      approvals.maybe(
-        db.get(
-          `UPDATE approvals SET status = 'timeout', decided_via = 'system', unannounced_at = ?3
-             WHERE tenant_id = ?1 AND id = ?2 AND status = 'pending' AND deadline <= ?3 RETURNING ${approvals.columns}`,
-          [tenantId, id, now],
-        ),
-      ),
+    expire(tenantId, id, now) {
+      const row = db.get(
+        `UPDATE approvals SET status = 'timeout', decided_via = 'system', unannounced_at = ?3
+           WHERE tenant_id = ?1 AND id = ?2 AND status = 'pending' AND deadline <= ?3 RETURNING ${approvals.columns}`,
+        [tenantId, id, now],
+      );
+      if (row) noteApprovalLine(db, { tenantId, id }, 'expired');
+      return approvals.maybe(row);
+    },
     pending: (tenantId, env) =>
       db
         .all(
@@ -153,6 +159,7 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
         .map(place),
     remove(tenantId, id) {
       db.run('DELETE FROM approvals WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+      db.run('DELETE FROM approval_lines WHERE tenant_id = ? AND id = ?', [tenantId, id]);
       db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
     },
     countPending: (tenantId, env, now) =>

@@ -20,7 +20,7 @@ import { number, table, text } from './table.ts';
 
 type LinkRow = AuditLink & { readonly tenantId: string; readonly at: number };
 
-const links = table<LinkRow>('audit_links', {
+export const links = table<LinkRow>('audit_links', {
   tenantId: text('tenant_id'),
   seq: number('seq'),
   at: number('at'),
@@ -29,7 +29,7 @@ const links = table<LinkRow>('audit_links', {
   body: text('body'),
 });
 
-const heads = table<SignedHead>('audit_heads', {
+export const heads = table<SignedHead>('audit_heads', {
   tenantId: text('tenant_id'),
   seq: number('seq'),
   digest: text('digest'),
@@ -39,10 +39,70 @@ const heads = table<SignedHead>('audit_heads', {
   signature: text('signature'),
 });
 
-// The entries of a link, or the ids of its notes, come as one JSON list: one statement for all of them.
-const insertEntries = `INSERT INTO audit_entries
+// Entries, or the ids of notes, come as one JSON list: one statement for all of them. Links may be gone, or found
+// already, when their entries come later than they.
+const insertEntries = `INSERT OR IGNORE INTO audit_entries
     (tenant_id, seq, position, at, actor_id, actor_display, action, subject_type)
-  SELECT ?1, ?2, key, ?3, value->>0, value->>1, value->>2, value->>3 FROM json_each(?4)`;
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7 FROM json_each(?)
+    WHERE EXISTS (SELECT 1 FROM audit_links l WHERE l.tenant_id = value->>0 AND l.seq = value->>1)`;
+
+/** What finds an entry of the chain: a row of `audit_entries`. */
+export type EntryRow = readonly [
+  tenantId: string,
+  seq: number,
+  position: number,
+  at: number,
+  actorId: string,
+  actorDisplay: string,
+  action: string,
+  subject: string,
+];
+
+/** Makes entries found that are in the chain. */
+export function indexEntries(db: Database, rows: readonly EntryRow[]): void {
+  if (rows.length > 0) db.run(insertEntries, [JSON.stringify(rows)]);
+}
+
+/** Links whose entries are read at once. */
+const linksAtOnce = 100;
+
+/** Makes all entries of a tenant found: those of its newest links may not be yet. */
+function indexLinks(db: Database, tenantId: string): void {
+  for (;;) {
+    const rows = db.all(
+      `SELECT seq, at, body FROM audit_links WHERE tenant_id = ?1
+         AND seq > (SELECT ifnull(max(seq), 0) FROM audit_entries WHERE tenant_id = ?1) ORDER BY seq LIMIT ?2`,
+      [tenantId, linksAtOnce],
+    );
+    const found = rows.flatMap(([seq, at, body]) =>
+      entriesOf(String(body)).map((entry, position): EntryRow => {
+        const {
+          actor,
+          action_type: action,
+          subject_type: subject,
+        } = entry as {
+          readonly actor: { readonly id: string; readonly display: string };
+          readonly action_type: string;
+          readonly subject_type: string;
+        };
+        return [tenantId, Number(seq), position, Number(at), ...actorTexts(actor), action, subject];
+      }),
+    );
+    indexEntries(db, found);
+    if (rows.length < linksAtOnce) return;
+  }
+}
+
+/** The same for all tenants. */
+export function indexAllLinks(db: Database): void {
+  const tenants = db.all(`WITH RECURSIVE of(id) AS (SELECT min(tenant_id) FROM audit_links UNION ALL
+    SELECT (SELECT min(tenant_id) FROM audit_links WHERE tenant_id > id) FROM of WHERE id IS NOT NULL)
+    SELECT id FROM of WHERE id IS NOT NULL`);
+  for (const [tenantId] of tenants) indexLinks(db, String(tenantId));
+}
+
+const actorTexts = ({ id, display }: { readonly id: string; readonly display: string }) =>
+  [storedText(id.toLowerCase()), storedText(display.toLowerCase())] as const;
 
 /** Ids of entries, in one of two tables (schema/audit.ts). */
 function idTable(name: 'audit_ids' | 'audit_run_ids') {
@@ -93,16 +153,21 @@ export function appendNotes(db: Database, notes: readonly AuditNote[]): void {
   const noteById = new Map(notes.map((note) => [note.id, note]));
   for (const id of ids.recordedAmong(db, first.tenantId, [...noteById.keys()])) noteById.delete(id);
   ids.add(db, first.tenantId, [...noteById.keys()]);
-  appendLink(db, [...noteById.values()]);
+  // Entries are found in the order of their links, so that a start knows which are not yet.
+  indexLinks(db, first.tenantId);
+  indexEntries(db, appendLink(db, [...noteById.values()]));
 }
 
-/** The same for notes of events that are stored in this transaction, or of outcomes that it adds to events. */
-export function appendRunNotes(db: Database, notes: readonly AuditNote[]): void {
+/**
+ * The same for notes of events that are stored in this transaction, or of outcomes that it adds to events.
+ * @returns the rows that find them, which may be written later
+ */
+export function appendRunNotes(db: Database, notes: readonly AuditNote[]): readonly EntryRow[] {
   const [first] = notes;
-  if (!first) return;
+  if (!first) return [];
   const noteIds = runIds.isEmpty(db, first.tenantId) ? [] : notes.map(({ id }) => id);
   const recordedIds = runIds.recordedAmong(db, first.tenantId, noteIds);
-  appendLink(
+  return appendLink(
     db,
     notes.filter(({ id }) => !recordedIds.has(id)),
   );
@@ -112,19 +177,21 @@ export function appendRunNotes(db: Database, notes: readonly AuditNote[]): void 
 export const keepRunNoteIds = (db: Database, tenantId: string, noteIds: readonly string[]): void =>
   runIds.add(db, tenantId, noteIds);
 
-function appendLink(db: Database, fresh: readonly AuditNote[]): void {
+function appendLink(db: Database, fresh: readonly AuditNote[]): readonly EntryRow[] {
   const [first] = fresh;
-  if (!first) return;
+  if (!first) return [];
   const { tenantId } = first;
   const { link, at } = nextLink(headOf(db, tenantId) ?? emptyChain, fresh, sha256);
   db.run(links.insert, links.values({ ...link, tenantId, at }));
-  const entries = fresh.map((note) => [
-    storedText(note.actor.id.toLowerCase()),
-    storedText(note.actor.display.toLowerCase()),
+  return fresh.map((note, position) => [
+    tenantId,
+    link.seq,
+    position,
+    at,
+    ...actorTexts(note.actor),
     note.action,
     subjectOf(note),
   ]);
-  db.run(insertEntries, [tenantId, link.seq, at, JSON.stringify(entries)]);
 }
 
 /** What a write answered, once its note is added if the answer says that something was changed. */

@@ -8,7 +8,7 @@ import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
-const bundles = table<BundleVersion>('bundles', {
+export const bundles = table<BundleVersion>('bundles', {
   id: text('id'),
   tenantId: text('tenant_id'),
   name: text('name'),

@@ -8,7 +8,7 @@ import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { flag, json, number, table, text } from './table.ts';
 
-const channels = table<Channel>('channels', {
+export const channels = table<Channel>('channels', {
   id: text('id'),
   tenantId: text('tenant_id'),
   name: text('name'),

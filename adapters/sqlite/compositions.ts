@@ -13,7 +13,7 @@ import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
-const compositions = table<Composition>('compositions', {
+export const compositions = table<Composition>('compositions', {
   id: text('id'),
   tenantId: text('tenant_id'),
   name: text('name'),

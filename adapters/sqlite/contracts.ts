@@ -10,7 +10,7 @@ import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
-const contracts = table<ContractVersion>('contracts', {
+export const contracts = table<ContractVersion>('contracts', {
   id: text('id'),
   tenantId: text('tenant_id'),
   contractId: text('contract_id'),

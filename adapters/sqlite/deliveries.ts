@@ -7,7 +7,7 @@ import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
-const deliveries = table<Delivery>('deliveries', {
+export const deliveries = table<Delivery>('deliveries', {
   id: text('id'),
   tenantId: text('tenant_id'),
   channelId: text('channel_id'),

@@ -8,7 +8,7 @@ import { activeKeyId } from './signing.ts';
 import type { Sync } from './sync.ts';
 import { envsParameter, flag, inEnvs, number, table, text } from './table.ts';
 
-const deployments = table<Deployment>('deployments', {
+export const deployments = table<Deployment>('deployments', {
   id: text('id'),
   tenantId: text('tenant_id'),
   env: text('env'),

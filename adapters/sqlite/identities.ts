@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
-const identities = table<LinkedAccount>('identities', {
+export const identities = table<LinkedAccount>('identities', {
   issuer: text('issuer'),
   subject: text('subject'),
   userId: text('user_id'),

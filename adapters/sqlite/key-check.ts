@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { table, text } from './table.ts';
 
-const seals = table<{ readonly name: string; readonly value: string }>('seals', {
+export const seals = table<{ readonly name: string; readonly value: string }>('seals', {
   name: text('name'),
   value: text('value'),
 });

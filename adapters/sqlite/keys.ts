@@ -7,7 +7,7 @@ import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
-const keys = table<ApiKey>('keys', {
+export const keys = table<ApiKey>('keys', {
   id: text('id'),
   tenantId: text('tenant_id'),
   env: text('env'),

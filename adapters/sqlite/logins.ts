@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
-const logins = table<Login>('logins', {
+export const logins = table<Login>('logins', {
   tokenHash: text('token_hash'),
   userId: text('user_id'),
   tenantId: text('tenant_id'),

@@ -1,7 +1,7 @@
 // Adds what events report to the audit chain, in the commit of its events. Runs on the writer. Notes of one tenant in a
-// commit are one link.
+// commit are one link. The rows that find its entries are gathered and written later; a start writes what is missing.
 import type { AuditNote } from '../../src/audit/record.ts';
-import { appendRunNotes } from './audit.ts';
+import { appendRunNotes, type EntryRow, indexAllLinks, indexEntries } from './audit.ts';
 import type { Database } from './database.ts';
 import { entryOf } from './usage/rows.ts';
 
@@ -11,9 +11,20 @@ const maxEntries = 1000;
 export class NoteWriter {
   readonly #db: Database;
   #added: AuditNote[] = [];
+  #entries: EntryRow[] = [];
 
   constructor(db: Database) {
     this.#db = db;
+  }
+
+  /** Entries that are in the chain and not found yet. */
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** Makes entries found that a crash kept from it. Once, before anything else. */
+  load(): void {
+    indexAllLinks(this.#db);
   }
 
   add(notes: readonly AuditNote[]): void {
@@ -33,6 +44,25 @@ export class NoteWriter {
     this.#added = [];
     for (const notes of byTenant.values())
       for (let from = 0; from < notes.length; from += maxEntries)
-        appendRunNotes(this.#db, notes.slice(from, from + maxEntries));
+        this.#gather(appendRunNotes(this.#db, notes.slice(from, from + maxEntries)));
+  }
+
+  #gather(rows: readonly EntryRow[]): void {
+    const count = this.#entries.length;
+    this.#entries.push(...rows);
+    this.#db.onUndo(() => {
+      this.#entries.length = Math.min(this.#entries.length, count);
+    });
+  }
+
+  /** Makes all entries found. To be called in a transaction, after `flush`. */
+  flushEntries(): void {
+    const gathered = this.#entries;
+    if (gathered.length === 0) return;
+    this.#entries = [];
+    this.#db.onUndo(() => {
+      this.#entries = gathered;
+    });
+    indexEntries(this.#db, gathered);
   }
 }

@@ -14,7 +14,7 @@ CREATE INDEX operator_tokens_of_tenant ON operator_tokens (tenant_id, created_at
 CREATE INDEX operator_tokens_expiry ON operator_tokens (expires_at);
 `;
 
-const tokens = table<OperatorTokenRecord>('operator_tokens', {
+export const tokens = table<OperatorTokenRecord>('operator_tokens', {
   id: text('id'),
   tenantId: text('tenant_id'),
   role: text('role'),

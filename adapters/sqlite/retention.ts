@@ -8,6 +8,7 @@ import {
   type RetentionKind,
   retentionKinds,
 } from '../../src/tenant/rules/retention.ts';
+import { removeApprovalLines } from './approval-lines.ts';
 import { type Database, givenText, type SqlValue } from './database.ts';
 import { segmentEventsOf, tenantNumber } from './events/segment.ts';
 import type { Steps, Sync } from './sync.ts';
@@ -113,6 +114,7 @@ export function retentionStore(db: Database, removeOldEvents: RemoveOldEvents): 
       const sessionId = session === null ? null : givenText(String(session));
       if (!mayGo(givenText(String(agent)), sessionId)) return false;
       db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [String(tenantId), String(id)]);
+      removeApprovalLines(db, String(tenantId), String(id));
     }
     if (kind === 'runs' && isWaiting(row)) return false;
     const { table, id } = tables[kind];

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
-const rules = table<AssignmentRule>('rules', {
+export const rules = table<AssignmentRule>('rules', {
   id: text('id'),
   tenantId: text('tenant_id'),
   priority: number('priority'),

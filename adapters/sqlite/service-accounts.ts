@@ -22,7 +22,7 @@ CREATE INDEX service_tokens_of_account ON service_tokens (tenant_id, account_id,
 CREATE INDEX service_tokens_expiry ON service_tokens (expires_at);
 `;
 
-const accounts = table<ServiceAccount>('service_accounts', {
+export const accounts = table<ServiceAccount>('service_accounts', {
   id: text('id'),
   tenantId: text('tenant_id'),
   name: text('name'),
@@ -31,7 +31,7 @@ const accounts = table<ServiceAccount>('service_accounts', {
   createdAt: number('created_at'),
 });
 
-const tokens = table<ServiceToken>('service_tokens', {
+export const tokens = table<ServiceToken>('service_tokens', {
   id: text('id'),
   tenantId: text('tenant_id'),
   accountId: text('account_id'),

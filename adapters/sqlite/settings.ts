@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
-const settings = table<Setting>('settings', {
+export const settings = table<Setting>('settings', {
   tenantId: text('tenant_id'),
   name: text('name'),
   value: json('value'),

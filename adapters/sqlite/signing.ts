@@ -15,7 +15,7 @@ export const signingKeys = table<SigningKey>('signing_keys', {
   createdAt: number('created_at'),
 });
 
-const keySuccessions = table<KeySuccession & { readonly tenantId: string }>('key_successions', {
+export const keySuccessions = table<KeySuccession & { readonly tenantId: string }>('key_successions', {
   tenantId: text('tenant_id'),
   previousKey: text('previous_key'),
   publicKey: text('public_key'),

@@ -15,6 +15,7 @@ import type { CallIndex } from './events/calls.ts';
 import { countFitting, countReceived, counts, facets, histogram } from './events/count.ts';
 import { eventWriter } from './events/ingest.ts';
 import { eventOf, eventSearch } from './events/search.ts';
+import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
 import { jobTable } from './jobs.ts';
@@ -92,6 +93,7 @@ export function storesOf(
     jobs: jobTable(db),
     audit: auditStore(db),
     workspaces: workspaceStore(db),
+    exports: exportStore(db),
     idempotency: idempotencyStore(db),
   };
 }
@@ -319,6 +321,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   keyCheck: { first: 'write' },
   workspaces: { link: 'write', tenantOf: 'read' },
+  exports: { lines: 'read' },
   audit: {
     append: 'write',
     feed: 'read',

@@ -5,7 +5,7 @@ import { tenantNumber } from './events/segment.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
-const records = table<TenantRecord>('tenants', {
+export const records = table<TenantRecord>('tenants', {
   id: text('id'),
   name: text('name'),
   createdAt: number('created_at'),

@@ -15,7 +15,7 @@ const tenants = table<Tenant>('tenants', {
   createdAt: number('created_at'),
 });
 
-const users = table<User>('users', {
+export const users = table<User>('users', {
   id: text('id'),
   tenantId: text('tenant_id'),
   email: text('email'),

@@ -49,7 +49,7 @@ const entryColumns = {
 
 const flatEntries = table<FlatEntry>('tool_definitions', entryColumns);
 
-const definitions = table<
+export const definitions = table<
   FlatEntry & Pick<ToolDefinition, 'agents' | 'definition'> & { readonly isAnnounced: boolean }
 >('tool_definitions', {
   ...entryColumns,
@@ -58,7 +58,7 @@ const definitions = table<
   isAnnounced: flag('is_announced'),
 });
 
-const servers = table<ToolServer & { readonly tenantId: string; readonly env: Env }>('tool_servers', {
+export const servers = table<ToolServer & { readonly tenantId: string; readonly env: Env }>('tool_servers', {
   tenantId: text('tenant_id'),
   env: text('env'),
   server: text('server'),
@@ -69,7 +69,7 @@ const servers = table<ToolServer & { readonly tenantId: string; readonly env: En
   lastSeenAt: number<number | null>('last_seen_at'),
 });
 
-function entryOf({ decision, decidedBy, decidedAt, reason, ...rest }: FlatEntry): ToolEntry {
+export function entryOf({ decision, decidedBy, decidedAt, reason, ...rest }: FlatEntry): ToolEntry {
   const ruling =
     decision === null ? null : { decision, decidedBy: decidedBy ?? '', decidedAt: decidedAt ?? 0, reason };
   return { ...rest, ruling };
@@ -221,7 +221,7 @@ class ToolTable {
   }
 }
 
-function serverOf(row: Row): ToolServer {
+export function serverOf(row: Row): ToolServer {
   const { tenantId: _tenantId, env: _env, ...server } = servers.read(row);
   return server;
 }

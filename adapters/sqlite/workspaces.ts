@@ -10,7 +10,7 @@ CREATE TABLE workspaces (
   PRIMARY KEY (issuer, workspace_id)) WITHOUT ROWID;
 `;
 
-const workspaces = table<Workspace & { readonly tenantId: string }>('workspaces', {
+export const workspaces = table<Workspace & { readonly tenantId: string }>('workspaces', {
   issuer: text('issuer'),
   workspaceId: text('workspace_id'),
   tenantId: text('tenant_id'),

@@ -21,7 +21,12 @@ export interface Carried {
  * handshake may name any route: so each route fits every path that has a stream, and differs from the others, as two
  * alike would be one.
  */
-const patterns: { readonly [S in MessageSize]: string } = { none: '/*', small: '/:a/*', large: '/:a/:b/*' };
+const patterns: { readonly [S in MessageSize]: readonly string[] } = {
+  none: ['/*'],
+  small: ['/:a/*'],
+  // A wildcard stands for one segment or more.
+  large: ['/:a/:b', '/:a/:b/*'],
+};
 
 /** The WebSocket that opened within the upgrade under way: at most one. */
 const opened: WebSocket<Carried>[] = [];
@@ -71,8 +76,9 @@ export type Contexts = { readonly [S in MessageSize]: us_socket_context_t };
 export function addSockets(app: TemplatedApp, options: SocketOptions): void {
   const { disabledCompression, partial, upgrade, closed } = options;
   const contexts: { [S in MessageSize]?: us_socket_context_t } = {};
-  for (const size of Object.keys(messageSizes) as MessageSize[]) {
-    app.ws<Carried>(patterns[size], {
+  const sizes = Object.keys(messageSizes) as MessageSize[];
+  for (const [size, pattern] of sizes.flatMap((one) => patterns[one].map((path) => [one, path] as const))) {
+    app.ws<Carried>(pattern, {
       compression: disabledCompression,
       maxPayloadLength: messageSizes[size],
       maxBackpressure: maxSocketBacklog,

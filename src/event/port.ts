@@ -55,6 +55,11 @@ export interface EventPage {
   readonly events: readonly StoredEvent[];
   /** Opaque; null at the end. Events that arrive later do not shift the pages after it. */
   readonly next: string | null;
+  /**
+   * Epoch milliseconds: present if the time ran out before the page was full and before the end was reached. Every
+   * matching event that comes before this time in the order is on this page or on an earlier one.
+   */
+  readonly searchedTo?: number;
 }
 
 /** Events in the order of arrival. */
@@ -100,6 +105,8 @@ export interface EventStore {
    */
   ingest(batch: EventBatch): Promise<IngestResult>;
   /**
+   * @param budgetMs a search that has not filled its page after about this time returns the events so far, and
+   *   `searchedTo`; absent: the store chooses
    * @param order which events come first; `oldest` is the exact reverse of `newest`. A cursor is for its order alone.
    * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the four below: the
    *   store ends what
@@ -111,6 +118,7 @@ export interface EventStore {
     limit: number,
     cursor: string | null,
     order?: EventOrder,
+    budgetMs?: number,
   ): Promise<EventPage>;
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
   /**

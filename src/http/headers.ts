@@ -99,7 +99,7 @@ export function createCors(
             ...shared(origin),
             [
               'Access-Control-Expose-Headers',
-              'X-Request-Id, X-Server-Time, Retry-After, X-Next-Cursor, Link, ETag, RateLimit-Limit, RateLimit-Remaining, ' +
+              'X-Request-Id, X-Server-Time, Retry-After, X-Next-Cursor, X-Search-Complete, X-Searched-To, Link, ETag, RateLimit-Limit, RateLimit-Remaining, ' +
                 'RateLimit-Reset, Idempotency-Replayed',
             ],
           ]

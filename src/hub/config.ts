@@ -318,6 +318,8 @@ export interface FolderSettings {
   readonly secretKey: string | null;
   /** True when the data is in MongoDB and Redis instead. */
   readonly isCluster: boolean;
+  /** As they are set, unchecked. */
+  readonly cluster: { readonly mongoUrl: string; readonly redisUrl: string; readonly name: string };
 }
 
 export function readFolderSettings(variables: Environment = process.env): FolderSettings {
@@ -332,6 +334,7 @@ export function readFolderSettings(variables: Environment = process.env): Folder
     dataDir: get('DATA_DIR'),
     secretKey: get('SECRET_KEY') || null,
     isCluster: get('MONGODB_URL') !== '',
+    cluster: { mongoUrl: get('MONGODB_URL'), redisUrl: get('REDIS_URL'), name: get('CLUSTER_NAME') },
   };
 }
 

@@ -12,12 +12,14 @@ import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { createAnnouncer } from '../http/live/announcer.ts';
 import { shardCount } from '../shared/ids.ts';
 import { version } from '../version.ts';
+import { refuseMoved } from './move/folder-mark.ts';
 import { actorPorts, type Materials, type NodeParts, registrarOf } from './parts.ts';
 
 export async function openEmbedded(materials: Materials): Promise<NodeParts> {
   const { config, clock, log, secrets } = materials;
   const node = secrets.uuid();
   const startedAt = clock.now();
+  refuseMoved(config.dataDir);
   const idFile = join(config.dataDir, 'hub.id');
   const store = await openSqlite({
     path: join(config.dataDir, 'reeve.db'),

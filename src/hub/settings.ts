@@ -243,6 +243,7 @@ export function helpText(): string {
     'Usage: reeve [serve]           start the hub',
     '       reeve backup [FILE]     back up its data folder, even while it runs',
     '       reeve restore FILE      restore a back-up into a data folder',
+    '       reeve move              move its data into MongoDB and Redis, for a cluster',
     '       reeve config            show, check or write settings: reeve config --help',
     '       reeve export | diff | apply DIR   contracts as files, from and to a hub',
     '       reeve login-link        print a link that signs a person in once',

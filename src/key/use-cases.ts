@@ -131,7 +131,7 @@ export function createKeys(ports: Ports): Keys {
       if (!key) throw notFound('API key not found or already revoked.');
       const { tenantId } = key;
       await broadcast.control({ kind: 'key_revoked', tenantId, keyId: key.id, keyHash: key.hash });
-      await announcer.announce([{ kind: 'apiKeyRevoked', tenantId, keyId: key.id }]);
+      await announcer.announce([{ kind: 'apiKeyRevoked', tenantId, keyId: key.id, env: key.env }]);
     },
   };
 }

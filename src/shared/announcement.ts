@@ -55,11 +55,15 @@ export interface Announcements {
     readonly tenantId: string;
     readonly agentIds: readonly string[];
     readonly bundleName: string | null;
+    /** Environments in which the assignment holds. */
+    readonly envs: readonly Env[];
     readonly bulk: boolean;
   };
   assignmentRuleChanged: {
     readonly tenantId: string;
     readonly ruleId: string;
+    /** That of the rule; after a change of it, every environment. */
+    readonly envs: readonly Env[];
     readonly change: 'created' | 'updated' | 'deleted';
   };
   /** Modes or decisions of tool pins changed, or definitions are new. `server` is null for a whole environment. */
@@ -99,7 +103,7 @@ export interface Announcements {
     readonly env: Env | null;
     readonly label: string | null;
   };
-  apiKeyRevoked: { readonly tenantId: string; readonly keyId: string };
+  apiKeyRevoked: { readonly tenantId: string; readonly keyId: string; readonly env: Env | null };
 }
 
 export type AnnouncementKind = keyof Announcements;

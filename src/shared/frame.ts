@@ -53,8 +53,8 @@ export interface FrameHeader {
    * ones.
    */
   readonly fleet?: Env;
-  /** Of a dashboard's frame: only people with a role in this environment get it. */
-  readonly env?: Env;
+  /** Of a dashboard's frame: only people with a role in one of these environments get it. */
+  readonly envs?: readonly Env[];
   /** Only streams that asked for changes of tool pins get it. */
   readonly tools?: true;
   /**

@@ -165,7 +165,7 @@ describe('mongo, while connections break', () => {
   const rows = client.db(databases.newName()).collection<ApprovalRow>('approvals');
   const args = client.db(databases.newName()).collection<ArgsRow>('approvalArgs');
   const store = (over: Partial<typeof rows>) =>
-    mongoApprovals(bent(rows, over), args, risingIds(), systemClock);
+    mongoApprovals(bent(rows, over), args, risingIds(), systemClock, { noteChange: () => {} });
   const decision = { id: 'd', approved: true, decidedBy: 'ada', reason: null, decidedVia: 'console' };
 
   it('a decision that was written is answered as won although the approval could not be read beside it', async () => {

@@ -115,6 +115,9 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
           { audience, type: '', json: Buffer.from(`{"t":"${'x'.repeat(70_000)}"}`), bundle: '' },
           { audience, type: 'y', json: Buffer.from('{"a":1}'), agent: '', assigned: null },
           { audience, type: 'y', json: Buffer.from('{"a":1}'), agent: 'a', bundle: 'b', assigned: 'c' },
+          { audience, type: 'z', json: Buffer.from('{"a":1}'), envs: ['staging'] },
+          { audience, type: 'z', json: Buffer.from('{"a":1}'), fleet: 'staging', envs: ['staging'] },
+          { audience, type: 'z', json: Buffer.from('{"a":1}'), tools: true, envs: ['production', 'staging'] },
         ];
         await broadcast.publish(frames);
         const got = (await reached(frames.length)).map((p) => p.frame);

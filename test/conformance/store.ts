@@ -8,7 +8,9 @@ import { channelsContract } from './channels.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
+import { eventsQueryContract } from './events-query.ts';
 import { eventsSearchContract } from './events-search.ts';
+import { exportsContract } from './exports.ts';
 import { figuresContract } from './figures.ts';
 import type { Open } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
@@ -72,6 +74,7 @@ export const storeSuites = {
   ],
   events: [
     eventsContract,
+    eventsQueryContract,
     eventsSearchContract,
     searchTextsContract,
     eventsModelContract,
@@ -81,6 +84,7 @@ export const storeSuites = {
     usageContract,
     figuresContract,
     retentionContract,
+    exportsContract,
   ],
 } satisfies { readonly [part: string]: readonly Suite[] };
 

@@ -2,6 +2,7 @@
 // the console's.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
+import { SocketClient } from './socket.ts';
 import { SseClient } from './sse.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn' });
@@ -41,6 +42,13 @@ const open = (query: string, agent: string) =>
     Authorization: `Bearer ${key}`,
     'X-Service-Agent-Id': agent,
   });
+
+it('opens over WebSocket as the first handshake of a process', async () => {
+  const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'first' };
+  const socket = await SocketClient.open(hub.port, '/v1/stream', headers, 'reeve.v1.json');
+  expect(socket.status).toBe(101);
+  socket.close();
+});
 
 it('tells of a deployed ruleset without its text, and sends the document to a stream that names it', async () => {
   const named = await open('env=production&bundle_name=mail', 'named');

@@ -98,6 +98,7 @@ export class SseClient {
       else if (line.startsWith('event:')) event = line.slice(6).trim();
       else if (line.startsWith('data:')) data += line.slice(5).trim();
     }
-    if (event !== '') this.frames.push({ id, event, data: data === '' ? null : JSON.parse(data) });
+    if (event === '' && data === '') return;
+    this.frames.push({ id, event: event || 'message', data: data === '' ? null : JSON.parse(data) });
   }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { handlers } from '../../src/hub/api/console-handlers.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
+import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
 
 const routes: readonly [string, RouteDeclaration][] = Object.entries(api);
 
@@ -21,4 +22,18 @@ it.each(routes)('%s can be written as JSON Schema and has a handler unless it is
 it('hold every method and path once', () => {
   const places = routes.map(([, { method, path }]) => `${method} ${path.replaceAll(/\{[^}]+\}/g, '{}')}`);
   expect(new Set(places).size).toBe(places.length);
+});
+
+it('declare query or body as the place of environments only where it has a field for them', () => {
+  const fieldsOf = (schema: z.ZodType | undefined): readonly string[] => {
+    const { properties = {} } = schema ? z.toJSONSchema(schema, { io: 'input' }) : {};
+    return Object.keys(properties);
+  };
+  const tables: { readonly [name: string]: RouteDeclaration } = { ...api, ...hostedApi };
+  const wrongNames = Object.entries(tables).flatMap(([name, route]) => {
+    if (route.envs !== 'query' && route.envs !== 'body') return [];
+    const fields = fieldsOf(route[route.envs]);
+    return fields.includes('env') || fields.includes('environment') ? [] : [name];
+  });
+  expect(wrongNames).toEqual([]);
 });

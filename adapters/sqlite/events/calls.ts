@@ -64,11 +64,23 @@ function namesOf(tenant: number, calls: Calls): string[] {
 const nameOf = (tenant: number, call: CallKey): string =>
   typeof call === 'string' ? `${tenant} ${call}` : (namesOf(tenant, call)[0] ?? '');
 
-const afterTenant = (name: string): number => name.search(/[: ]/) + 1;
-const isPacked = (name: string): boolean => name[afterTenant(name) - 1] === ':';
-/** Numbers of 16 digits each, one after another. */
-const digits = (list: readonly (number | string)[]): Buffer =>
-  Buffer.from(list.map((n) => String(n).padStart(16, '0')).join(''), 'latin1');
+function afterTenant(name: string): number {
+  let at = 0;
+  while (isDigit(name.charCodeAt(at))) at++;
+  return at + 1;
+}
+
+const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
+
+/** Writes a number in 16 digits. */
+function writeDigits(target: Uint8Array, from: number, value: number): void {
+  let left = value;
+  for (let at = from + 15; at >= from; at--) {
+    const rest = Math.floor(left / 10);
+    target[at] = 0x30 + left - rest * 10;
+    left = rest;
+  }
+}
 
 export class CallIndex {
   readonly #db: Database;
@@ -77,6 +89,12 @@ export class CallIndex {
   #bytes = 0;
   #newest = 0;
   #merging: Merging | null = null;
+  /** Tenants, ids and entries of one packed statement, 16 bytes each. */
+  readonly #packed = [
+    Buffer.alloc(packedRows * 16),
+    Buffer.alloc(packedRows * 16),
+    Buffer.alloc(packedRows * 16),
+  ] as const;
 
   constructor(db: Database, limits: CallLimits = usualCallLimits) {
     this.#db = db;
@@ -210,20 +228,27 @@ export class CallIndex {
 
   /** Adds names to the table, those whose calls are bytes in one statement. Some may have been removed since. */
   #insert(names: readonly string[], entries: ReadonlyMap<string, number>): void {
-    const left = names.filter((name) => entries.has(name));
-    const packed = left.filter(isPacked);
-    if (packed.length > 0) {
-      this.#db.run(insertPacked, [
-        digits(packed.map((name) => name.slice(0, -17))),
-        Buffer.from(packed.map((name) => name.slice(-16)).join(''), 'latin1'),
-        digits(packed.map((name) => entries.get(name) ?? 0)),
-        packed.length,
-      ]);
-    }
-    for (const name of left) {
-      if (isPacked(name)) continue;
+    const [tenants, ids, found] = this.#packed;
+    let count = 0;
+    for (const name of names) {
+      const entry = entries.get(name);
+      if (entry === undefined) continue;
       const at = afterTenant(name);
-      this.#db.run(insertOne, [Number(name.slice(0, at - 1)), name.slice(at), entries.get(name) ?? 0]);
+      const tenant = Number(name.slice(0, at - 1));
+      if (name[at - 1] === ':') {
+        const to = count++ * 16;
+        writeDigits(tenants, to, tenant);
+        ids.write(name.slice(at), to, 'latin1');
+        writeDigits(found, to, entry);
+      } else this.#db.run(insertOne, [tenant, name.slice(at), entry]);
     }
+    if (count === 0) return;
+    const end = count * 16;
+    this.#db.run(insertPacked, [
+      tenants.subarray(0, end),
+      ids.subarray(0, end),
+      found.subarray(0, end),
+      count,
+    ]);
   }
 }

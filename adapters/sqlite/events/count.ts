@@ -17,7 +17,7 @@ import type { Steps } from '../sync.ts';
 import { contractSums } from '../usage/contracts.ts';
 import { activeAgents } from '../usage/read.ts';
 import { allEvents } from '../usage/rows.ts';
-import { fittingCounts, needsBodies } from './search.ts';
+import { type CompiledFilter, compileFilter, fittingCounts, needsBodies } from './search.ts';
 import { type Counted, type Summary, tenantNumber } from './segment.ts';
 import { type AgentEvents, type Alike, type Telling, tallyFits, tellings } from './tallies.ts';
 import { walk } from './walk.ts';
@@ -33,7 +33,7 @@ type Single = (segment: Summary) => void;
 function* count(
   db: Database,
   tenantId: string,
-  filter: EventFilter,
+  filter: CompiledFilter,
   telling: Telling,
   take: {
     readonly alike: (group: Alike) => void;
@@ -42,7 +42,9 @@ function* count(
   },
 ): Steps<void> {
   let read = 0;
-  if (needsBodies(filter)) {
+  // Tallies do not tell the versions apart.
+  const isByVersion = filter.query?.terms.some(({ field }) => field === 'version') ?? false;
+  if (needsBodies(filter) || isByVersion) {
     for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
       if (typeof segment !== 'number' && !segment.sample) take.single(segment);
       if (typeof segment === 'number' || ++read % segmentsPerStep === 0) yield;
@@ -63,9 +65,10 @@ function* count(
 export function* histogram(
   db: Database,
   tenantId: string,
-  filter: EventFilter,
+  wholeFilter: EventFilter,
   bucketMs: number,
 ): Steps<readonly HistogramBucket[]> {
+  const filter = compileFilter(wholeFilter);
   const { until = Number.POSITIVE_INFINITY } = filter;
   const buckets = new Map<number, { [K in CountedAs]: number }>();
   function add(start: number, verdict: string, mode: string, events: number): void {
@@ -75,10 +78,11 @@ export function* histogram(
   }
   const telling = { slotMs: bucketMs, outcomes: false };
   yield* count(db, tenantId, filter, telling, {
-    alike({ segments, start, tallies }) {
+    alike(group) {
+      const { segments, start, tallies } = group;
       for (const tally of tallies) {
         const [, verdict, mode, events] = tally;
-        if (tallyFits(tally, filter)) add(start, verdict, mode, events * segments);
+        if (tallyFits(tally, filter, group)) add(start, verdict, mode, events * segments);
       }
     },
     single(segment) {
@@ -91,7 +95,8 @@ export function* histogram(
 }
 
 /** How many events fit. */
-export function* countFitting(db: Database, tenantId: string, filter: EventFilter): Steps<number> {
+export function* countFitting(db: Database, tenantId: string, wholeFilter: EventFilter): Steps<number> {
+  const filter = compileFilter(wholeFilter);
   let found = 0;
   yield* count(
     db,
@@ -99,8 +104,9 @@ export function* countFitting(db: Database, tenantId: string, filter: EventFilte
     filter,
     { outcomes: false },
     {
-      alike({ segments, tallies }) {
-        for (const tally of tallies) if (tallyFits(tally, filter)) found += tally[3] * segments;
+      alike(group) {
+        for (const tally of group.tallies)
+          if (tallyFits(tally, filter, group)) found += tally[3] * group.segments;
       },
       single(segment) {
         for (const _ of fittingCounts(db, segment, filter)) found++;
@@ -110,7 +116,13 @@ export function* countFitting(db: Database, tenantId: string, filter: EventFilte
   return found;
 }
 
-export function* facets(db: Database, tenantId: string, filter: EventFilter, limit: number): Steps<Facets> {
+export function* facets(
+  db: Database,
+  tenantId: string,
+  wholeFilter: EventFilter,
+  limit: number,
+): Steps<Facets> {
+  const filter = compileFilter(wholeFilter);
   const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
     readonly [F in FacetName]: Map<string, number>;
   };
@@ -146,7 +158,7 @@ export function* facets(db: Database, tenantId: string, filter: EventFilter, lim
         for (const tally of group.tallies) {
           const [tool, verdict, mode, events, name = null] = tally;
           const event = { tool, verdict, mode, name };
-          if (tallyFits(tally, filter)) addAll(group, event, [], events * group.segments);
+          if (tallyFits(tally, filter, group)) addAll(group, event, [], events * group.segments);
         }
       },
       agents: ({ agent, events }) => add('agentId', agent, events),

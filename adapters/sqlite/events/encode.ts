@@ -81,12 +81,16 @@ export const reportOf = (event: EventInput, batch: BatchOf): Report => ({
 
 /** The sample run is nobody's decision. */
 const notesOf = (events: readonly EventInput[], batch: BatchOf): EncodedGroup['notes'] =>
-  batch.sample
-    ? []
-    : events.flatMap((event, position) => {
-        const note = runNote(event, batch, sha256);
-        return note ? [[position, note] as const] : [];
-      });
+  batch.sample ? [] : notesIn(events, batch);
+
+function notesIn(events: readonly EventInput[], batch: BatchOf): EncodedGroup['notes'] {
+  const notes: EncodedGroup['notes'][number][] = [];
+  for (const [position, event] of events.entries()) {
+    const note = runNote(event, batch, sha256);
+    if (note) notes.push([position, note]);
+  }
+  return notes;
+}
 
 // Positions in this list are stored: append only, 31 at most.
 const commonVerdicts = [
@@ -118,31 +122,38 @@ const codes = new Map(commonVerdicts.map((verdict, i) => [verdict, i + 1]));
 export const verdictCode = (verdict: string): number => codes.get(verdict) ?? 0;
 export const verdictOfCode = (code: number): string | null => commonVerdicts[code - 1] ?? null;
 
-const canonicalUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const uuidLength = 36;
+/** Places of the dashes in a UUID. */
+const dashes: readonly number[] = [8, 13, 18, 23];
+/** By character, the value of a lower-case hex digit; 255 for any other. */
+const hexDigits = new Uint8Array(128).fill(255);
+for (let value = 0; value < 16; value++) hexDigits[value.toString(16).charCodeAt(0)] = value;
 
-function packInto(target: Buffer, offset: number, id: string): void {
-  target.write(
-    id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24),
-    offset,
-    'hex',
-  );
+/** Writes the 16 bytes of a UUID in lower case; false, with some of them written, for any other text. */
+function packInto(target: Uint8Array, offset: number, id: string): boolean {
+  if (id.length !== uuidLength) return false;
+  for (const at of dashes) if (id.charCodeAt(at) !== 0x2d) return false;
+  let to = offset;
+  for (let at = 0; at < uuidLength; at += 2) {
+    if (at === 8 || at === 13 || at === 18 || at === 23) at++;
+    const high = hexDigits[id.charCodeAt(at)] ?? 255;
+    const low = hexDigits[id.charCodeAt(at + 1)] ?? 255;
+    if ((high | low) > 15) return false;
+    target[to++] = high * 16 + low;
+  }
+  return true;
 }
 
 /** The key a call id is stored under. */
 export function callKey(callId: string): CallKey {
-  if (!canonicalUuid.test(callId)) return callId;
   const bytes = Buffer.alloc(16);
-  packInto(bytes, 0, callId);
-  return bytes;
+  return packInto(bytes, 0, callId) ? bytes : callId;
 }
 
 function callKeys(events: readonly EventInput[]): Uint8Array | readonly CallKey[] {
-  if (!events.every((event) => canonicalUuid.test(event.call_id)))
-    return events.map((e) => callKey(e.call_id));
   const packed = Buffer.alloc(events.length * 16);
-  events.forEach((event, i) => {
-    packInto(packed, i * 16, event.call_id);
-  });
+  for (const [i, event] of events.entries())
+    if (!packInto(packed, i * 16, event.call_id)) return events.map((e) => callKey(e.call_id));
   return packed;
 }
 
@@ -184,13 +195,18 @@ function grouped(events: readonly EventInput[]): { groups: Group[]; repeats: Eve
   const open = new Map<string, Group>();
   const seen = new Set<string>();
   const repeats: EventInput[] = [];
+  let [key, agent, hour] = ['', '', Number.NaN];
   for (const [place, event] of events.entries()) {
     if (seen.has(event.call_id)) {
       repeats.push(event);
       continue;
     }
     seen.add(event.call_id);
-    const key = `${Math.floor(event.timestamp / segmentSpanMs)} ${event.agent_id}`;
+    const eventHour = Math.floor(event.timestamp / segmentSpanMs);
+    if (eventHour !== hour || event.agent_id !== agent) {
+      [agent, hour] = [event.agent_id, eventHour];
+      key = `${hour} ${agent}`;
+    }
     let group = open.get(key);
     if (!group || group.events.length >= segmentEvents) {
       group = { events: [], places: [] };

@@ -7,7 +7,7 @@ import { entryOf, outcomeCounts } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
 import { codeOfEntry, placeOfEntry } from './calls.ts';
 import { type Report, verdictOfCode } from './encode.ts';
-import { positionOf, segmentOf } from './segment.ts';
+import { lastSegment, positionOf, segmentOf } from './segment.ts';
 import type { SegmentCache } from './segment-cache.ts';
 
 /** What repeats say of runs, joined: a run is written once for a batch. */
@@ -63,8 +63,11 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
       positionOf(place),
     ]) ?? [0];
     if (Number(count) >= maxOutcomes) return;
+    // Ids rise, also when the newest outcome was removed: exports read in their order.
     const added = db.run(
-      'INSERT OR IGNORE INTO outcomes (segment, position, key, outcome) VALUES (?, ?, ?, ?)',
+      `INSERT OR IGNORE INTO outcomes (id, segment, position, key, outcome, after_segment)
+         SELECT 1 + max(ifnull((SELECT max(id) FROM outcomes), 0), outcome_removed), ?, ?, ?, ?,
+           ${lastSegment} FROM store`,
       [segment, positionOf(place), key, JSON.stringify(outcome)],
     );
     if (added === 0) return;

@@ -11,6 +11,7 @@ import { entryOf, keyOf, type Place, type Removed } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
 import type { CallIndex } from './calls.ts';
 import { callKey, sha256 } from './encode.ts';
+import { RemovedLines, removeOutcomes } from './removed-lines.ts';
 import {
   countedOf,
   jsonBytes,
@@ -45,16 +46,19 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
     const { place } = cache.countsOf(segment);
     const removed: Removed[] = [];
     const noteIds: string[] = [];
+    const lines = new RemovedLines();
     events.forEach((event, position) => {
       if (!event || removed.length === limit || !mayGo(event)) return;
       calls.remove(tenant, callKey(event.call_id), placeOf(segment, position));
-      db.run('DELETE FROM outcomes WHERE segment = ? AND position = ?', [segment, position]);
+      lines.add(placeOf(segment, position), removeOutcomes(db, segment, position));
       events[position] = null;
       const added = outcomes.get(position) ?? [];
       removed.push({ event: countedOf(event), outcomes: added });
       noteIds.push(...runNoteIds(tenantId, event, added, sha256));
     });
     keepRunNoteIds(db, tenantId, noteIds);
+    // The sample run is in no export.
+    if (place !== null) lines.write(db, tenantId);
     if (removed.length > 0) rewrite(segment, events);
     return { place, events: removed };
   }

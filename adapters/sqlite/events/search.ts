@@ -8,6 +8,8 @@ import {
 } from '../../../src/event/record.ts';
 import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../../src/event/rules/decision.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
+import { type QueryTest, queryTest } from '../../../src/event/rules/query/match.ts';
+import { needlesOf } from '../../../src/event/rules/query/needles.ts';
 import { searchedTextsOf } from '../../../src/event/rules/texts.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import { maxPageBytes } from '../../../src/shared/ports/page.ts';
@@ -34,8 +36,8 @@ import {
 } from './segment.ts';
 import { walk, walkUp } from './walk.ts';
 
-/** Bodies parsed before other reads are let in. */
-const bodiesPerStep = 16;
+/** After this time other reads are let in. Milliseconds. */
+const stepMs = 6;
 /** A search that has not filled its page by then gives a short one and where to go on. Milliseconds. */
 const patienceMs = maxSearchMs / 3;
 
@@ -70,9 +72,40 @@ function readCursor(cursor: string): Key {
   throw new HubError('bad_request', 'The cursor is not valid. Start again without a cursor.');
 }
 
+/** A query with what is made of it once. */
+interface CompiledQuery extends QueryTest {
+  readonly needles: readonly { readonly pattern: RegExp; readonly isInOutcomes: boolean }[];
+}
+
+/** A filter whose query was compiled before its first event. */
+export interface CompiledFilter extends EventFilter {
+  readonly compiled?: CompiledQuery;
+}
+
+export function compileFilter(filter: EventFilter): CompiledFilter {
+  const { query } = filter;
+  if (query === undefined) return filter;
+  const needles = needlesOf(query).map(({ pattern, isInOutcomes }) => ({
+    pattern: new RegExp(pattern, 'u'),
+    isInOutcomes,
+  }));
+  return { ...filter, compiled: { ...queryTest(query), needles } };
+}
+
+/** Whose event it is. */
+export interface EventOwner {
+  readonly env: string;
+  readonly agent: string;
+}
+
 /** True when what is counted of an event, with its outcomes, fits. */
-function countsFit(event: Counted, outcomes: readonly EventOutcome[], filter: EventFilter): boolean {
-  const { toolName, verdict, verdicts, mode, since, until, decisionName: name } = filter;
+function countsFit(
+  event: Counted,
+  outcomes: readonly EventOutcome[],
+  filter: CompiledFilter,
+  owner: EventOwner,
+): boolean {
+  const { toolName, verdict, verdicts, mode, since, until, decisionName: name, compiled } = filter;
   return (
     (toolName === undefined || event.tool === toolName) &&
     (verdict === undefined || event.verdict === verdict || outcomes.some((o) => o.verdict === verdict)) &&
@@ -82,26 +115,30 @@ function countsFit(event: Counted, outcomes: readonly EventOutcome[], filter: Ev
     (mode === undefined || event.mode === mode) &&
     (since === undefined || event.ts >= since) &&
     (until === undefined || event.ts <= until) &&
-    (name === undefined || event.name === name || outcomes.some((o) => o.decision_name === name))
+    (name === undefined || event.name === name || outcomes.some((o) => o.decision_name === name)) &&
+    (compiled === undefined || compiled.fitsCounted({ ...event, ...owner }, outcomes))
   );
 }
 
 /** True for a filter that the tallies and marks of a segment cannot tell about. */
-export const needsBodies = (filter: EventFilter): boolean => {
-  const { search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq } = filter;
-  return [search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq].some(
-    (asked) => asked !== undefined,
+export const needsBodies = (filter: CompiledFilter): boolean => {
+  const { search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq, compiled } = filter;
+  return (
+    [search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq].some(
+      (value) => value !== undefined,
+    ) || compiled?.needsPayload === true
   );
 };
 
 /** True when the event, with its outcomes, fits. @param seq its place in the order of arrival */
-export function fits(
+function fits(
   event: EventInput,
   outcomes: readonly EventOutcome[],
-  filter: EventFilter,
+  filter: CompiledFilter,
   seq: number,
+  { env, sample }: Pick<Summary, 'env' | 'sample'>,
 ): boolean {
-  const { runId, callId, search, sessionId, parentSessionId, fromSeq, toSeq } = filter;
+  const { runId, callId, search, sessionId, parentSessionId, fromSeq, toSeq, compiled } = filter;
   return (
     (callId === undefined || (callIdOf(event) ?? event.call_id) === callId) &&
     (runId === undefined || event.payload?.run_id === runId) &&
@@ -110,7 +147,8 @@ export function fits(
     (fromSeq === undefined || seq >= fromSeq) &&
     (toSeq === undefined || seq <= toSeq) &&
     (search === undefined || mentions(event, foldedText(search))) &&
-    countsFit(countedOf(event), outcomes, filter)
+    countsFit(countedOf(event), outcomes, filter, { env, agent: event.agent_id }) &&
+    (compiled === undefined || compiled.fits({ event, env, sample, outcomes }))
   );
 }
 
@@ -132,8 +170,14 @@ const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
  * False when the body cannot hold an event that fits. Cheaper than parsing it: whatever holds a text holds its JSON
  * form.
  */
-function mayHold(body: string, filter: EventFilter): boolean {
-  const { search, runId, callId, sessionId, parentSessionId } = filter;
+function mayHold(body: string, filter: CompiledFilter, hasOutcomes: boolean): boolean {
+  const { search, runId, callId, sessionId, parentSessionId, compiled } = filter;
+  if (compiled !== undefined) {
+    const isMissing = compiled.needles.some(
+      ({ pattern, isInOutcomes }) => !(isInOutcomes && hasOutcomes) && !pattern.test(body),
+    );
+    if (isMissing) return false;
+  }
   if (search !== undefined && !mayBeNumber(search) && !findsIn(body, foldedText(inJson(search))))
     return false;
   return [runId, callId, sessionId, parentSessionId].every(
@@ -145,15 +189,16 @@ function mayHold(body: string, filter: EventFilter): boolean {
 export function* fitting(
   db: Database,
   segment: Summary,
-  filter: EventFilter,
+  filter: CompiledFilter,
 ): Generator<{ event: EventInput; outcomes: readonly EventOutcome[]; position: number }, void, undefined> {
   const body = segmentBody(db, segment.id);
-  if (body === null || !mayHold(body.text, filter)) return;
+  if (body === null || !mayHold(body.text, filter, segment.outcomes > 0)) return;
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of bodyEvents(body).entries()) {
     if (!event) continue;
     const said = outcomes?.get(position) ?? [];
-    if (fits(event, said, filter, placeOf(segment.id, position))) yield { event, outcomes: said, position };
+    if (fits(event, said, filter, placeOf(segment.id, position), segment))
+      yield { event, outcomes: said, position };
   }
 }
 
@@ -161,7 +206,7 @@ export function* fitting(
 export function* fittingCounts(
   db: Database,
   segment: Summary,
-  filter: EventFilter,
+  filter: CompiledFilter,
 ): Generator<{ event: Counted; outcomes: readonly EventOutcome[] }, void, undefined> {
   if (needsBodies(filter)) {
     for (const { event, outcomes } of fitting(db, segment, filter)) {
@@ -173,7 +218,7 @@ export function* fittingCounts(
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of counted.entries()) {
     const said = outcomes?.get(position) ?? [];
-    if (event && countsFit(event, said, filter)) yield { event, outcomes: said };
+    if (event && countsFit(event, said, filter, segment)) yield { event, outcomes: said };
   }
 }
 
@@ -251,12 +296,14 @@ const directions: { readonly [O in EventOrder]: Direction } = {
 export function eventSearch(db: Database, now = () => performance.now()) {
   return function* search(
     tenantId: string,
-    filter: EventFilter,
+    wholeFilter: EventFilter,
     limit: number,
     cursor: string | null,
     by: EventOrder = 'newest',
+    budgetMs = patienceMs,
   ): Steps<EventPage> {
     const { order, segments, frontier, isAfter } = directions[by];
+    const filter = compileFilter(wholeFilter);
     const mark = markOf(db);
     const from = cursor === null ? null : readCursor(cursor);
     // Against the order: the next one to give out is the last.
@@ -264,7 +311,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
     const events: StoredEvent[] = [];
     const began = now();
     let last: Key | null = null;
-    let bodies = 0;
+    let stepBegan = began;
     let bytes = 0;
     let dropped = false;
 
@@ -288,11 +335,13 @@ export function eventSearch(db: Database, now = () => performance.now()) {
       if (giveOut(reached)) return page(last);
       // Only past the cursor, so that each page gets further.
       const isPast = !from || order(reached, from) > 0;
-      if (isPast && now() - began > patienceMs) return page(reached);
-      if (typeof segment === 'number') {
+      const isLate = now() - began > budgetMs;
+      if (isPast && isLate) return { ...page(reached), searchedTo: reached.ts };
+      if (typeof segment === 'number' || now() - stepBegan > stepMs) {
         yield;
-        continue;
+        stepBegan = now();
       }
+      if (typeof segment === 'number') continue;
       // What this page has no place for is read for a later one.
       if (wanted && isAfter(segment, wanted)) continue;
       const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
@@ -306,7 +355,6 @@ export function eventSearch(db: Database, now = () => performance.now()) {
       dropped ||= left.length > 0;
       const [lastKept] = waiting;
       if (dropped && lastKept && waiting.length >= limit - events.length) wanted = lastKept.key;
-      if (++bodies % bodiesPerStep === 0) yield;
     }
     giveOut(null);
     return page(waiting.length > 0 || dropped ? last : null);

@@ -95,6 +95,9 @@ export const readSummary = (row: Row): Summary => ({
   sample: row[11] === 1,
 });
 
+/** SQL: the number of the newest segment, whether or not it was removed. */
+export const lastSegment = "ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'segments'), 0)";
+
 /** The number of a tenant in the event tables, or null when it has none yet. */
 export function tenantNumber(db: Database, tenantId: string): number | null {
   const row = db.get('SELECT number FROM tenant_numbers WHERE tenant_id = ?', [tenantId]);
@@ -117,8 +120,12 @@ export function summarize(events: readonly (EventInput | null)[]) {
     if (ts < minTs) minTs = ts;
     if (ts > maxTs) maxTs = ts;
     if (name !== null) names.add(name);
-    let at = tallies.findIndex((t) => t[0] === tool && t[1] === verdict && t[2] === mode && t[4] === name);
-    if (at < 0) at = tallies.push([tool, verdict, mode, 0, name]) - 1;
+    let at = 0;
+    for (; at < tallies.length; at++) {
+      const known = tallies[at];
+      if (known?.[0] === tool && known[1] === verdict && known[2] === mode && known[4] === name) break;
+    }
+    if (at === tallies.length) tallies.push([tool, verdict, mode, 0, name]);
     const tally = tallies[at];
     if (tally) tally[3]++;
     let run = versions.indexOf(version);

@@ -4,6 +4,7 @@ import { isWanted } from '../../../src/event/rules/decision.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import type { Database, SqlValue } from '../database.ts';
 import { givenText } from '../database.ts';
+import type { CompiledFilter } from './search.ts';
 import {
   readSummary,
   readTallies,
@@ -50,16 +51,25 @@ export interface Telling {
 }
 
 /** Whether the filter takes some of the events of a segment. */
-const isPartial = ({ toolName, verdict, verdicts, mode, decisionName }: EventFilter): boolean =>
-  [toolName, verdict, verdicts, mode, decisionName].some((asked) => asked !== undefined);
+const isPartial = ({ toolName, verdict, verdicts, mode, decisionName, query }: EventFilter): boolean =>
+  [toolName, verdict, verdicts, mode, decisionName, query].some((value) => value !== undefined);
 
-/** For tallies that suffice. */
-export const tallyFits = ([tool, verdict, mode, , name]: Tally, filter: EventFilter): boolean =>
+const asksFor = ({ query }: EventFilter, field: string): boolean =>
+  query?.terms.some((term) => term.field === field) ?? false;
+
+/** For tallies that suffice. @param group the segments' agent, where the filter asks for agents, and environment */
+export const tallyFits = (
+  [tool, verdict, mode, , name = null]: Tally,
+  filter: CompiledFilter,
+  { env, agent }: Pick<Alike, 'env' | 'agent'>,
+): boolean =>
   (filter.toolName === undefined || tool === filter.toolName) &&
   (filter.verdict === undefined || verdict === filter.verdict) &&
   (filter.verdicts === undefined || isWanted(filter.verdicts, verdict)) &&
   (filter.mode === undefined || mode === filter.mode) &&
-  (filter.decisionName === undefined || name === filter.decisionName);
+  (filter.decisionName === undefined || name === filter.decisionName) &&
+  (filter.compiled === undefined ||
+    filter.compiled.fitsCounted({ env, agent: agent ?? '', tool, verdict, mode, name, version: '' }, []));
 
 /**
  * What the segments that may hold events that fit tell, a window at a time: another read may run before each.
@@ -75,7 +85,8 @@ export function* tellings(
   if (tenant === null) return;
   const { since = -Number.MAX_VALUE, until = Number.MAX_VALUE } = filter;
   const fit = mayFit(filter, until);
-  const repeats = outcomes || (filter.verdict ?? filter.verdicts ?? filter.decisionName) !== undefined;
+  const isByName = filter.decisionName !== undefined || asksFor(filter, 'contract');
+  const repeats = outcomes || isByName || (filter.verdict ?? filter.verdicts) !== undefined;
   const whole: { sql: string; params: readonly SqlValue[] } = {
     sql: `min_ts >= ? AND max_ts <= ? ${repeats ? 'AND outcomes = 0' : ''}`,
     params: [since, until],
@@ -86,10 +97,10 @@ export function* tellings(
     whole.params = [...whole.params, until, slotMs, slotMs];
   }
   /** Segments of older versions do not tell the names of contracts apart. */
-  const named = outcomes || filter.decisionName !== undefined;
+  const named = outcomes || isByName;
   const slot = slotMs === undefined ? '0' : 'floor(max_ts / ?)';
   const slotParams = slotMs === undefined ? [] : [slotMs];
-  const byAgent = agents && isPartial(filter);
+  const byAgent = (agents && isPartial(filter)) || asksFor(filter, 'agent');
   const parsed = new Map<string, readonly Tally[]>();
   const talliesOf = (text: string): readonly Tally[] => {
     let known = parsed.get(text);

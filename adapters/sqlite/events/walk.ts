@@ -6,6 +6,7 @@ import type { Database, SqlValue } from '../database.ts';
 import { envsParameter, envTest } from '../table.ts';
 import { placeOfEntry } from './calls.ts';
 import { callKey } from './encode.ts';
+import { addQueryTests } from './query-clause.ts';
 import {
   readSummary,
   type Summary,
@@ -47,6 +48,7 @@ export function mayFit(filter: EventFilter, hi: number): Clause {
     const either = words.map(() => 'instr(tallies, ?) > 0 OR instr(later, ?) > 0').join(' OR ');
     add(`(${either || '0'})`, ...words.flatMap((word) => [word, word]));
   }
+  if (filter.query !== undefined) addQueryTests(filter.query, add);
   if (fromSeq !== undefined) add('id >= ?', segmentOf(fromSeq));
   if (toSeq !== undefined) add('id <= ?', segmentOf(toSeq));
   return { sql: parts.join(' AND '), params };

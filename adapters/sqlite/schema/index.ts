@@ -12,6 +12,7 @@ import { approvalContext, approvalNames } from './approvals.ts';
 import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
+import { exportTables } from './exports.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
 import { closedTenants, identityTables, loginOrigins, userRoles } from './users.ts';
@@ -321,6 +322,7 @@ const migrations: readonly string[] = [
   closedTenants,
   identityTables,
   retentionTables,
+  exportTables,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -54,8 +54,9 @@ const recoveryWrites: ReadonlyMap<string, 'purge' | 'sign-in'> = new Map([
   ['events.purge', 'purge'],
 ]);
 
-/** Reads of what events add to summaries and runs. */
+/** Reads of what events add to summaries, runs and the audit chain's index. */
 const summaryReads: ReadonlySet<string> = new Set([
+  'audit.feed',
   'events.counts',
   'runs.get',
   'runs.list',

@@ -75,8 +75,9 @@ export function addPlaced(
   versions: Map<string, VersionRow>,
   place: Place,
   { tool, verdict, mode, version, count, first, last }: CountedRun,
+  placeKey = keyOf(place, ''),
 ): void {
-  const row = entryOf(tools, keyOf(place, tool), () => ({
+  const row = entryOf(tools, placeKey + tool, () => ({
     ...place,
     tool,
     events: 0,
@@ -89,7 +90,7 @@ export function addPlaced(
   row.events += count;
   if (as !== 'pending') row[as] += count;
   row.last = Math.max(row.last, last);
-  const run = entryOf(versions, keyOf(place, version), () => ({
+  const run = entryOf(versions, placeKey + version, () => ({
     ...place,
     version,
     events: 0,
@@ -99,6 +100,24 @@ export function addPlaced(
   run.events += count;
   run.first = Math.min(run.first, first);
   run.last = Math.max(run.last, last);
+}
+
+/** Runs of one minute and contract together, whatever their tools and versions: contracts count them alike. */
+export function runsOfContracts(runs: readonly CountedRun[]): readonly CountedRun[] {
+  const joined: CountedRun[] = [];
+  for (const run of runs) {
+    const { name, verdict, mode, last } = run;
+    const minute = minuteOf(last);
+    const like = joined.find(
+      (one) =>
+        one.name === name && one.verdict === verdict && one.mode === mode && minuteOf(one.last) === minute,
+    );
+    if (like) {
+      like.count += run.count;
+      like.last = Math.max(like.last, last);
+    } else joined.push({ ...run });
+  }
+  return joined;
 }
 
 /** Of one environment: all its events, and each contract that the events name. @param event of one minute */

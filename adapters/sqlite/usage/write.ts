@@ -26,8 +26,10 @@ import {
   contractRow,
   entryOf,
   hourOf,
+  keyOf,
   minuteOf,
   type Place,
+  runsOfContracts,
   type ToolRow,
   type VersionRow,
 } from './rows.ts';
@@ -37,6 +39,8 @@ const minutesKept = 26 * 60;
 
 /** Groups of events and runs that are gathered, at most: bounds how long their commit takes. */
 const maxGathered = 250;
+/** Entries of the audit chain, for the same reason. */
+const maxEntries = 5_000;
 
 /** A stored segment that the summaries do not count yet. */
 interface Uncounted extends RunSource {
@@ -117,6 +121,7 @@ export class UsageWriter {
     const [counted, through] = db.get('SELECT counted, counted_through FROM store') ?? [];
     this.#newest = Number(through);
     db.atomically(() => {
+      this.notes.load();
       if (counted === 1) this.#countLater();
       else this.#countAll();
     });
@@ -223,10 +228,10 @@ export class UsageWriter {
   #foldOne({ place, runs, receivedAt }: Added): void {
     const { tools, versions, contracts } = this.#rows;
     this.#sweep(place.tenant, receivedAt);
-    for (const run of runs) {
-      addPlaced(tools, versions, place, run);
+    const placeKey = keyOf(place, '');
+    for (const run of runs) addPlaced(tools, versions, place, run, placeKey);
+    for (const run of runsOfContracts(runs))
       for (const change of contractChanges(place, run, [], 1)) this.gather(contracts, change);
-    }
   }
 
   /** A segment is stored in this transaction, and what it adds is gathered. */
@@ -249,13 +254,15 @@ export class UsageWriter {
    */
   flushIfDue(): void {
     this.notes.flush();
-    if (this.#isDue || this.#added.length >= maxGathered || this.runs.size >= maxGathered) this.flush();
+    const isFull = this.#added.length >= maxGathered || this.runs.size >= maxGathered;
+    if (this.#isDue || isFull || this.notes.size >= maxEntries) this.flush();
   }
 
   /** Writes what is gathered, of runs too. To be called in a transaction, after its other writes. */
   flush(): void {
     this.#isDue = false;
     this.notes.flush();
+    this.notes.flushEntries();
     this.runs.flush();
     this.fold();
     const [added, changes, { tools, versions, contracts }] = [this.#added, this.#changes, this.#rows];

@@ -33,7 +33,14 @@ export { BundleRejectedError, type Succession } from './bundle/signature.ts';
 export type { Signing } from './bundle/verifier.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';
 export { ConfigurationError, HubConnectionError, HubResponseError, type OnError } from './failure.ts';
-export { DeniedError, type RunOptions, type ToolArgs, type Warning } from './guard/call.ts';
+export {
+  type CallRounds,
+  DeniedError,
+  type RoundOptions,
+  type RunOptions,
+  type ToolArgs,
+  type Warning,
+} from './guard/call.ts';
 export type { CodeContract, RunCounts } from './guard/contract.ts';
 export type { Dialect, Language } from './guard/engine.ts';
 export type { ContractFinding, OnFindings } from './guard/findings.ts';

@@ -129,6 +129,8 @@ export interface AuditRecord {
    * contract. A run counts the call once. Absent on every other record.
    */
   readonly follows_decision?: true;
+  /** Rounds of a call that asked its user in between. Only on the last record of such a call. */
+  readonly rounds?: number;
   /**
    * Of a call that a contract denied, asked about or would have denied: its conditions in their order, at most 50.
    * Absent on every other record.
@@ -204,6 +206,7 @@ export const toWire = (record: AuditRecord, agentId: string, bundleName: string 
     session_attempt_count: record.session_attempt_count,
     session_execution_count: record.session_execution_count,
     ...(record.follows_decision ? { follows_decision: true } : {}),
+    ...(record.rounds === undefined ? {} : { rounds: record.rounds }),
     ...(record.conditions ? { conditions: record.conditions } : {}),
   }) as WireEvent['payload'],
 });

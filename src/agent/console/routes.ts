@@ -148,7 +148,7 @@ export const agentRoutes = routes({
     path: '/api/v1/agents/{agent_id}/streams',
     auth: ['cookie'],
     role: 'viewer',
-    envs: 'query',
+    envs: 'record',
     tag: 'agents',
     summary: 'Open streams of an agent on all nodes, newest first',
     params: z.object({ agent_id: line(255) }),

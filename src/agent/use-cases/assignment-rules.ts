@@ -5,9 +5,9 @@ import { changeBy, noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
 import type { JsonObject } from '../../contract/record.ts';
 import { requireRole, seesEnv } from '../../shared/access.ts';
-import { HubError } from '../../shared/error.ts';
+import { HubError, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
-import type { IfMatch } from '../../shared/if-match.ts';
+import { type IfMatch, requireMatch } from '../../shared/if-match.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
@@ -87,7 +87,7 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
   const noteOn = (
     principal: Principal,
     id: string,
-    pattern: string | null,
+    pattern: string,
     became: string,
     summary: string,
     details: JsonObject,
@@ -100,12 +100,16 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
     });
 
   /**
-   * The rule as it is now; null: there is none that the principal sees, and nothing will be noted.
-   * @throws HubError forbidden unless the principal may change the environment of the rule
+   * The rule as it is now.
+   * @throws HubError not_found (with If-Match: changed) without a rule that the principal sees; forbidden unless the
+   *   principal may change its environment
    */
-  async function changeable(principal: Principal, id: string): Promise<AssignmentRule | null> {
+  async function changeable(principal: Principal, id: string, ifMatch: IfMatch): Promise<AssignmentRule> {
     const rule = (await store.rules.list(principal.tenantId)).find((one) => one.id === id);
-    if (!rule || !seesEnv(principal, rule.env)) return null;
+    if (!rule || !seesEnv(principal, rule.env)) {
+      requireMatch(ifMatch, [], 'The assignment rule');
+      throw notFound('Rule not found');
+    }
     await requireChange(principal, [rule.env]);
     return rule;
   }
@@ -137,32 +141,30 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
     async update(principal, id, patch, ifMatch = null) {
       requireRole(principal, 'operator');
       if (patch.pattern !== undefined) checkPattern(patch.pattern);
-      const rule = await changeable(principal, id);
-      if (rule && patch.env !== undefined) await requireChange(principal, [patch.env]);
-      const pattern = rule?.pattern ?? null;
+      const rule = await changeable(principal, id, ifMatch);
+      if (patch.env !== undefined) await requireChange(principal, [patch.env]);
       return actors.ask('tenant', principal.tenantId, 'changeRule', {
         action: 'update',
         id,
         patch,
         ...(ifMatch === null ? {} : { ifMatch }),
-        note: noteOn(principal, id, pattern, 'updated', 'An assignment rule was changed.', {
-          env: rule?.env ?? null,
-          ...change(rule && fieldsOf(rule), patch),
+        note: noteOn(principal, id, rule.pattern, 'updated', 'An assignment rule was changed.', {
+          env: rule.env,
+          ...change(fieldsOf(rule), patch),
         }),
       });
     },
 
     async remove(principal, id, ifMatch = null) {
       requireRole(principal, 'operator');
-      const rule = await changeable(principal, id);
-      const pattern = rule?.pattern ?? null;
+      const rule = await changeable(principal, id, ifMatch);
       await actors.ask('tenant', principal.tenantId, 'changeRule', {
         action: 'delete',
         id,
         ...(ifMatch === null ? {} : { ifMatch }),
-        note: noteOn(principal, id, pattern, 'deleted', 'An assignment rule was deleted.', {
-          env: rule?.env ?? null,
-          ...change(rule && fieldsOf(rule), null),
+        note: noteOn(principal, id, rule.pattern, 'deleted', 'An assignment rule was deleted.', {
+          env: rule.env,
+          ...change(fieldsOf(rule), null),
         }),
       });
     },

@@ -155,7 +155,8 @@ export function createFleet({
     async streams(principal, agentId, limit) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
-      if (!(await store.agents.get(tenantId, agentId))) throw notFound('Agent not found.');
+      const registration = await store.agents.get(tenantId, agentId);
+      if (!registration) throw notFound('Agent not found.');
       const visible = environments.filter((env) => seesEnv(principal, env));
       const found = await Promise.all(
         visible.map((env) =>
@@ -165,6 +166,9 @@ export function createFleet({
       const streams = found
         .flatMap(({ streams }, i) => streams.map((one) => ({ ...one, env: visible[i] ?? 'production' })))
         .sort((a, b) => b.connectedAt - a.connectedAt);
+      const { lastEnv } = registration;
+      if (streams.length === 0 && lastEnv !== null && !seesEnv(principal, lastEnv))
+        throw notFound('Agent not found.');
       return { total: found.reduce((sum, { total }) => sum + total, 0), streams: streams.slice(0, limit) };
     },
 

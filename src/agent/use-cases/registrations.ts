@@ -201,6 +201,7 @@ export function createRegistrations(ports: Ports): Registrations {
       const { tenantId } = principal;
       const before = await agents.get(tenantId, agentId);
       if (!before || !isSeen(principal, before)) throw unknown();
+      requireRole(principal, 'operator', before.lastEnv);
       const isRouting = bundleName !== undefined || patch.tags !== undefined;
       const envs = isRouting ? await requireAssignable(principal, [agentId]) : [];
       const changed = omitUndefined(patch);
@@ -222,7 +223,7 @@ export function createRegistrations(ports: Ports): Registrations {
           envs,
           before: before.bundleName,
         });
-        const assignment = { agentIds: [agentId], bundleName: wanted, bulk: false, note };
+        const assignment = { agentIds: [agentId], bundleName: wanted, envs, bulk: false, note };
         await actors.ask('tenant', tenantId, 'assign', assignment);
       } else if (patch.tags !== undefined) {
         // Tags decide which rules match, and the agent may be connected in any environment.
@@ -238,7 +239,7 @@ export function createRegistrations(ports: Ports): Registrations {
       const envs = await requireAssignable(principal, agentIds);
       const ids = [...new Set(agentIds)];
       const note = assignmentNote(principal, { agentIds: ids, bundleName, envs });
-      const assignment = { agentIds: ids, bundleName, bulk: true, note };
+      const assignment = { agentIds: ids, bundleName, envs, bulk: true, note };
       return (await actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
     },
 

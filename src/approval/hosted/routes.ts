@@ -128,7 +128,7 @@ export const hostedApprovalRoutes = routes({
     path: '/v1/approvals',
     auth: ['hostedKey', 'operatorJwt'],
     role: 'viewer',
-    envs: 'query',
+    envs: 'record',
     tag: 'hosted-approvals',
     summary: 'Approvals, newest first; an API key can read those in its environment and from its agents',
     query: z.object({

@@ -6,6 +6,7 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { readConditions, type StoredEvent } from '../record.ts';
 import { actionOf, callIdOf, consoleVerdict } from '../rules/decision.ts';
 import type { EventFilter } from '../rules/filter.ts';
+import type { Query } from '../rules/query/parse.ts';
 
 export interface EventQuery {
   readonly agent_id?: string | undefined;
@@ -22,8 +23,9 @@ export interface EventQuery {
 }
 
 /** What a query asks for; which of it the caller sees is the use case's business. */
-export const filterOf = (query: EventQuery): EventFilter => ({
+export const filterOf = (query: EventQuery, terms?: Query): EventFilter => ({
   env: query.env ?? null,
+  ...(terms === undefined ? {} : { query: terms }),
   ...omitUndefined({
     agentId: query.agent_id,
     toolName: query.tool_name,

@@ -14,6 +14,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
+import { maxQueryLength } from '../rules/query/parse.ts';
 import { callEnd, condition, name, rejected } from '../wire/schemas.ts';
 
 /**
@@ -137,6 +138,13 @@ const filters = {
   search: text(255, 1).optional(),
 };
 
+const terms = {
+  /** A query (docs/query.md). Terms and the other filters narrow together. */
+  q: text(maxQueryLength).optional(),
+  /** Milliseconds after which a search with `q` returns the events so far. */
+  budget_ms: intQuery(50, 2_000).default(1_000),
+};
+
 const range = { since: instantInput.optional(), until: instantInput.optional() };
 
 /** Counts of one field's values: the 50 most frequent, and the others together. */
@@ -192,9 +200,11 @@ export const eventRoutes = routes({
     tag: 'events',
     summary:
       'Events, newest first; X-Next-Cursor and Link contain the cursor of the next page, even after a short page. ' +
+      'With `q`, X-Search-Complete and X-Searched-To tell how far the search came. ' +
       'In a payload over 4 KiB, sizes replace the largest values',
     query: z.object({
       ...filters,
+      ...terms,
       ...range,
       limit: intQuery(1, 1000).default(100),
       cursor: text(1024, 1).optional(),
@@ -211,6 +221,7 @@ export const eventRoutes = routes({
       'validation_failed',
       'search_timeout',
       'rate_limited',
+      'too_busy',
     ],
   },
   getEvent: {
@@ -243,7 +254,7 @@ export const eventRoutes = routes({
     summary:
       'Matching events counted by agent, tool, verdict, mode, contract and environment: the 50 most ' +
       'frequent values of each, and a sum of the others',
-    query: z.object({ ...filters, ...range }),
+    query: z.object({ ...filters, ...terms, ...range }),
     status: 200,
     reply: z.object({
       /** Events that fit. */
@@ -259,7 +270,7 @@ export const eventRoutes = routes({
       }),
     }),
     search: true,
-    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited', 'too_busy'],
   },
   exportEvents: {
     method: 'GET',
@@ -271,7 +282,12 @@ export const eventRoutes = routes({
     summary:
       'All matching events, newest first, as a download of any size: NDJSON, or CSV (text/csv), where cells that begin ' +
       'like a formula get a leading apostrophe. A tenant can run two at once; an export that fails ends early, without its terminator',
-    query: z.object({ ...filters, ...range, format: z.enum(['ndjson', 'csv']).default('ndjson') }),
+    query: z.object({
+      ...filters,
+      q: terms.q,
+      ...range,
+      format: z.enum(['ndjson', 'csv']).default('ndjson'),
+    }),
     status: 200,
     media: 'application/x-ndjson',
     download: true,
@@ -288,6 +304,7 @@ export const eventRoutes = routes({
     summary: 'Event counts by time bucket; empty buckets are left out, until is exclusive',
     query: z.object({
       ...filters,
+      ...terms,
       since: instantInput,
       until: instantInput,
       /** Below 60 for ranges of at most 2 hours. */
@@ -311,6 +328,7 @@ export const eventRoutes = routes({
       'unprocessable',
       'search_timeout',
       'rate_limited',
+      'too_busy',
     ],
   },
 });

@@ -3,7 +3,6 @@
 
 import type { JsonObject } from '../../contract/record.ts';
 import { parseInstant } from '../../shared/instant.ts';
-import { mayLoseDigits } from '../../shared/json/exact-numbers.ts';
 import { type JsonMeasure, measureJson } from '../../shared/json/measure.ts';
 import type { EventInput } from '../record.ts';
 import { maxName } from './repair.ts';
@@ -37,11 +36,13 @@ const listEnd = /^\s*\}\s*$/;
 export function parseBatch(bytes: Uint8Array): ParsedBatch | null {
   if (bytes.byteLength > maxWholeBytes) return null;
   const text = textOf(bytes);
-  if (text === null || mayLoseDigits(text)) return null;
+  if (text === null) return null;
   const body = objectOf(text);
   if (body === null || !Array.isArray(body.events)) return null;
   const { events, ...others } = body;
   const measures = events.map(measureJson);
+  const isLong = ({ hasLongNumber }: JsonMeasure): boolean => hasLongNumber;
+  if (measures.some(isLong) || isLong(measureJson(others))) return null;
   return { events, measures, others, listBytes: listBytesOf(bytes, text, body, measures) };
 }
 
@@ -75,8 +76,18 @@ function listBytesOf(
   const end = text.lastIndexOf(']') + 1;
   // Around the list stand brackets and blanks, a byte each.
   if (start === undefined || !listEnd.test(text.slice(end))) return null;
-  const members = measures.reduce((sum, measure) => sum + measure.members, 1);
-  return countMembers(text) === members ? [start, bytes.byteLength - (text.length - end)] : null;
+  return hasRepeats(text, end - start, measures) ? null : [start, bytes.byteLength - (text.length - end)];
+}
+
+/**
+ * True unless no member is repeated.
+ * @param listLength UTF-16 units of the list
+ */
+function hasRepeats(text: string, listLength: number, measures: readonly JsonMeasure[]): boolean {
+  // Nothing can be left out of the shortest text of a value.
+  const shortest = measures.reduce((sum, { compactLength }) => sum + compactLength + 1, 1);
+  if (shortest === listLength && !text.includes('\\')) return false;
+  return countMembers(text) !== measures.reduce((sum, { members }) => sum + members, 1);
 }
 
 /**

@@ -195,19 +195,21 @@ export function repairFlatEvent(
  * whose other fields are the payload. It is told apart by its call id in either form.
  * @param depth the event's nesting, where it is known before; else it is measured
  * @param shortened of an event that was shortened
+ * @param maxBytes the most that the event can have as JSON, where that is known before
  */
 export function repairEitherForm(
   value: unknown,
   context: RepairContext,
   depth = depthOf(value),
   shortened?: Shortened,
+  maxBytes?: number,
 ): Repaired {
   if (!isMapping(value) || !isFlat(value) || depth > maxJsonDepth)
-    return repairEvent(value, context, depth, undefined, shortened);
+    return repairEvent(value, context, depth, undefined, shortened, maxBytes);
   const { call_id, agent_id, tool_name, action, mode, timestamp, payload: _, ...payload } = value;
   const verdict = consoleVerdict(String(action));
   const nested = { call_id, agent_id, tool_name, verdict, mode, timestamp, payload };
-  return repairEvent(nested, context, depth, undefined, shortened);
+  return repairEvent(nested, context, depth, undefined, shortened, maxBytes);
 }
 
 /** True if the console API treats the event as one in the flat form. */

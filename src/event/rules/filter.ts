@@ -1,6 +1,7 @@
 // What a search for events can ask for. Pure.
 import type { EnvFilter } from '../../shared/ids.ts';
 import type { VerdictFilter } from './decision.ts';
+import type { Query } from './query/parse.ts';
 
 /** Filters for events. A missing member does not filter. */
 export interface EventFilter {
@@ -31,4 +32,6 @@ export interface EventFilter {
    * (event/rules/texts). Of events that earlier versions stored, a store may search the whole payload.
    */
   readonly search?: string;
+  /** Parsed with the grammar of events (event/rules/query). Counts take only terms that counted parts decide. */
+  readonly query?: Query;
 }

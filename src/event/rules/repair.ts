@@ -40,6 +40,7 @@ export type Repaired =
  * @param depth the event's nesting, where it is known before; else it is measured
  * @param content the event as canonical JSON, where that is known before; else it is written where it is needed
  * @param shortened of an event that was shortened; its digest is its content
+ * @param maxBytes the most that the event can have as JSON, where that is known before
  */
 export function repairEvent(
   value: unknown,
@@ -47,6 +48,7 @@ export function repairEvent(
   depth = depthOf(value),
   content?: string,
   shortened?: Shortened,
+  maxBytes = content === undefined ? Number.POSITIVE_INFINITY : content.length * maxBytesOfUnit,
 ): Repaired {
   if (!isMapping(value))
     return { code: 'not_an_object', detail: 'The event is not a JSON object. Send one object per event.' };
@@ -65,7 +67,6 @@ export function repairEvent(
     return shortName(text, context.sha256);
   };
   const callId = textOf(value.call_id);
-  const maxBytes = content === undefined ? Number.POSITIVE_INFINITY : content.length * maxBytesOfUnit;
   const payload = payloadOf(value.payload, shortened ? 0 : maxBytes, truncated);
   if (shortened) truncated.push(...shortened.cut);
   const event: EventInput = {

@@ -8,6 +8,9 @@ import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { StoredEvent } from '../record.ts';
 import type { EventFilter } from '../rules/filter.ts';
+import { eventGrammar } from '../rules/query/fields.ts';
+import { narrowedByQuery } from '../rules/query/narrow.ts';
+import { printQuery } from '../rules/query/print.ts';
 import { eventsSeenBy } from './search.ts';
 
 /** Exports of a tenant that run at once on a node: each reads on as long as its client does. */
@@ -27,6 +30,10 @@ export interface EventExports {
   start(principal: Principal, filter: EventFilter): EventExport;
 }
 
+/** The query as people write it. */
+const textOf = ({ query }: EventFilter) =>
+  query === undefined ? {} : { query: printQuery(query, eventGrammar) };
+
 export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): EventExports {
   const { store } = ports;
   const running = new Map<string, number>();
@@ -41,7 +48,7 @@ export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'se
       action: 'user.exported_events',
       subject: { id: auditActor(principal).id, name: actorName(actor) },
       summary: `${actorName(actor)} exported audit events.`,
-      details: JSON.parse(JSON.stringify(filter)) as JsonObject,
+      details: JSON.parse(JSON.stringify({ ...filter, ...textOf(filter) })) as JsonObject,
     });
     await store.audit.append([note]);
     let cursor: string | null = null;
@@ -68,7 +75,7 @@ export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'se
       }
       running.set(tenantId, before + 1);
       return {
-        pages: read(principal, eventsSeenBy(principal, filter)),
+        pages: read(principal, narrowedByQuery(eventsSeenBy(principal, filter))),
         end() {
           const left = (running.get(tenantId) ?? 1) - 1;
           if (left > 0) running.set(tenantId, left);

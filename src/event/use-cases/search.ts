@@ -10,12 +10,17 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EventOrder, EventPage, Facets, HistogramBucket } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
 import type { EventFilter } from '../rules/filter.ts';
+import { queryTest } from '../rules/query/match.ts';
+import { narrowedByQuery } from '../rules/query/narrow.ts';
+import { createQueryReader, type QueryReader } from './query-text.ts';
+import { type CountProgress, createEventScans } from './scans.ts';
 
 export interface EventSearches {
   /**
    * A page, newest first by default.
    * @param from the cursor of the page before; null: from the first
-   * @throws HubError forbidden, search_timeout
+   * @param budgetMs bounds a search whose query reads payloads
+   * @throws HubError forbidden, search_timeout, too_busy
    */
   page(
     principal: Principal,
@@ -23,13 +28,14 @@ export interface EventSearches {
     limit: number,
     from: string | null,
     order?: EventOrder,
+    budgetMs?: number,
   ): Promise<EventPage>;
   /** The cursor behind the first `count` events; null when there are no more than those. @throws HubError as `page` */
   skip(principal: Principal, filter: EventFilter, count: number, order?: EventOrder): Promise<string | null>;
   /** @throws HubError not_found, also for what the principal does not see */
   get(principal: Principal, id: string): Promise<StoredEvent>;
   /** The 50 most frequent values of each facet. @throws HubError forbidden, search_timeout */
-  facets(principal: Principal, filter: EventFilter): Promise<Facets>;
+  facets(principal: Principal, filter: EventFilter, budgetMs?: number): Promise<Facets & CountProgress>;
   /**
    * Counts per bucket, in order; those without events are left out.
    * @throws HubError forbidden, unprocessable (too many buckets), search_timeout
@@ -38,7 +44,10 @@ export interface EventSearches {
     principal: Principal,
     filter: EventFilter & { readonly since: number; readonly until: number },
     bucketSeconds: number,
-  ): Promise<readonly HistogramBucket[]>;
+    budgetMs?: number,
+  ): Promise<{ readonly buckets: readonly HistogramBucket[] } & CountProgress>;
+  /** The query of a text. @throws HubError validation_failed with the position of the mistake */
+  readonly read: QueryReader;
 }
 
 /** Events read at once on the way to an offset. */
@@ -62,11 +71,21 @@ export function eventsSeenBy<F extends EventFilter>(principal: Principal, filter
   return { ...filter, env, agentId };
 }
 
-export function createEventSearches({ store }: Pick<AppPorts, 'store'>): EventSearches {
-  const { events } = store;
+const defaultBudgetMs = 1_000;
+
+const readsPayloads = ({ query }: EventFilter): boolean =>
+  query !== undefined && queryTest(query).needsPayload;
+
+export function createEventSearches(ports: Pick<AppPorts, 'store' | 'clock'>): EventSearches {
+  const { events } = ports.store;
+  const scans = createEventScans(events, ports.clock);
   return {
-    async page(principal, filter, limit, from, order) {
-      return events.search(principal.tenantId, eventsSeenBy(principal, filter), limit, from, order);
+    read: createQueryReader(ports),
+
+    async page(principal, filter, limit, from, order, budgetMs = defaultBudgetMs) {
+      const seen = narrowedByQuery(eventsSeenBy(principal, filter));
+      if (readsPayloads(seen)) return scans.page(principal, seen, limit, from, budgetMs);
+      return events.search(principal.tenantId, seen, limit, from, order);
     },
 
     async skip(principal, filter, count, order) {
@@ -95,15 +114,17 @@ export function createEventSearches({ store }: Pick<AppPorts, 'store'>): EventSe
       return event;
     },
 
-    async facets(principal, filter) {
-      return events.facets(principal.tenantId, eventsSeenBy(principal, filter), facetLimit);
+    async facets(principal, filter, budgetMs = defaultBudgetMs) {
+      const seen = narrowedByQuery(eventsSeenBy(principal, filter));
+      if (readsPayloads(seen)) return scans.facets(principal, seen, facetLimit, budgetMs);
+      return events.facets(principal.tenantId, seen, facetLimit);
     },
 
-    async histogram(principal, filter, bucketSeconds) {
+    async histogram(principal, filter, bucketSeconds, budgetMs = defaultBudgetMs) {
       const { since, until } = filter;
-      const seen = eventsSeenBy(principal, filter);
+      const seen = narrowedByQuery(eventsSeenBy(principal, filter));
       const bucketMs = bucketSeconds * 1000;
-      if (until <= since) return [];
+      if (until <= since) return { buckets: [] };
       if ((until - since) / bucketMs > maxBuckets) {
         throw new HubError(
           'unprocessable',
@@ -116,7 +137,8 @@ export function createEventSearches({ store }: Pick<AppPorts, 'store'>): EventSe
           `bucket_seconds below ${narrow} need a time range of at most 2 hours. Choose a shorter range or larger buckets.`,
         );
       }
-      return events.histogram(principal.tenantId, seen, bucketMs);
+      if (readsPayloads(seen)) return scans.histogram(principal, seen, bucketMs, budgetMs);
+      return { buckets: await events.histogram(principal.tenantId, seen, bucketMs) };
     },
   };
 }

@@ -98,6 +98,7 @@ type Repair = (
   context: RepairContext,
   depth: number,
   shortened?: Shortened,
+  maxBytes?: number,
 ) => Repaired | Refusal;
 
 /** How an API takes events. */
@@ -195,7 +196,10 @@ function readWholeBatch(
   repair: Repair,
 ): Batch {
   const reader = new BatchReader(context, repair);
-  for (const [i, value] of events.entries()) reader.add(value, measures[i]?.depth);
+  for (const [i, value] of events.entries()) {
+    const { depth, maxBytes } = measures[i] ?? {};
+    reader.add(value, depth, undefined, undefined, maxBytes);
+  }
   const manifest = others.agent_manifest;
   const batch = reader.batch(depthOf(manifest) <= maxDepth ? manifest : null);
   // Only without a rejected event each stands in its own place.
@@ -272,13 +276,20 @@ class BatchReader {
   /**
    * @param rounded the same event with whole numbers rounded that a double cannot hold; absent when it has none
    * @param shortened of an event that was shortened
+   * @param maxBytes the most that the event can have as JSON, where that is known before
    */
-  add(value: unknown, depth = depthOf(value), rounded?: unknown, shortened?: Shortened): void {
+  add(
+    value: unknown,
+    depth = depthOf(value),
+    rounded?: unknown,
+    shortened?: Shortened,
+    maxBytes?: number,
+  ): void {
     const index = this.#index++;
     const repaired =
       value === undefined && depth > maxDepth
         ? this.#repair({}, this.context, depth)
-        : this.#repair(value, this.context, depth, shortened);
+        : this.#repair(value, this.context, depth, shortened, maxBytes);
     if ('event' in repaired) {
       this.#events.push(withAltered(repaired.event, value, rounded));
       this.#places.push(index);

@@ -25,12 +25,12 @@ const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string 
 const toDashboards = (
   tenantId: string,
   data: { readonly type: string },
-  { env, idempotencyKey }: { readonly env?: Env; readonly idempotencyKey?: string } = {},
+  { envs, idempotencyKey }: { readonly envs?: readonly Env[]; readonly idempotencyKey?: string } = {},
 ): readonly Frame[] => [
   frame(
     {
       audience: dashboardsOf(tenantId),
-      ...(env ? { env } : {}),
+      ...(envs ? { envs } : {}),
       ...(idempotencyKey ? { idempotencyKey } : {}),
     },
     data,
@@ -81,7 +81,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           tool_name: toolName,
           message,
         }),
-        { env, idempotencyKey: `approval:${id}:pending` },
+        { envs: [env], idempotencyKey: `approval:${id}:pending` },
       ),
 
     approvalDecided({ approval }) {
@@ -91,7 +91,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       const data = forAgents('approval_decided', { approval_id: id, status, decided_by: decidedBy });
       return [
         frame({ audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey }, data),
-        ...toDashboards(tenantId, data, { env, idempotencyKey }),
+        ...toDashboards(tenantId, data, { envs: [env], idempotencyKey }),
       ];
     },
 
@@ -100,7 +100,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       toDashboards(
         tenantId,
         forDashboards('approval_timeout', { approval_id: id, agent_id: agentId, tool_name: toolName }),
-        { env, idempotencyKey: `approval:${id}:timeout` },
+        { envs: [env], idempotencyKey: `approval:${id}:timeout` },
       ),
 
     bundleDeployed(announced) {
@@ -111,7 +111,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       return [
         agents,
         // Without a bundle: a dashboard sees all environments, whose updates must not take each other's place.
-        { audience, env, idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
+        { audience, envs: [env], idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
         ...toDashboards(
           tenantId,
           forDashboards('bundle_deployed', {
@@ -122,7 +122,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
             ...(forced ? { forced } : {}),
             ...(reason ? { reason } : {}),
           }),
-          { env, idempotencyKey: key },
+          { envs: [env], idempotencyKey: key },
         ),
       ];
     },
@@ -136,7 +136,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           deployed_by: undeployedBy,
           undeployed: true,
         }),
-        { env, idempotencyKey: `deployment:${id}:ended` },
+        { envs: [env], idempotencyKey: `deployment:${id}:ended` },
       ),
     deploymentResigned: (announced) => [update(announced, { idempotencyKey: signed(announced) })],
     deploymentDue: ({ agentId, ...announced }) => [
@@ -151,11 +151,11 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
     ],
     fleetChanged: ({ tenantId, env, numbers: { connected, current, drift, unknown } }) => [
       frame(
-        { audience: dashboardsOf(tenantId), env, fleet: env },
+        { audience: dashboardsOf(tenantId), envs: [env], fleet: env },
         forDashboards('fleet_changed', { env, connected, current, drift, unknown }),
       ),
     ],
-    agentsAssigned: ({ tenantId, agentIds, bundleName, bulk }) =>
+    agentsAssigned: ({ tenantId, agentIds, bundleName, envs, bulk }) =>
       (bulk ? [bulkId] : agentIds).flatMap((agentId) =>
         toDashboards(
           tenantId,
@@ -164,10 +164,13 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
             bundle_name: bundleName,
             source: 'explicit',
           }),
+          { envs },
         ),
       ),
-    assignmentRuleChanged: ({ tenantId, ruleId, change }) =>
-      toDashboards(tenantId, forDashboards('assignment_changed', { rule_id: ruleId, action: change })),
+    assignmentRuleChanged: ({ tenantId, ruleId, envs, change }) =>
+      toDashboards(tenantId, forDashboards('assignment_changed', { rule_id: ruleId, action: change }), {
+        envs,
+      }),
     toolPinsChanged: ({ tenantId, env, server, sequence, isForAgents }) => [
       ...(isForAgents
         ? [
@@ -178,7 +181,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
           ]
         : []),
       frame(
-        { audience: dashboardsOf(tenantId), env, tools: true },
+        { audience: dashboardsOf(tenantId), envs: [env], tools: true },
         forDashboards('tool_pins_changed', { server, sequence, env }),
       ),
     ],
@@ -208,15 +211,19 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
         }),
       ),
     eventsAccepted: ({ tenantId, env, accepted }) =>
-      toDashboards(tenantId, forDashboards('event_created', { accepted }), { env }),
+      toDashboards(tenantId, forDashboards('event_created', { accepted }), { envs: [env] }),
     apiKeyCreated: ({ tenantId, keyId, env, label }) =>
       toDashboards(
         tenantId,
         forDashboards('api_key_created', { key_id: keyId, env, label }),
-        env === null ? {} : { env },
+        env === null ? {} : { envs: [env] },
       ),
-    apiKeyRevoked: ({ tenantId, keyId }) =>
-      toDashboards(tenantId, forDashboards('api_key_revoked', { key_id: keyId })),
+    apiKeyRevoked: ({ tenantId, keyId, env }) =>
+      toDashboards(
+        tenantId,
+        forDashboards('api_key_revoked', { key_id: keyId }),
+        env === null ? {} : { envs: [env] },
+      ),
   };
 }
 

@@ -100,7 +100,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
         skips: (frame) =>
           (frame.fleet !== undefined && !fleet) ||
           (frame.tools === true && !tools) ||
-          (frame.env !== undefined && !seesEnv(principal, frame.env)),
+          (frame.envs !== undefined && !frame.envs.some((env) => seesEnv(principal, env))),
         catchUp: async () => (fleet ? streams.fleetNow(tenantId, seen) : []),
         keepalive,
         announce: async () => {},

@@ -21,8 +21,11 @@ export function inWords(bytes: number): string {
   return `${power === 0 ? value : value.toFixed(1)} ${units[power]}`;
 }
 
-/** Says nothing of work that is done sooner than the first line is due. */
-export function createProgress(clock: Pick<Clock, 'monotonic'>): Progress {
+/**
+ * Says nothing of work that is done sooner than the first line is due.
+ * @param words an amount in words; bytes by default
+ */
+export function createProgress(clock: Pick<Clock, 'monotonic'>, words = inWords): Progress {
   const isTerminal = process.stderr.isTTY === true;
   const every = isTerminal ? inTerminalMs : elsewhereMs;
   let next = clock.monotonic() + every;
@@ -33,7 +36,7 @@ export function createProgress(clock: Pick<Clock, 'monotonic'>): Progress {
       next = clock.monotonic() + every;
       shown = true;
       const percent = total > 0 ? `${Math.min(100, Math.floor((100 * done) / total))} %, ` : '';
-      const line = `${what}: ${percent}${inWords(done)}${total > 0 ? ` of ${inWords(total)}` : ''}`;
+      const line = `${what}: ${percent}${words(done)}${total > 0 ? ` of ${words(total)}` : ''}`;
       if (isTerminal) process.stderr.write(`\r\u001b[K${line}`);
       else say(line);
     },

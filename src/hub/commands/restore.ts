@@ -18,6 +18,7 @@ import { HubError } from '../../shared/error.ts';
 import { type FolderSettings, readFolderSettings } from '../config.ts';
 import { folderFailure } from '../folder-failure.ts';
 import { opensSeal } from '../master.ts';
+import { removeMark } from '../move/folder-mark.ts';
 import { readArguments } from './arguments.ts';
 import { withDraft } from './cleanup.ts';
 import { answer, refuseCluster, UsageError } from './output.ts';
@@ -163,6 +164,7 @@ async function write(
         const facts = await check(draft, archive, file);
         const deployments = renumber ? renumberDeployments(draft, systemClock.now()) : 0;
         replace(dataDir, draft, archive, facts.isSetUp);
+        removeMark(dataDir);
         return { secret: secretState(settings, archive, facts), deployments };
       });
     } finally {

@@ -119,7 +119,7 @@ export const hostedRunRoutes = routes({
     path: '/v1/runs',
     auth: ['operatorJwt'],
     role: 'viewer',
-    envs: 'query',
+    envs: 'record',
     tag: 'hosted-runs',
     summary: 'Runs in the workspace, latest activity first',
     query: z.object({

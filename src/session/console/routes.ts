@@ -24,7 +24,7 @@ export const sessionRoutes = routes({
     path: '/api/v1/sessions/batch',
     auth: ['key', 'cookie'],
     role: 'viewer',
-    envs: 'body',
+    envs: 'none',
     tag: 'sessions',
     summary:
       'Read up to 100 values of at most 4 MiB together; null for absent keys. Signed-in people can read, too',

@@ -8,6 +8,7 @@ import type { AuditStore, Noting } from '../../audit/port.ts';
 import type { BundleStore, DeploymentStore } from '../../bundle/port.ts';
 import type { CompositionStore, ContractStore } from '../../contract/port.ts';
 import type { EventStore } from '../../event/port.ts';
+import type { ExportStore } from '../../export/port.ts';
 import type { ChannelStore, DeliveryStore } from '../../notification/port/channels.ts';
 import type { RunStore } from '../../run/port.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
@@ -37,6 +38,7 @@ export type NotingStores = Omit<
   | 'idempotency'
   | 'keyCheck'
   | 'audit'
+  | 'exports'
   | 'noting'
   | 'ping'
   | 'storage'
@@ -73,6 +75,7 @@ export interface Store {
   readonly keyCheck: KeyCheckStore;
   readonly audit: AuditStore;
   readonly workspaces: WorkspaceStore;
+  readonly exports: ExportStore;
   readonly idempotency: IdempotencyStore;
   /**
    * The stores with a note for the next write: it is recorded exactly when the write's answer says that something

@@ -11,7 +11,14 @@ export interface McpResult {
   }[];
   readonly structuredContent?: unknown;
   readonly isError?: boolean;
+  /** Of revision 2026-07-28: `input_required` ends no call. */
+  readonly resultType?: string;
+  readonly requestState?: string;
 }
+
+/** True for a result that asks for input and ends no call. */
+export const isInputRequired = (result: McpResult | null | undefined): boolean =>
+  result?.resultType === 'input_required';
 
 /** How a guard judges such results. */
 export const mcpRunOptions: RunOptions<McpResult> = {
@@ -21,7 +28,9 @@ export const mcpRunOptions: RunOptions<McpResult> = {
   replaceText: (result, text) => ({
     content: [{ type: 'text', text }],
     // Without it the SDK would insist on the structure that a tool declares.
-    ...(result?.isError === true || result?.structuredContent !== undefined ? { isError: true } : {}),
+    ...(result?.isError === true || result?.structuredContent !== undefined || isInputRequired(result)
+      ? { isError: true }
+      : {}),
   }),
 };
 
@@ -38,7 +47,10 @@ const isObject = (value: unknown): value is Fields =>
 /** The texts of the content, each on lines of its own, then the structure and all that is left as JSON. */
 function judgedText(result: unknown): string {
   if (!isObject(result)) return JSON.stringify(result) ?? '';
-  const { content, structuredContent, isError, ...others } = result;
+  const { content, structuredContent, isError, ...members } = result;
+  // Words of the protocol, and a state that the client cannot read.
+  const { resultType: _type, requestState: _state, ...questions } = members;
+  const others = isInputRequired(result) ? questions : members;
   const texts: string[] = [];
   const left = Array.isArray(content) ? content.flatMap((part) => takeTexts(part, texts)) : [];
   if (structuredContent !== undefined) texts.push(JSON.stringify(structuredContent));

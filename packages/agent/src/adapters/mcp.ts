@@ -2,7 +2,10 @@
 // the SDK's package is not needed here. What the gate cannot govern, it refuses.
 import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions } from '../options.ts';
+import { RoundStateError } from '../rounds/round-state.ts';
+import type { Rounds } from '../rounds/rounds.ts';
 import { denialResult, type McpResult, mcpRunOptions } from './mcp-result.ts';
+import { McpRound, serverRounds } from './mcp-rounds.ts';
 
 /** A server of the MCP SDK: its `McpServer`, or its low-level `Server`. */
 export type McpServerLike =
@@ -13,9 +16,21 @@ export type McpServerLike =
 export interface McpGuardOptions {
   /** For every call, made from the arguments and the SDK's `extra`. */
   readonly call?: (args: object, extra: unknown) => RunOptions<McpResult>;
+  /**
+   * 32 bytes that seal the state of calls that ask their user (revision 2026-07-28). Several processes that serve one
+   * address need the same. Default: random, so that a restart ends such calls.
+   */
+  readonly stateKey?: Uint8Array;
 }
 
-const checks: Checks<McpGuardOptions> = { call: aFunction };
+const stateKeyBytes = 32;
+const checks: Checks<McpGuardOptions> = {
+  call: aFunction,
+  stateKey: (value) =>
+    value instanceof Uint8Array && value.length === stateKeyBytes
+      ? null
+      : `a Uint8Array of ${stateKeyBytes} bytes`,
+};
 
 type Handler = (...given: unknown[]) => unknown;
 type Fields = { [name: string]: unknown };
@@ -32,9 +47,9 @@ const guarded = new WeakSet<object>();
  * Puts every tool of the server under the guard, however it is registered, now or later: by `tool`, `registerTool`,
  * `update` or `setRequestHandler`. Tools of `McpServer` are judged by the arguments that their input schema has read,
  * handlers of the low-level server by those that the client sent. A denial is a result with `isError`. Tools that run
- * as tasks are refused.
+ * as tasks are refused. A tool that asks its user (`input_required`) and its retries are one call.
  * @returns the same server
- * @throws TypeError for what is no server of the MCP SDK 1, for a server that is guarded already, and for an
+ * @throws TypeError for what is no server of the MCP SDK 1 or 2, for a server that is guarded already, and for an
  *   `McpServer` that answers `tools/call` already: guard it before its first tool is registered
  */
 export function guardServer<S extends McpServerLike>(
@@ -48,7 +63,9 @@ export function guardServer<S extends McpServerLike>(
   const low = (isHigh ? own.server : own) as Fields;
   const handlers = low?._requestHandlers;
   if (!(handlers instanceof Map) || (isHigh && typeof own._registeredTools !== 'object')) {
-    throw new TypeError('guardServer needs an McpServer or a Server of @modelcontextprotocol/sdk 1');
+    throw new TypeError(
+      'guardServer needs an McpServer or a Server of @modelcontextprotocol/sdk 1 or @modelcontextprotocol/server 2',
+    );
   }
   if (guarded.has(low)) throw new TypeError('the server already has a guard');
   if (isHigh && handlers.has('tools/call')) {
@@ -66,6 +83,9 @@ export function guardServer<S extends McpServerLike>(
 class Gate {
   readonly #guard: Governs;
   readonly #options: McpGuardOptions;
+  readonly #rounds: Rounds;
+  /** The round of each request under way, by its signal. */
+  readonly #current = new WeakMap<AbortSignal, McpRound>();
   /** Registered tools whose handler is governed by itself, with the arguments as their schema has read them. */
   readonly #tools = new WeakSet<object>();
   /** The handler of `tools/call` that McpServer brings itself. */
@@ -75,6 +95,7 @@ class Gate {
   constructor(guard: Governs, options: McpGuardOptions) {
     this.#guard = guard;
     this.#options = options;
+    this.#rounds = serverRounds(guard, options.stateKey);
   }
 
   overHighLevel(server: Fields, handlers: Map<unknown, unknown>): void {
@@ -133,16 +154,46 @@ class Gate {
         throw protocolError('tools/call needs a name, and an object of arguments');
       }
       if (task !== undefined) throw protocolError('this server does not run tools as tasks');
+      const round = await this.#begin(name, args, extra);
+      const signal = signalOf(extra);
+      if (signal) this.#current.set(signal, round);
+      const context = round.contextOf(extra);
       const tool = Object.hasOwn(this.#registered(), name) ? this.#registered()[name] : undefined;
-      if (handler === this.#own && this.#tools.has(tool as object)) return handler(request, extra);
-      return this.#run(name, args, extra, () => handler(request, extra));
+      const isOwn = handler === this.#own && this.#tools.has(tool as object);
+      try {
+        const result = isOwn
+          ? await handler(request, context)
+          : await this.#run(name, args, context, () => handler(request, context));
+        return round.answer(result);
+      } catch (failure) {
+        throw failure instanceof RoundStateError ? protocolError(failure.message) : failure;
+      } finally {
+        round.end();
+      }
     };
+  }
+
+  /** A retry that may not go on is recorded as a refused call, and nothing runs. */
+  async #begin(name: string, args: object, extra: unknown): Promise<McpRound> {
+    const session = (): string => this.#ownOptions(args, extra).sessionId ?? '';
+    try {
+      return await McpRound.begin(this.#rounds, { tool: name, args, session }, extra);
+    } catch (failure) {
+      if (!(failure instanceof RoundStateError)) throw failure;
+      const refusal = { name: 'request_state', reason: failure.message };
+      await this.#guard
+        .run<object, McpResult>(name, args, () => ({}), { ...this.#ownOptions(args, extra), refusal })
+        .catch(() => {});
+      throw protocolError(failure.message);
+    }
   }
 
   /** A registered tool, also after it was renamed or given another handler. */
   #overTool(first: string, registered: unknown): void {
     const tool = registered as Fields;
-    const property = typeof tool?.handler === 'function' ? 'handler' : 'callback';
+    // SDK 2 runs what it made of the handler; SDK 1 the handler, or what it called so before.
+    const property =
+      ['executor', 'handler', 'callback'].find((one) => typeof tool?.[one] === 'function') ?? 'handler';
     if (typeof tool?.[property] !== 'function' || typeof tool.update !== 'function') {
       throw new TypeError(
         'guardServer does not support this version of the MCP SDK: it cannot find the tool handlers',
@@ -171,25 +222,44 @@ class Gate {
   #toolHandler(name: () => string, handler: Handler): Handler {
     return (...given) => {
       // Without an input schema the SDK calls handler(extra).
-      const [args, extra] = given.length > 1 ? [given[0] as object, given[1]] : [{}, given[0]];
+      const [args, extra] = given.length > 1 ? [(given[0] ?? {}) as object, given[1]] : [{}, given[0]];
       return this.#run(name(), args, extra, () => handler(...given));
     };
   }
 
   async #run(name: string, args: object, extra: unknown, call: () => unknown): Promise<unknown> {
-    const signal = (extra as { readonly signal?: AbortSignal } | undefined)?.signal;
+    const signal = signalOf(extra);
+    const round = signal && this.#current.get(signal);
+    const runTool = async (): Promise<McpResult> => {
+      await round?.use();
+      return (await call()) as McpResult;
+    };
     try {
-      return await this.#guard.run(name, args, async () => (await call()) as McpResult, {
+      return await this.#guard.run(name, args, runTool, {
         ...mcpRunOptions,
+        ...(round ? { rounds: round.options } : {}),
         ...(signal ? { signal } : {}),
-        ...this.#options.call?.(args, extra),
+        ...this.#ownOptions(args, extra),
       });
     } catch (failure) {
       if (!(failure instanceof DeniedError)) throw failure;
       return denialResult(failure.message);
     }
   }
+
+  #ownOptions(args: object, extra: unknown): RunOptions<McpResult> {
+    return this.#options.call?.(args, extra) ?? {};
+  }
 }
+
+/** Ends with the request: in `extra` of SDK 1, in its `mcpReq` in SDK 2. */
+const signalOf = (extra: unknown): AbortSignal | undefined => {
+  const { signal, mcpReq } = (extra ?? {}) as {
+    readonly signal?: AbortSignal;
+    readonly mcpReq?: { readonly signal?: AbortSignal };
+  };
+  return signal ?? mcpReq?.signal;
+};
 
 /** Answered as JSON-RPC's "invalid params". */
 const protocolError = (message: string): Error => Object.assign(new Error(message), { code: -32602 });

@@ -39,6 +39,7 @@ ${connectionHelp}  --upstream URL       a server with streamable HTTP
   --server NAME        label of the server for its tool pins; default: its address, or the words of the command
   --pin-mode MODE      observe, hold or deny: whether changed tools are refused while no pins of a hub say so; default: observe
   --pins FILE          accepted tools, without a hub; reeve-agent pins accept writes the file
+  --input-timeout S    seconds that a server's question may wait for the answer of the client's user; default: 600
   --hide               hide tools that contracts refuse for all arguments
   --spool FILE         file for unsent events; one proxy per file
 
@@ -54,6 +55,7 @@ const options = {
   header: { type: 'string', multiple: true },
   listen: { type: 'string' },
   hide: { type: 'boolean' },
+  'input-timeout': { type: 'string' },
   server: { type: 'string' },
   'pin-mode': { type: 'string' },
   pins: { type: 'string' },
@@ -70,6 +72,7 @@ export const mcpCommand: Command = {
     const connect = serverOf(values.upstream, values.header ?? [], positionals, values.listen === undefined);
     const listen =
       values.listen === undefined ? null : listenAddress(values.listen, processVariables.REEVE_MCP_TOKEN);
+    const inputTimeout = millisecondsOf(values['input-timeout']);
     const plan = await planConnection(values);
     let changed: () => void = () => {};
     let guard: Guard;
@@ -89,7 +92,16 @@ export const mcpCommand: Command = {
       told(failure.message);
       return 1;
     }
-    const proxy = { guard, clock: systemClock, hide: values.hide ?? false, connect, pins, told };
+    const proxy = {
+      guard,
+      clock: systemClock,
+      hide: values.hide ?? false,
+      connect,
+      eras: { legacy: null, modern: null },
+      inputTimeout,
+      pins,
+      told,
+    };
     try {
       if (listen)
         return await listenUntilSignal(new McpListener(proxy, listen), listen, (task) => (changed = task));
@@ -114,6 +126,14 @@ async function listenUntilSignal(
   });
   await listener.close();
   return 0;
+}
+
+/** @throws UsageError */
+function millisecondsOf(seconds: string | undefined): number {
+  if (seconds === undefined) return 600_000;
+  if (!/^\d{1,5}$/.test(seconds) || Number(seconds) === 0)
+    throw new UsageError('--input-timeout must be 1 to 99999 seconds');
+  return Number(seconds) * 1000;
 }
 
 /** @throws UsageError */

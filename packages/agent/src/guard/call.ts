@@ -25,6 +25,28 @@ export interface Warning {
   readonly message: string;
 }
 
+/** Earlier rounds of one call: a tool may ask its user, and run again with the answer. */
+export interface CallRounds {
+  /** The `call_id` in the call's records. */
+  readonly callId: string;
+  /** The call's place in its run. */
+  readonly callIndex: number;
+  /** Rounds that have run, at least 1. */
+  readonly count: number;
+  /** True after a person approved the call: the contracts that ask do not ask again. */
+  readonly isApproved: boolean;
+}
+
+/** How a call goes on over several rounds. All rounds are one call: one attempt, one execution, one approval. */
+export interface RoundOptions<R> {
+  /** From the `carry` of the round before. Null in the first round. */
+  readonly earlier: CallRounds | null;
+  /** Returns true if the result does not end the call. */
+  readonly isInterim: (result: R) => boolean;
+  /** Makes the result that the caller gets in place of an interim one, with what the next round needs. */
+  readonly carry: (result: R, rounds: CallRounds) => R;
+}
+
 /** Options of a call beside tool, arguments and function. */
 export interface RunOptions<R> {
   /** Over the guard's principal. */
@@ -57,6 +79,8 @@ export interface RunOptions<R> {
    * that does not have the result's form any more is thrown as ResultReplacedError.
    */
   readonly replaceText?: (result: R, text: string) => R;
+  /** For a call of several rounds. Default: every result ends the call. */
+  readonly rounds?: RoundOptions<R>;
   /** Told of every post contract that fired, after the call. */
   readonly onWarning?: (warnings: readonly Warning[]) => void;
 }

@@ -157,6 +157,7 @@ const runChecks: Checks<RunOptions<unknown>> = {
   success: aFunction,
   outputText: aFunction,
   replaceText: aFunction,
+  rounds: anObject,
   onWarning: aFunction,
 };
 

@@ -43,6 +43,17 @@ export type RecordDetails = Partial<Omit<AuditRecord, 'conditions'>> & {
   readonly conditions?: readonly EvaluatedCondition[];
 };
 
+/** The records that a run counts a call by. */
+export const decisions: ReadonlySet<AuditAction> = new Set([
+  'call_allowed',
+  'call_denied',
+  'call_would_deny',
+  'call_approval_requested',
+]);
+
+/** The records after which a call has no more. */
+export const endings: ReadonlySet<AuditAction> = new Set(['call_executed', 'call_failed', 'call_denied']);
+
 /** A principal as records and the hub's approvals show it. */
 export const redactedPrincipal = (
   redaction: JournalPorts['redaction'],

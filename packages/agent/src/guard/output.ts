@@ -1,5 +1,8 @@
 // A tool's result as a guard reads it: success, and the result with its text replaced. Its text is made by
 // rules/evaluate.
+import type { OnError } from '../failure.ts';
+import { textOf } from '../rules/evaluate/call.ts';
+import type { RunOptions } from './call.ts';
 
 /**
  * False for a result with a truthy `is_error` or `isError`, and for text starting with `error:` or `fatal:` in any
@@ -10,6 +13,24 @@ export function looksSuccessful(result: unknown): boolean {
   if (typeof result !== 'object' || result === null) return true;
   const { is_error, isError } = result as { readonly is_error?: unknown; readonly isError?: unknown };
   return !is_error && !isError;
+}
+
+/**
+ * A result as the options of its call read it. The tool has run: a function among the options that throws must not keep
+ * that from being recorded.
+ */
+export function judgeResult<R>(
+  result: R,
+  { success = looksSuccessful, outputText }: RunOptions<R>,
+  onError: OnError,
+): { readonly success: boolean; readonly output: string | null } {
+  try {
+    const output = outputText ? outputText(result) : textOf(result);
+    return { success: success(result), output: output ?? null };
+  } catch (failure) {
+    onError(failure, 'judging a result');
+    return { success: false, output: textOf(result) ?? null };
+  }
 }
 
 /**

@@ -1,8 +1,6 @@
 // The path of one live call: attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
-import { randomUUID } from 'node:crypto';
 import { type ApprovalOutcome, type ApprovalRequest, HandedOverError } from '../approvals.ts';
 import type { AuditAction, AuditRecord, RuleEvaluated } from '../record.ts';
-import { textOf } from '../rules/evaluate/call.ts';
 import { type Counters, perToolRefusal, toolCallRefusal } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { CallSpan } from '../telemetry.ts';
@@ -22,10 +20,11 @@ import {
   shadowDetails,
 } from './denial.ts';
 import { askHooks, type HookCall } from './hook.ts';
-import { Journal, type RecordDetails, redactedPrincipal } from './journal.ts';
-import { looksSuccessful, replaceText } from './output.ts';
+import { decisions, endings, Journal, type RecordDetails, redactedPrincipal } from './journal.ts';
+import { judgeResult, replaceText } from './output.ts';
 import type { CallPlace, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
+import { Round } from './round.ts';
 
 interface Asked<A> {
   readonly tool: string;
@@ -34,14 +33,6 @@ interface Asked<A> {
   /** The judged copy of the arguments, which nobody can change while the call waits. */
   readonly judged: Judged;
 }
-
-/** The records that a run counts a call by. */
-const decisions: ReadonlySet<AuditAction> = new Set([
-  'call_allowed',
-  'call_denied',
-  'call_would_deny',
-  'call_approval_requested',
-]);
 
 /**
  * Everything one call needs while it runs. It is judged by the policy it began with; after an approval by the one in
@@ -59,22 +50,25 @@ export class GovernedCall<A extends object, R> {
   readonly #counters: RunCounters;
   readonly #span: CallSpan;
   readonly #context: Pick<ApprovalRequest, 'principal' | 'sessionId' | 'callId'>;
-  readonly #callId = randomUUID();
+  readonly #round: Round<R>;
   #counts: Counters = { attempts: 0, executions: 0, toolExecutions: 0 };
   #hooks: AuditRecord['hooks_evaluated'] = [];
   #rules: readonly RuleEvaluated[] = [];
   #policyError = false;
-  #isDecided = false;
+  #isDecided: boolean;
   #policy: Policy;
 
   constructor(parts: RunParts, place: CallPlace, { tool, args, judged }: Asked<A>, options: RunOptions<R>) {
     this.#parts = parts;
     this.#policy = parts.policy;
     this.#options = options;
+    const round = new Round(options.rounds, place.callIndex);
+    this.#round = round;
+    this.#isDecided = !round.isFirst;
     const { environment, principal } = place;
     const { metadata = {}, cwd = null } = options;
     const onBehalfOf = redactedPrincipal(parts.redaction, principal);
-    this.#context = { principal: onBehalfOf, sessionId: place.runId, callId: this.#callId };
+    this.#context = { principal: onBehalfOf, sessionId: place.runId, callId: round.callId };
     this.#args = args;
     this.#judged = judged;
     this.#shown = shownToPeople(judged.args);
@@ -82,8 +76,8 @@ export class GovernedCall<A extends object, R> {
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#journal = new Journal(parts, {
       run_id: place.runId,
-      call_id: this.#callId,
-      call_index: place.callIndex,
+      call_id: round.callId,
+      call_index: round.callIndex,
       parent_call_id: place.parentCallId,
       tool_name: tool,
       tool_args: this.#shown,
@@ -97,7 +91,7 @@ export class GovernedCall<A extends object, R> {
     this.#span = parts.telemetry.startCall(tool, {
       'tool.name': tool,
       'tool.side_effect': side_effect,
-      'tool.call_index': place.callIndex,
+      'tool.call_index': round.callIndex,
       'governance.environment': environment,
       'governance.run_id': place.runId,
     });
@@ -109,7 +103,7 @@ export class GovernedCall<A extends object, R> {
     const { within } = this.#parts;
     const { running, startedAt } = await this.#decided(() => ({
       startedAt: this.#parts.clock.monotonic(),
-      running: this.#span.within(() => within(this.#callId, async () => fn(this.#args))),
+      running: this.#span.within(() => within(this.#round.callId, async () => fn(this.#args))),
     }));
     return this.#finished(running, startedAt);
   }
@@ -141,6 +135,7 @@ export class GovernedCall<A extends object, R> {
 
   /** Returns when the tool may run, with its execution counted. */
   async #decide(): Promise<void> {
+    if (!this.#round.isFirst) return this.#decideRound();
     const { hooks, matches } = this.#parts;
     this.#counts = await this.#counters.attempt();
     const early = this.#policy.tooManyAttempts(this.#input, this.#counts);
@@ -168,6 +163,16 @@ export class GovernedCall<A extends object, R> {
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'allowed' });
     await this.#tellShadows(decision.shadows);
+  }
+
+  /** A later round: the contracts in force are asked again, and nothing is counted. */
+  async #decideRound(): Promise<void> {
+    const { refusal } = this.#options;
+    if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
+    const judgement = await this.#judgeAgain();
+    if (judgement.refused) return this.#deny(judgement.refused);
+    this.#counts = this.#round.withOwnExecution(this.#counts);
+    if (judgement.question) return this.#askApproval(judgement.question);
   }
 
   /** The agent's own contracts before the call, in order, up to the first that refuses; null when none does. */
@@ -233,32 +238,35 @@ export class GovernedCall<A extends object, R> {
     }
     const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
     await this.#record(action, told);
-    const refused = await this.#judgeAgain();
+    this.#round.isApproved = true;
+    const { refused } = await this.#judgeAgain();
     if (refused) return this.#deny(refused);
-    if (!(await this.#reserve())) return;
+    if (this.#round.isFirst && !(await this.#reserve())) return;
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'approved' });
   }
 
   /**
-   * Judges an approved call again, with the current contracts and counters, because the decision may have taken an
-   * hour. Contracts do not ask again, and the attempt is not counted again.
+   * Judges a call again that was approved, or that goes on after a question to its user: with the current contracts and
+   * counters, because minutes or hours have passed. Contracts do not ask again about an approved call. Neither the
+   * attempt nor the execution is counted again.
    */
-  async #judgeAgain(): Promise<Denial | null> {
+  async #judgeAgain(): Promise<{ readonly refused: Denial | null; readonly question: Decision | null }> {
     this.#policy = this.#parts.currentPolicy();
-    this.#counts = { ...this.#counts, ...(await this.#counters.read()) };
+    this.#counts = { ...this.#counts, ...(await this.#round.countsOf(this.#counters)) };
     const first = this.#rules;
     this.#rules = [];
     const refused = await this.#askOwn('pre');
-    if (refused) return refused;
-    const decision = this.#policy.before(this.#input, this.#counts, { approved: true });
+    if (refused) return { refused, question: null };
+    const decision = this.#policy.before(this.#input, this.#counts, { approved: this.#round.isApproved });
     this.#rules = [...this.#rules, ...decision.records];
     this.#policyError ||= decision.policyError;
-    if (decision.verdict === 'deny') return this.#denialOf(decision);
+    if (decision.verdict === 'deny') return { refused: this.#denialOf(decision), question: null };
     const spent = await this.#askOwn('session');
-    if (spent) return spent;
+    if (spent) return { refused: spent, question: null };
+    if (decision.verdict === 'approve') return { refused: null, question: decision };
     this.#rules = first;
-    return null;
+    return { refused: null, question: null };
   }
 
   /**
@@ -296,21 +304,19 @@ export class GovernedCall<A extends object, R> {
       throw text === null ? failure : new Error(text);
     }
     const duration_ms = duration();
-    const { success, output } = this.#judge(result);
+    const { success, output } = judgeResult(result, this.#options, this.#parts.onError);
+    if (this.#round.isInterim(result) && this.#leavesAsIs(output)) {
+      this.#span.end(false, null);
+      return this.#round.carry(result);
+    }
     const text = await this.#finish(success, output, null, duration_ms);
     return text === null ? result : (this.#options.replaceText ?? replaceText)(result, text);
   }
 
-  /** The tool has run: an option's function that throws must not keep that from being recorded. */
-  #judge(result: R): { success: boolean; output: string | null } {
-    const { success = looksSuccessful, outputText } = this.#options;
-    try {
-      const output = outputText ? outputText(result) : textOf(result);
-      return { success: success(result), output: output ?? null };
-    } catch (failure) {
-      this.#parts.onError(failure, 'judging a result');
-      return { success: false, output: textOf(result) ?? null };
-    }
+  /** Contracts judge a tool's question as a result. One that they change ends the call. */
+  #leavesAsIs(output: string | null): boolean {
+    const { post, text } = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
+    return text === null && post.postconditionsPassed;
   }
 
   /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
@@ -359,6 +365,7 @@ export class GovernedCall<A extends object, R> {
       ...(isLater ? { follows_decision: true as const } : {}),
       hooks_evaluated: this.#hooks,
       rules_evaluated: this.#rules,
+      ...(!this.#round.isFirst && endings.has(action) ? { rounds: this.#round.count } : {}),
       session_attempt_count: this.#counts.attempts,
       session_execution_count: this.#counts.executions,
       policy_error: this.#policyError,

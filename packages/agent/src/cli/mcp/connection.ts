@@ -3,11 +3,13 @@
 import type { Readable } from 'node:stream';
 import type { Clock, Timer } from '../../clock.ts';
 import { eraOf } from './era.ts';
+import type { ParamDeclaration } from './headers.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
 
 /** What a connection tells. Nothing more after `ended`. */
 export interface ConnectionEvents {
-  message(message: Message): void;
+  /** @param related the request whose stream the message came on; null: none that is known */
+  message(message: Message, related?: Id | null): void;
   /** @param reason for people: it follows "the MCP server" */
   ended(reason: string): void;
 }
@@ -16,7 +18,8 @@ export interface ConnectionEvents {
 export interface Connection {
   /** What is paused while the client is slow. */
   readonly output?: Readable;
-  send(message: Message): void;
+  /** @param declarations of arguments that a request over HTTP repeats in headers */
+  send(message: Message, declarations?: readonly ParamDeclaration[]): void;
   /** Ends it; resolves when nothing of it is left. `ended` is not told. */
   close(): Promise<void>;
 }
@@ -24,7 +27,8 @@ export interface Connection {
 export type Connect = (events: ConnectionEvents) => Connection;
 
 export interface ServerEvents {
-  message(message: Message): void;
+  /** @param related the request that the message belongs to; null: none that is known */
+  message(message: Message, related: Id | null): void;
   /** The server began anew, and knows the client again. */
   restarted(): void;
   /** The server ended before it ever answered; it is not started again. */
@@ -40,6 +44,13 @@ const longEnough = 30_000;
 /** How long messages wait for a server that is being started again. */
 const patience = 15_000;
 const maxWaiting = 1000;
+
+/** A message of the client while the server is being started again. */
+interface Waiting {
+  readonly message: Message;
+  readonly declarations: readonly ParamDeclaration[];
+  readonly until: number;
+}
 
 export class McpServer {
   readonly #connect: Connect;
@@ -59,7 +70,7 @@ export class McpServer {
   #isModern = false;
   #restarts = 0;
   /** Messages of the client while the server is being started again; null while it runs. */
-  #waiting: { readonly message: Message; readonly until: number }[] | null = null;
+  #waiting: Waiting[] | null = null;
   /** Requests that the running server has not answered. */
   readonly #open = new Set<Id>();
 
@@ -71,15 +82,15 @@ export class McpServer {
     this.#connection = this.#start();
   }
 
-  send(message: Message): void {
+  send(message: Message, declarations: readonly ParamDeclaration[] = []): void {
     if (this.#closed) return;
-    if (this.#waiting) return void this.#hold(this.#waiting, message);
+    if (this.#waiting) return void this.#hold(this.#waiting, message, declarations);
     if (message.kind === 'request') {
       this.#open.add(message.id);
       if (message.method === 'initialize') this.#initialize = message;
       if (eraOf(message).isModern) this.#firstModern ??= message.id;
     }
-    this.#connection.send(message);
+    this.#connection.send(message, declarations);
   }
 
   get output(): Readable | null {
@@ -96,8 +107,8 @@ export class McpServer {
     this.#startedAt = this.#clock.monotonic();
     let over = false;
     return this.#connect({
-      message: (message) => {
-        if (!over && !this.#closed) this.#take(message);
+      message: (message, related = null) => {
+        if (!over && !this.#closed) this.#take(message, related);
       },
       ended: (reason) => {
         if (over || this.#closed) return;
@@ -107,7 +118,7 @@ export class McpServer {
     });
   }
 
-  #take(message: Message): void {
+  #take(message: Message, related: Id | null): void {
     if (message.kind === 'response') {
       if (message.id === this.#replayId) return void this.#replayed(message);
       this.#open.delete(message.id);
@@ -117,7 +128,7 @@ export class McpServer {
         this.#isModern ||= !message.error;
       }
     }
-    this.#events.message(message);
+    this.#events.message(message, related);
   }
 
   get #replayId(): string {
@@ -135,6 +146,7 @@ export class McpServer {
     for (const id of open) {
       this.#events.message(
         failureOf(id, codes.server, `the MCP server ${reason} before it answered; repeat the call`),
+        id,
       );
     }
     const lasted = this.#clock.monotonic() - this.#startedAt;
@@ -166,16 +178,16 @@ export class McpServer {
     this.#forget();
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
-    for (const { message } of waiting) this.send(message);
+    for (const { message, declarations } of waiting) this.send(message, declarations);
     this.#events.restarted();
   }
 
-  #hold(waiting: { readonly message: Message; readonly until: number }[], message: Message): void {
+  #hold(waiting: Waiting[], message: Message, declarations: readonly ParamDeclaration[]): void {
     this.#forget();
     // Answers and notifications are of the server that ended.
     if (message.kind !== 'request') return;
     if (waiting.length >= maxWaiting) return void this.#refuse(message);
-    waiting.push({ message, until: this.#clock.monotonic() + patience });
+    waiting.push({ message, declarations, until: this.#clock.monotonic() + patience });
     this.#clock.after(patience, () => this.#forget());
   }
 
@@ -192,6 +204,7 @@ export class McpServer {
     if (message.kind !== 'request') return;
     this.#events.message(
       failureOf(message.id, codes.server, 'the MCP server is not running; try again later'),
+      message.id,
     );
   }
 }

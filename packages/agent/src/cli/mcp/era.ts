@@ -1,10 +1,7 @@
 // The two ways of speaking MCP: legacy (2024-11-05 to 2025-11-25) begins with a handshake; modern (2026-07-28) says in
 // every request who asks, and in every result of what kind it is.
+import { type Fields, fieldsOf, without } from './fields.ts';
 import type { Request } from './message.ts';
-
-type Fields = { readonly [name: string]: unknown };
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? (value as Fields) : {};
 
 export interface Era {
   readonly isModern: boolean;
@@ -25,18 +22,24 @@ export interface Era {
 }
 
 /** Legacy revisions, which clients agree on in their handshake. */
-const legacyVersions: readonly unknown[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+export const legacyVersions: readonly unknown[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 export const modernVersion = '2026-07-28';
 
-const versionKey = 'io.modelcontextprotocol/protocolVersion';
-const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
-const clientInfoKey = 'io.modelcontextprotocol/clientInfo';
+export const versionKey = 'io.modelcontextprotocol/protocolVersion';
+export const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
+export const clientInfoKey = 'io.modelcontextprotocol/clientInfo';
 const tasksKey = 'io.modelcontextprotocol/tasks';
-const metaKeys = [
-  versionKey,
-  clientInfoKey,
-  'io.modelcontextprotocol/clientCapabilities',
-  'io.modelcontextprotocol/logLevel',
+export const clientCapabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
+export const logLevelKey = 'io.modelcontextprotocol/logLevel';
+const metaKeys = [versionKey, clientInfoKey, clientCapabilitiesKey, logLevelKey];
+/** Methods whose results say how long they may be kept. */
+const cacheableMethods = [
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
 ];
 
 /** How long a client may keep a list that other contracts would change; milliseconds. */
@@ -94,7 +97,8 @@ const modern: Era = {
 };
 
 /** The revision that a request names itself; null: it names none. */
-export const versionOf = ({ params }: Request): unknown => fieldsOf(params._meta)[versionKey] ?? null;
+export const versionOf = ({ params }: { readonly params: Fields }): unknown =>
+  fieldsOf(params._meta)[versionKey] ?? null;
 
 export const eraOf = (request: Request): Era => (versionOf(request) === modernVersion ? modern : legacy);
 
@@ -109,6 +113,50 @@ export const serverInfoOf = (result: Fields): unknown => fieldsOf(result._meta)[
 
 export const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
 
-/** True for the open request of a modern client that awaits changes of this list. */
-export const isListening = ({ method, params }: Request, list: string): boolean =>
-  method === 'subscriptions/listen' && fieldsOf(params.notifications)[`${list}ListChanged`] === true;
+const listChange = /^notifications\/(tools|prompts|resources)\/list_changed$/;
+const resourceChange = 'notifications/resources/updated';
+
+/** True for a notification that modern clients get only on a stream that they opened for it. */
+export const isChange = (method: string): boolean => method === resourceChange || listChange.test(method);
+
+/** True for the open request of a modern client that awaits the change. */
+export function isListening({ method, params }: Request, change: string, { uri }: Fields): boolean {
+  if (method !== 'subscriptions/listen') return false;
+  const { resourceSubscriptions, ...lists } = fieldsOf(params.notifications);
+  if (change === resourceChange)
+    return Array.isArray(resourceSubscriptions) && resourceSubscriptions.includes(uri);
+  return (lists as Fields)[`${listChange.exec(change)?.[1]}ListChanged`] === true;
+}
+
+/** Parameters without the members that only modern servers read. */
+export function legacyParams(params: Fields): Fields {
+  const meta = without(fieldsOf(params._meta), ...metaKeys);
+  const others = without(params, '_meta');
+  return Object.keys(meta).length > 0 ? { ...others, _meta: meta } : others;
+}
+
+/** A modern server's result as a legacy client reads it. */
+export function legacyResult(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
+  const { resultType, ttlMs, cacheScope, ...others } = modern.decode(result) as Fields & {
+    readonly resultType?: unknown;
+    readonly ttlMs?: unknown;
+    readonly cacheScope?: unknown;
+  };
+  return others;
+}
+
+/** A legacy server's result as a modern client reads it. */
+export function modernResult(method: string, result: unknown): Fields {
+  const { tools, ...others } = fieldsOf(result) as Fields & { readonly tools?: unknown };
+  const bare = Array.isArray(tools)
+    ? { ...others, tools: tools.map((tool) => without(fieldsOf(tool), 'execution')) }
+    : fieldsOf(result);
+  const content = method === 'tools/call' && bare.content === undefined ? { content: [] } : {};
+  return {
+    ...bare,
+    ...content,
+    resultType: 'complete',
+    ...(cacheableMethods.includes(method) ? { ttlMs: 0, cacheScope: 'private' } : {}),
+  };
+}

@@ -1,6 +1,6 @@
 // One agent's session over streamable HTTP: its server, and which of its open streams a message goes out on.
 import type { ServerResponse } from 'node:http';
-import { McpServer } from './connection.ts';
+import { EraBridge } from './bridge.ts';
 import { codes, failureOf, type Id, type Message, textOf } from './message.ts';
 import { McpSession } from './session.ts';
 import type { ProxyParts } from './stdio.ts';
@@ -19,14 +19,18 @@ interface Answering {
 export class HttpSession {
   readonly id: string;
   readonly #session: McpSession;
-  readonly #server: McpServer;
+  readonly #server: EraBridge;
   readonly #answering = new Set<Answering>();
   /** The stream for what belongs to no request. */
   #listening: ServerResponse | null = null;
   #held: Message[] = [];
   #heldSize = 0;
 
-  constructor(id: string, { guard, clock, hide, connect, pins, told }: ProxyParts, failed: () => void) {
+  constructor(
+    id: string,
+    { guard, clock, hide, connect, eras, inputTimeout, pins, told }: ProxyParts,
+    failed: () => void,
+  ) {
     this.id = id;
     this.#session = new McpSession({
       guard,
@@ -37,19 +41,22 @@ export class HttpSession {
       told,
       toClient: (message, related) => this.#send(message, related),
     });
-    this.#server = new McpServer(connect, clock, {
-      message: (message) => this.#session.fromServer(message),
-      restarted: () => this.#session.restarted(),
-      failed: (reason) => {
-        told(`the MCP server ${reason}`);
-        for (const { awaited } of this.#answering) {
-          for (const one of [...awaited])
-            this.#send(failureOf(one, codes.server, `the MCP server ${reason}`), one);
-        }
-        failed();
+    this.#server = new EraBridge(
+      { connect, clock, eras, inputTimeout, isShared: false },
+      {
+        message: (message, related) => this.#session.fromServer(message, related),
+        restarted: () => this.#session.restarted(),
+        failed: (reason) => {
+          told(`the MCP server ${reason}`);
+          for (const { awaited } of this.#answering) {
+            for (const one of [...awaited])
+              this.#send(failureOf(one, codes.server, `the MCP server ${reason}`), one);
+          }
+          failed();
+        },
+        told,
       },
-      told,
-    });
+    );
     this.#session.attach(this.#server);
   }
 

@@ -1,12 +1,22 @@
-// The proxy for agents that speak streamable HTTP: one address, a session for each agent that introduces itself, each
-// with its own server.
+// The proxy for agents that speak streamable HTTP: one address for both eras. A legacy agent introduces itself and gets
+// a session with a server of its own; modern requests need none, and share a server.
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Timer } from '../../clock.ts';
 import { UsageError } from '../command.ts';
+import { modernMessageOf, Refusal } from './admission.ts';
 import { HttpSession } from './http-session.ts';
-import { codes, type Message, MessageError, maxMessage, readMessages } from './message.ts';
+import {
+  codes,
+  type Message,
+  MessageError,
+  maxMessage,
+  type Notification,
+  type Request,
+  readMessages,
+} from './message.ts';
+import { ModernHttp } from './modern-http.ts';
 import type { ProxyParts } from './stdio.ts';
 
 export interface ListenAddress {
@@ -39,11 +49,13 @@ export class McpListener {
   readonly #address: ListenAddress;
   readonly #server: Server;
   readonly #sessions = new Map<string, { readonly session: HttpSession; lastUse: number }>();
+  readonly #modern: ModernHttp;
   #sweep: Timer | null = null;
 
   constructor(proxy: ProxyParts, address: ListenAddress) {
     this.#proxy = proxy;
     this.#address = address;
+    this.#modern = new ModernHttp(proxy);
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch((failure: unknown) => {
         if (failure instanceof Refusal) return refuse(response, failure);
@@ -66,12 +78,13 @@ export class McpListener {
 
   toolsChanged(): void {
     for (const { session } of this.#sessions.values()) session.toolsChanged();
+    this.#modern.toolsChanged();
   }
 
   async close(): Promise<void> {
     this.#sweep?.cancel();
     const stopped = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id)));
+    await Promise.all([this.#modern.close(), ...[...this.#sessions.keys()].map((id) => this.#end(id))]);
     this.#server.closeAllConnections();
     await stopped;
   }
@@ -98,6 +111,10 @@ export class McpListener {
   #admit({ headers }: IncomingMessage): void {
     const { host, token } = this.#address;
     const hostOf = (address: string): string => new URL(address).hostname.replace(/^\[|\]$/g, '');
+    const { origin } = headers;
+    // Its own page is the only one that may ask.
+    const isForeign = origin !== undefined && !loopback.includes(host) && !isOriginOf(origin, headers.host);
+    if (isForeign) throw new Refusal(403, codes.invalid, `requests of ${origin} are refused`);
     if (loopback.includes(host)) {
       const named = [
         `http://${headers.host ?? ''}`,
@@ -130,12 +147,27 @@ export class McpListener {
       messages = readMessages(text);
     } catch (failure) {
       if (!(failure instanceof MessageError)) throw failure;
-      throw new Refusal(400, failure.code, failure.message);
+      throw new Refusal(400, failure.code, failure.message, failure.id);
     }
+    const modern = modernMessageOf(messages, request.headers);
+    if (modern) return this.#postModern(modern, request, response);
     const [first] = messages;
     const greets = first?.kind === 'request' && first.method === 'initialize';
     const { session } = greets ? this.#begin() : this.#known(request);
     session.post(messages, response);
+  }
+
+  async #postModern(
+    message: Request | Notification,
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
+    if (type !== 'application/json')
+      throw new Refusal(415, codes.invalid, 'Content-Type must be application/json');
+    // The revision has no notifications of clients over HTTP: nothing follows from one.
+    if (message.kind === 'notification') return void response.writeHead(202).end();
+    await this.#modern.post(message, headers, response);
   }
 
   #begin(): { readonly session: HttpSession } {
@@ -164,27 +196,20 @@ export class McpListener {
   }
 }
 
-class Refusal extends Error {
-  readonly status: number;
-  readonly code: number;
-
-  constructor(status: number, code: number, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
+const isOriginOf = (origin: string, host: string | undefined): boolean =>
+  URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 const accepts = ({ headers }: IncomingMessage, type: string): boolean =>
   /\*\/\*/.test(headers.accept ?? '*/*') || (headers.accept ?? '').includes(type);
 
-function refuse(response: ServerResponse, { status, code, message }: Refusal): void {
+function refuse(response: ServerResponse, { status, code, message, id, data }: Refusal): void {
   if (response.headersSent) return void response.destroy();
   const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
   response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close', ...challenge });
-  response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }));
+  const error = { code, message, ...(data === undefined ? {} : { data }) };
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -47,9 +47,12 @@ export type Message = Request | Notification | Response;
 export const codes = {
   parse: -32700,
   invalid: -32600,
+  method: -32601,
   params: -32602,
   internal: -32603,
   server: -32000,
+  headerMismatch: -32020,
+  missingCapability: -32021,
   unsupportedVersion: -32022,
 } as const;
 

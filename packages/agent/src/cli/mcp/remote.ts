@@ -1,10 +1,13 @@
 // An MCP server over streamable HTTP (Model Context Protocol, "Transports"): a POST for each message, answered with
-// JSON or a stream of events, and a stream of what the server says by itself.
+// JSON or a stream of events, and for legacy servers a stream of what they send by themselves. The headers that repeat
+// a modern request are written from it.
 import { bodyParts } from '../../body.ts';
 import { type Clock, sleep } from '../../clock.ts';
 import { rootOf } from '../../http.ts';
 import { SseParser } from '../../stream/sse.ts';
 import type { Connect, Connection, ConnectionEvents } from './connection.ts';
+import { eraOf, modernVersion } from './era.ts';
+import { headersOf, type ParamDeclaration } from './headers.ts';
 import {
   codes,
   failureOf,
@@ -37,6 +40,8 @@ class RemoteConnection implements Connection {
   readonly #fetch: typeof globalThis.fetch;
   readonly #events: ConnectionEvents;
   readonly #closed = new AbortController();
+  /** Modern requests without an answer: one ends when its stream is closed. */
+  readonly #open = new Map<Id, AbortController>();
   /** The server's own headers, once it has answered the handshake. */
   #session: string | null = null;
   #version: string | null = null;
@@ -49,9 +54,20 @@ class RemoteConnection implements Connection {
     this.#events = events;
   }
 
-  send(message: Message): void {
+  send(message: Message, declarations: readonly ParamDeclaration[] = []): void {
+    if (message.kind === 'request' && eraOf(message).isModern) {
+      const cancelled = new AbortController();
+      this.#open.set(message.id, cancelled);
+      const headers = headersOf(message, modernVersion, declarations);
+      const signal = AbortSignal.any([this.#closed.signal, cancelled.signal]);
+      return void this.#post(message, signal, headers).finally(() => this.#open.delete(message.id));
+    }
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+      const open = this.#open.get(message.params.requestId as Id);
+      if (open) return void open.abort(new Error('cancelled'));
+    }
     const before = this.#ready;
-    const sent = before.then(() => this.#post(message));
+    const sent = before.then(() => this.#post(message, this.#closed.signal));
     if (message.kind === 'request' && message.method === 'initialize') this.#ready = sent;
     if (message.kind === 'notification' && message.method === 'notifications/initialized') {
       this.#ready = sent;
@@ -66,83 +82,104 @@ class RemoteConnection implements Connection {
     await this.#fetch(this.#options.url, end).catch(() => {});
   }
 
-  #headers(more: { readonly [name: string]: string } = {}): { [name: string]: string } {
-    return {
-      ...this.#options.headers,
+  /** @param modern headers that repeat a modern request; null: the message belongs to the legacy session */
+  #headers(more: { readonly [name: string]: string } = {}, modern: typeof more | null = null): Headers {
+    const headers = new Headers(this.#options.headers);
+    const session = {
       ...(this.#session === null ? {} : { 'Mcp-Session-Id': this.#session }),
       ...(this.#version === null ? {} : { 'MCP-Protocol-Version': this.#version }),
-      ...more,
     };
+    for (const [name, value] of Object.entries({ ...(modern ?? session), ...more })) headers.set(name, value);
+    return headers;
   }
 
   /** Resolves when the message has been answered. Never rejects: what goes wrong is the answer. */
-  async #post(message: Message): Promise<void> {
+  async #post(
+    message: Message,
+    signal: AbortSignal,
+    modern: { readonly [name: string]: string } | null = null,
+  ): Promise<void> {
     try {
       const response = await this.#fetch(this.#options.url, {
         method: 'POST',
-        headers: this.#headers({
-          'Content-Type': 'application/json',
-          Accept: 'application/json, text/event-stream',
-        }),
+        headers: this.#headers(
+          { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+          modern,
+        ),
         body: textOf(message),
-        signal: this.#closed.signal,
+        signal,
         redirect: 'error',
       });
-      if (response.status === 404 && this.#session !== null) {
+      if (response.status === 404 && this.#session !== null && !modern) {
         await response.body?.cancel();
         return this.#events.ended('lost the session');
       }
       if (!response.ok) {
-        const text = await bounded(response, this.#closed.signal).catch(() => '');
+        const text = await bounded(response, signal).catch(() => '');
+        if (message.kind === 'request' && this.#refused(message.id, text)) return;
         throw new Error(`it answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`);
       }
       if (message.kind === 'request' && message.method === 'initialize') {
         this.#session = response.headers.get('mcp-session-id');
       }
-      await this.#answer(message, response);
+      await this.#answer(message, response, signal);
     } catch (failure) {
-      if (this.#closed.signal.aborted || message.kind !== 'request') return;
+      if (signal.aborted || message.kind !== 'request') return;
       const root = rootOf(failure);
       const reason = root instanceof Error ? root.message : String(root);
       this.#events.message(failureOf(message.id, codes.server, `cannot reach the MCP server: ${reason}`));
     }
   }
 
-  async #answer(message: Message, response: Response): Promise<void> {
+  /** Takes the error in the body of a refusal. False: there is none for the request. */
+  #refused(id: Id, text: string): boolean {
+    try {
+      const [answer] = readServerMessages(text);
+      if (answer?.kind !== 'response' || answer.id !== id || !answer.error) return false;
+      this.#events.message(answer, id);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #answer(message: Message, response: Response, signal: AbortSignal): Promise<void> {
     const type = response.headers.get('content-type') ?? '';
     if (type.startsWith('text/event-stream')) {
       const awaited = message.kind === 'request' ? message.id : null;
-      return this.#follow(response, awaited);
+      return this.#follow(response, awaited, signal);
     }
-    const text = await bounded(response, this.#closed.signal);
-    if (type.startsWith('application/json') && text !== '') this.#take(text);
+    const text = await bounded(response, signal);
+    const related = message.kind === 'request' ? message.id : null;
+    if (type.startsWith('application/json') && text !== '') this.#take(text, related);
     else if (message.kind === 'request') throw new Error('it answered without a message');
   }
 
-  #take(text: string): Id[] {
+  #take(text: string, related: Id | null): Id[] {
     const messages = readServerMessages(text);
     for (const message of messages) {
       const result = message.kind === 'response' ? message.result : undefined;
       const version = (result as { readonly protocolVersion?: unknown } | null | undefined)?.protocolVersion;
       if (this.#version === null && typeof version === 'string') this.#version = version;
-      this.#events.message(message);
+      this.#events.message(message, related);
     }
     return messages.flatMap((message) => (message.kind === 'response' ? [message.id] : []));
   }
 
   /** Reads a stream until it has answered the request; one that is cut before is taken up where it was. */
-  async #follow(first: Response, awaited: Id | null): Promise<void> {
+  async #follow(first: Response, request: Id | null, signal: AbortSignal): Promise<void> {
     let response = first;
+    let awaited = request;
     let position: string | null = null;
     for (let resumes = 0; ; resumes++) {
-      const failure = await this.#read(response, (id, answered) => {
+      const failure = await this.#read(response, request, signal, (id, answered) => {
         if (id !== null && id !== '') position = id;
         if (awaited !== null && answered.includes(awaited)) awaited = null;
       });
-      if (awaited === null || this.#closed.signal.aborted) return;
+      if (awaited === null || signal.aborted) return;
       if (position === null || resumes >= maxResumes)
         throw failure ?? new Error('its stream ended before the answer');
-      await sleep(this.#options.clock, resumeWait, this.#closed.signal);
+      await sleep(this.#options.clock, resumeWait, signal);
       response = await this.#get(position);
       if (!response.ok) throw new Error(`its stream ended, and it answered ${response.status}`);
     }
@@ -151,13 +188,15 @@ class RemoteConnection implements Connection {
   /** @returns why the stream was cut; null when it ended */
   async #read(
     response: Response,
+    related: Id | null,
+    signal: AbortSignal,
     told: (id: string | null, answered: readonly Id[]) => void,
   ): Promise<Error | null> {
     const parser = new SseParser(maxMessage);
     try {
       if (!response.body) return null;
-      for await (const bytes of bodyParts(response.body, this.#closed.signal)) {
-        for (const { id, data } of parser.push(bytes)) told(id, data === '' ? [] : this.#take(data));
+      for await (const bytes of bodyParts(response.body, signal)) {
+        for (const { id, data } of parser.push(bytes)) told(id, data === '' ? [] : this.#take(data, related));
       }
       return null;
     } catch (failure) {
@@ -188,7 +227,7 @@ class RemoteConnection implements Connection {
           // 405: there is no such stream. Other refusals may pass.
           if (response.status < 500) return;
         } else {
-          await this.#read(response, (id) => {
+          await this.#read(response, null, this.#closed.signal, (id) => {
             if (id !== null && id !== '') position = id;
           });
         }

@@ -1,15 +1,14 @@
 // One client's session with an MCP server under a guard: judges the calls of tools, hides what is refused anyway, hands
 // everything else on.
-import { denialResult, type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
+import { type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
 import type { Clock } from '../../clock.ts';
-import { DeniedError } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
 import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
 import { AskingClient } from './asking.ts';
-import { CallError, unended, unsupported } from './call-error.ts';
-import type { McpServer } from './connection.ts';
-import { clientNameOf, type Era, eraOf, isListening, subscriptionKey, versionOf } from './era.ts';
+import { answerOf, CallError, unended, unsupported } from './call-error.ts';
+import { clientNameOf, type Era, eraOf, isChange, isListening, subscriptionKey, versionOf } from './era.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 import { introductionOf } from './introduction.ts';
 import {
   codes,
@@ -47,6 +46,11 @@ const listAge = 60_000;
 /** Requests of a client that are under way. */
 const maxOpen = 1000;
 
+/** Where messages of the client go. */
+interface ServerLink {
+  send(message: Message): void;
+}
+
 interface Open {
   readonly request: Request;
   readonly era: Era;
@@ -55,17 +59,13 @@ interface Open {
   onAnswer: ((answer: Response) => void) | null;
 }
 
-type Fields = { readonly [name: string]: unknown };
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? (value as Fields) : {};
-
 export class McpSession {
   readonly #options: SessionOptions;
   readonly #asking: AskingClient;
   readonly #open = new Map<Id, Open>();
   readonly #tokens = new Map<Id, Id>();
   readonly #tools: ToolList;
-  #server: McpServer | null = null;
+  #server: ServerLink | null = null;
   #clientName = 'the client';
   #serverName = 'server';
   /** The client has made its handshake. */
@@ -92,8 +92,18 @@ export class McpSession {
   }
 
   /** Where messages of the client go. */
-  attach(server: McpServer): void {
+  attach(server: ServerLink): void {
     this.#server = server;
+  }
+
+  /**
+   * Resolves when the proxy has a list of the server's tools.
+   * @param request of a modern client that needs it
+   * @throws MessageError when the server does not answer
+   */
+  async listTools(request: Request): Promise<void> {
+    this.#eraOf(request);
+    await this.#tools.ready();
   }
 
   /** Calls under way. */
@@ -108,11 +118,13 @@ export class McpSession {
     else this.#requested(message);
   }
 
-  fromServer(message: Message): void {
+  /** @param related the client's request that the message belongs to; null: none that is known */
+  fromServer(message: Message, related: Id | null = null): void {
     const { toClient } = this.#options;
     if (message.kind !== 'response') {
       if (message.method === 'notifications/tools/list_changed') this.#tools.refresh();
-      return void toClient(message, this.#relatedTo(message));
+      if (this.#modernMeta && message.kind === 'notification' && this.#spread(message)) return;
+      return void toClient(message, this.#relatedTo(message) ?? related);
     }
     if (this.#tools.take(message)) return;
     const open = this.#open.get(message.id);
@@ -148,13 +160,20 @@ export class McpSession {
 
   #changed(what: string): void {
     const method = `notifications/${what}/list_changed`;
-    const { toClient } = this.#options;
-    if (!this.#modernMeta) return void toClient({ kind: 'notification', method, params: {} }, null);
+    const change = { kind: 'notification', method, params: {} } as const;
+    if (!this.#modernMeta) return void this.#options.toClient(change, null);
+    this.#spread(change);
+  }
+
+  /** Hands a change to the modern requests that await it. False: it is no change. */
+  #spread({ method, params }: Notification): boolean {
+    if (!isChange(method)) return false;
     for (const { request } of this.#open.values()) {
-      if (!isListening(request, what)) continue;
-      const params = { _meta: { [subscriptionKey]: request.id } };
-      toClient({ kind: 'notification', method, params }, request.id);
+      if (!isListening(request, method, params)) continue;
+      const _meta = { ...fieldsOf(params._meta), [subscriptionKey]: request.id };
+      this.#options.toClient({ kind: 'notification', method, params: { ...params, _meta } }, request.id);
     }
+    return true;
   }
 
   #listTools(request: Request): void {
@@ -260,13 +279,7 @@ export class McpSession {
     try {
       answer = await this.#judged(open);
     } catch (failure) {
-      if (failure instanceof CallError) answer = failure.answer;
-      else if (failure instanceof DeniedError)
-        answer = { kind: 'response', id, result: open.era.encode(denialResult(failure.message)) };
-      else if (failure instanceof MessageError) answer = failureOf(id, failure.code, failure.message);
-      else if (failure instanceof TypeError) answer = failureOf(id, codes.params, failure.message);
-      else
-        answer = failureOf(id, codes.internal, failure instanceof Error ? failure.message : String(failure));
+      answer = answerOf(failure, open.era, id);
     }
     this.#close(open);
     // Nobody waits for the answer of a call that was cancelled.

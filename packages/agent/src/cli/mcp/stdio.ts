@@ -3,7 +3,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import type { Guard } from '../../guard/guard.ts';
 import type { ToolPins } from '../../tools/tool-pins.ts';
-import { type Connect, McpServer } from './connection.ts';
+import { EraBridge, type ServerEras } from './bridge.ts';
+import type { Connect } from './connection.ts';
 import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';
 import { McpSession } from './session.ts';
@@ -14,6 +15,9 @@ export interface ProxyParts {
   readonly clock: Clock;
   readonly hide: boolean;
   readonly connect: Connect;
+  readonly eras: ServerEras;
+  /** Milliseconds that a server's question may wait for the client's answer. */
+  readonly inputTimeout: number;
   /** Null: definitions of tools are not judged. */
   readonly pins: ToolPins | null;
   /** For people. */
@@ -29,7 +33,7 @@ const lastWords = 2000;
  * @returns the exit code
  */
 export async function serveStdio(
-  { guard, clock, hide, connect, pins, told }: ProxyParts,
+  { guard, clock, hide, connect, eras, inputTimeout, pins, told }: ProxyParts,
   input: Readable,
   output: Writable,
   onChange: (task: () => void) => void,
@@ -51,15 +55,18 @@ export async function serveStdio(
   const ended = new Promise<number>((resolve) => {
     end = resolve;
   });
-  const server: McpServer = new McpServer(connect, clock, {
-    message: (message) => session.fromServer(message),
-    restarted: () => session.restarted(),
-    failed: (reason) => {
-      told(`the MCP server ${reason}`);
-      end(1);
+  const server: EraBridge = new EraBridge(
+    { connect, clock, eras, inputTimeout, isShared: false },
+    {
+      message: (message, related) => session.fromServer(message, related),
+      restarted: () => session.restarted(),
+      failed: (reason) => {
+        told(`the MCP server ${reason}`);
+        end(1);
+      },
+      told,
     },
-    told,
-  });
+  );
   session.attach(server);
   onChange(() => session.toolsChanged());
   readLines(input, {

@@ -1,0 +1,318 @@
+// The order of exports in MongoDB. A link is one document with a number of its tenant and kind; a unique index lets no
+// number be given twice, so that whoever appends continues one log, and no link appears before one that can be seen. A
+// link takes the lines of whole batches. Numbering follows the acknowledgement: a batch is registered beside its
+// insert, and its writer appends its lines later. What a writer leaves that died, any node appends. Keeps promise P68.
+//
+// A batch's item is written once, by whoever is first: its writer, a node that meets its events as repeats, or the
+// sweep. Lines that the item lacks are items of their own (`late/…`), each once.
+import { Binary, type Collection, type Filter } from 'mongodb';
+import type { ApprovalChange, OrderedKind } from '../../src/export/record.ts';
+import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import { BoundedMap } from '../../src/shared/concurrency/bounded-map.ts';
+import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { ApprovalRow } from './approval-rows.ts';
+import type { EventRow } from './event-filter.ts';
+import { isDuplicate, unavailable } from './failure.ts';
+
+/** Lines that were written together. */
+export interface ExportItem {
+  /** Of a batch, `late/` and an entry, or an approval's change. */
+  readonly id: string;
+  /** Ids of events, 16 bytes each. */
+  readonly events?: Binary;
+  /** Outcomes: the event's id and the place in its list. */
+  readonly outcomes?: readonly string[];
+  readonly approval?: { readonly id: string; readonly change: ApprovalChange };
+}
+
+export interface ExportLinkRow {
+  readonly _id: string;
+  readonly tenantId: string;
+  readonly kind: OrderedKind;
+  /** From 1, without a gap. The oldest links may be gone. */
+  readonly seq: number;
+  readonly items: readonly ExportItem[];
+}
+
+/** A batch whose lines may have no link yet. */
+export interface EventBatchRow {
+  /** The tenant, and the batch's token. */
+  readonly _id: string;
+  readonly tenantId: string;
+  /** Its events' ids are from here to there. */
+  readonly first: string;
+  readonly last: string;
+}
+
+export interface ExportCollections {
+  readonly links: Collection<ExportLinkRow>;
+  readonly batches: Collection<EventBatchRow>;
+  readonly events: Collection<EventRow>;
+  readonly approvals: Collection<ApprovalRow>;
+}
+
+/** An event's id, or `id#n` for the outcome at a place of its list. */
+export type Entry = string;
+
+export const outcomeEntry = (eventId: string, index: number): Entry => `${eventId}#${index}`;
+
+const itemsPerLink = 50;
+/** Appends that lose to other nodes' before one gives up: the sweep repeats it. */
+const appendTries = 200;
+/** Batches that the sweep looks at in one go. */
+const sweptAtOnce = 500;
+/** A batch that is still registered after this time has lost its writer. Much longer than `slowWriteMs`. */
+const abandonedMs = 15_000;
+const sweepEveryMs = 5_000;
+/** A writer that took longer appends its lines before it acknowledges. */
+const slowWriteMs = 8_000;
+/** Tokens of batches whose lines are known to be in the log. */
+const maxSettled = 20_000;
+
+const bytesOf = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+
+const idOf = (bytes: Buffer): string => {
+  const hex = bytes.toString('hex');
+  return [0, 8, 12, 16, 20].map((from, i, all) => hex.slice(from, all[i + 1] ?? 32)).join('-');
+};
+
+const itemOf = (id: string, entries: readonly Entry[]): ExportItem => {
+  const outcomes = entries.filter((entry) => entry.includes('#'));
+  const events = entries.filter((entry) => !entry.includes('#'));
+  return {
+    id,
+    ...(events.length > 0 ? { events: new Binary(Buffer.concat(events.map(bytesOf))) } : {}),
+    ...(outcomes.length > 0 ? { outcomes } : {}),
+  };
+};
+
+/** The entries of an item, in their order. */
+export function entriesOf({ events, outcomes = [] }: ExportItem): readonly Entry[] {
+  const bytes = Buffer.from(events?.buffer ?? []);
+  const ids = Array.from({ length: bytes.length / 16 }, (_, i) => idOf(bytes.subarray(i * 16, i * 16 + 16)));
+  return [...ids, ...outcomes];
+}
+
+export type ExportLog = ReturnType<typeof createExportLog>;
+
+export function createExportLog({ links, batches, events, approvals }: ExportCollections, clock: Clock) {
+  /** The last number that this process saw, by tenant and kind. */
+  const heads = new BoundedMap<number>(10_000);
+  const settled = new BoundedMap<true>(maxSettled);
+  /** Registered batches that this process writes. */
+  const live = new Set<string>();
+  const appenders = new Map<string, { use: number; readonly add: (item: ExportItem) => Promise<boolean> }>();
+
+  async function headOf(tenantId: string, kind: OrderedKind): Promise<number> {
+    const row = await links.findOne({ tenantId, kind }, { sort: { seq: -1 }, projection: { seq: 1 } });
+    return row?.seq ?? 0;
+  }
+
+  /** Appends items as one link. @returns for each whether it was new */
+  async function appendLink(
+    tenantId: string,
+    kind: OrderedKind,
+    items: readonly ExportItem[],
+  ): Promise<boolean[]> {
+    const name = `${tenantId}/${kind}`;
+    let missing = [...new Map(items.map((item) => [item.id, item])).values()];
+    let head = heads.get(name, 0) ?? (await headOf(tenantId, kind));
+    for (let i = 0; missing.length > 0; i++) {
+      if (i === appendTries) throw unavailable();
+      const seq = head + 1;
+      try {
+        await links.insertOne({ _id: `${name}/${seq}`, tenantId, kind, seq, items: missing });
+        heads.set(name, seq, 1);
+        break;
+      } catch (error) {
+        // Another node was faster, with the number or with one of the items.
+        if (!isDuplicate(error)) throw error;
+        const filter = { tenantId, kind, 'items.id': { $in: missing.map(({ id }) => id) } };
+        const rows = await links
+          .find(filter as Filter<ExportLinkRow>, { projection: { 'items.id': 1 } })
+          .toArray();
+        const ids = new Set(rows.flatMap((row) => row.items.map(({ id }) => id)));
+        missing = missing.filter(({ id }) => !ids.has(id));
+        head = await headOf(tenantId, kind);
+        heads.set(name, head, 1);
+      }
+    }
+    const added = new Set(missing.map(({ id }) => id));
+    return items.map(({ id }) => added.has(id));
+  }
+
+  /** Resolves when the item is in the log. True: it was not before. */
+  async function append(tenantId: string, kind: OrderedKind, item: ExportItem): Promise<boolean> {
+    const name = `${tenantId}/${kind}`;
+    const appender = appenders.get(name) ?? {
+      use: 0,
+      add: createBatcher((items: readonly ExportItem[]) => appendLink(tenantId, kind, items), itemsPerLink),
+    };
+    appenders.set(name, appender);
+    appender.use++;
+    try {
+      return await appender.add(item);
+    } finally {
+      appender.use--;
+      if (appender.use === 0) appenders.delete(name);
+    }
+  }
+
+  async function itemWith(tenantId: string, id: string): Promise<ExportItem | null> {
+    const filter = { tenantId, kind: 'events', 'items.id': id } as Filter<ExportLinkRow>;
+    const row = await links.findOne(filter);
+    return row?.items.find((item) => item.id === id) ?? null;
+  }
+
+  /** Puts entries of a batch into the log: as its item, or beside the item that others wrote. */
+  async function put(tenantId: string, token: string, entries: readonly Entry[]): Promise<void> {
+    if (entries.length === 0 || (await append(tenantId, 'events', itemOf(token, entries)))) return;
+    const item = await itemWith(tenantId, token);
+    const written = new Set(item ? entriesOf(item) : []);
+    const late = entries.filter((entry) => !written.has(entry));
+    await Promise.all(late.map((entry) => append(tenantId, 'events', itemOf(`late/${entry}`, [entry]))));
+  }
+
+  /** What is stored of a registered batch. */
+  async function storedEntries({ tenantId, first, last }: EventBatchRow, token: string): Promise<Entry[]> {
+    const inserted = await events
+      .find({ tenantId, _id: { $gte: first, $lte: last }, batch: token }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .toArray();
+    const changed = await events
+      .find({ tenantId, 'outcomes.by': token, sample: { $ne: true } }, { projection: { 'outcomes.by': 1 } })
+      .sort({ _id: 1 })
+      .toArray();
+    const outcomes = changed.flatMap(({ _id, outcomes: list }) =>
+      list.flatMap(({ by }, i) => (by === token ? [outcomeEntry(_id, i)] : [])),
+    );
+    return [...inserted.map(({ _id }) => _id), ...outcomes];
+  }
+
+  const batchId = (tenantId: string, token: string): string => `${tenantId}/${token}`;
+
+  async function finish(tenantId: string, token: string, entries: readonly Entry[]): Promise<void> {
+    await put(tenantId, token, entries);
+    settled.set(token, true, 1);
+    live.delete(token);
+    await batches.deleteOne({ _id: batchId(tenantId, token) });
+  }
+
+  async function noteChange(tenantId: string, id: string, change: ApprovalChange): Promise<void> {
+    const of = (one: ApprovalChange): ExportItem => ({ id: `${id}/${one}`, approval: { id, change: one } });
+    // A request comes before what becomes of it, whichever node appends first.
+    if (change !== 'requested') await append(tenantId, 'approvals', of('requested'));
+    await append(tenantId, 'approvals', of(change));
+    await approvals.updateOne({ _id: id, tenantId }, { $pull: { unlined: change } });
+  }
+
+  /** What the sweep saw, and since when. */
+  const seenAt = new Map<string, number>();
+
+  const isAbandoned = (name: string): boolean => {
+    const now = clock.monotonic();
+    const since = seenAt.get(name) ?? now;
+    seenAt.set(name, since);
+    return now - since >= abandonedMs;
+  };
+
+  async function sweep(): Promise<void> {
+    const rows = await batches.find({}, { limit: sweptAtOnce }).toArray();
+    const waiting = await approvals
+      .find(
+        { unlined: { $gte: '' as ApprovalChange } },
+        { projection: { tenantId: 1, unlined: 1 }, limit: sweptAtOnce },
+      )
+      .toArray();
+    const names = new Set([
+      ...rows.map(({ _id }) => _id),
+      ...waiting.flatMap(({ _id, unlined = [] }) => unlined.map((change) => `${_id}/${change}`)),
+    ]);
+    for (const name of seenAt.keys()) if (!names.has(name)) seenAt.delete(name);
+    for (const row of rows) {
+      if (!isAbandoned(row._id)) continue;
+      const token = row._id.slice(row.tenantId.length + 1);
+      await finish(row.tenantId, token, await storedEntries(row, token));
+    }
+    for (const { _id, tenantId, unlined = [] } of waiting) {
+      for (const change of unlined)
+        if (isAbandoned(`${_id}/${change}`)) await noteChange(tenantId, _id, change);
+    }
+  }
+
+  let isSweeping = false;
+  const timer = clock.every(sweepEveryMs, () => {
+    if (isSweeping) return;
+    isSweeping = true;
+    // A store that is away is asked again by the next sweep.
+    sweep()
+      .catch(() => {})
+      .finally(() => {
+        isSweeping = false;
+      });
+  });
+  const pending = new Set<Promise<void>>();
+
+  /** What fails is left to the sweep. */
+  function inBackground(task: Promise<void>): void {
+    const done = task.catch(() => {}).finally(() => pending.delete(done));
+    pending.add(done);
+  }
+
+  return {
+    /** Appends what dead writers left, if an earlier sweep saw it too. */
+    sweep,
+
+    /** Begins to write a batch. To be durable before the batch is acknowledged. */
+    async register(
+      tenantId: string,
+      token: string,
+      rows: readonly { readonly _id: string }[],
+    ): Promise<void> {
+      const ids = rows.map(({ _id }) => _id);
+      const [first = '', last = ''] = [ids[0], ids.at(-1)];
+      await batches.insertOne({ _id: batchId(tenantId, token), tenantId, first, last });
+      live.add(token);
+    },
+
+    /** @param beganAt monotonic milliseconds before it was registered */
+    async written(
+      tenantId: string,
+      token: string,
+      entries: readonly Entry[],
+      beganAt: number,
+    ): Promise<void> {
+      const task = finish(tenantId, token, entries).finally(() => live.delete(token));
+      if (clock.monotonic() - beganAt >= slowWriteMs) await task;
+      else inBackground(task);
+    },
+
+    /** The batch is not acknowledged: its repeat, or the sweep, continues. */
+    abandoned: (token: string): unknown => live.delete(token),
+
+    /**
+     * Makes sure that stored events and outcomes are in the log, or will be: before a repeat of them is acknowledged,
+     * because nobody else may send them again.
+     */
+    async settle(tenantId: string, entriesByToken: ReadonlyMap<string, readonly Entry[]>): Promise<void> {
+      for (const [token, entries] of entriesByToken) {
+        if (settled.get(token, 0) || live.has(token)) continue;
+        const item = await itemWith(tenantId, token);
+        const row = item ? null : await batches.findOne({ _id: batchId(tenantId, token) });
+        const written = item ? new Set(entriesOf(item)) : null;
+        const isWhole = written !== null && entries.every((entry) => written.has(entry));
+        if (!isWhole) await put(tenantId, token, row ? await storedEntries(row, token) : entries);
+      }
+    },
+
+    /** Appends a change of an approval; nobody waits for it. */
+    noteChange: (tenantId: string, id: string, change: ApprovalChange): void =>
+      inBackground(noteChange(tenantId, id, change)),
+
+    /** Ends what runs in the background. */
+    async close(): Promise<void> {
+      timer.cancel();
+      await Promise.all(pending);
+    },
+  };
+}

@@ -1,0 +1,150 @@
+// Events, runs, approvals and the audit chain of a move as documents.
+import { entriesOf } from '../../../src/audit/record.ts';
+import type { EventOutcome } from '../../../src/event/record.ts';
+import { reportFacts } from '../../../src/run/rules/report.ts';
+import type { RunFacts } from '../../../src/run/rules/run.ts';
+import type { Env } from '../../../src/shared/ids.ts';
+import type {
+  MovedApproval,
+  MovedEvent,
+  MovedRecords,
+  MovedRun,
+} from '../../../src/shared/ports/moved-records.ts';
+import { type ApprovalRow, type ArgsRow, approvalOf, rowOf } from '../approval-rows.ts';
+import type { LinkRow } from '../audit.ts';
+import { type EventRow, mapTexts, type OutcomeRow, toEvent, toEventRow } from '../event-filter.ts';
+import { fromBsonText, toBsonText } from '../form.ts';
+import { type RunRow, runId } from '../run-projection.ts';
+import type { Forms } from './forms.ts';
+
+/** Marks outcomes that came with a move. */
+const byMove = 'move';
+
+/** An outcome, with what it adds to its run if the run is counted anew. */
+function outcomeRow(event: MovedEvent, outcome: EventOutcome): OutcomeRow {
+  const { verdict, timestamp, decision_name, decision_source, reason } = outcome;
+  const payload = { ...event.payload, decision_name, decision_source, reason };
+  const facts = reportFacts(
+    { ...event, verdict, timestamp, payload },
+    { env: event.env as Env, receivedAt: event.createdAt },
+  );
+  return {
+    ...mapTexts(outcome, toBsonText),
+    by: byMove,
+    receivedAt: event.createdAt,
+    ...(facts
+      ? {
+          agent: toBsonText(event.agent_id),
+          session: toBsonText(facts[0]),
+          facts: JSON.stringify(facts[1]),
+        }
+      : {}),
+  };
+}
+
+function eventDocument({ tenantId, ...event }: MovedEvent): EventRow {
+  const { id, env, createdAt, sample, outcomes } = event;
+  const batch = { tenantId, env, receivedAt: createdAt, ...(sample ? { sample } : {}) };
+  const row = toEventRow(event, batch, id);
+  if (outcomes.length === 0) return row;
+  const verdicts = new Set([...row.verdicts, ...outcomes.map(({ verdict }) => toBsonText(verdict))]);
+  return {
+    ...row,
+    verdicts: [...verdicts],
+    outcomes: outcomes.map((outcome) => outcomeRow({ tenantId, ...event }, outcome)),
+  };
+}
+
+const runDocument = ({ tenantId, agentId, sessionId, isTrimmed, facts, ...run }: MovedRun): RunRow => ({
+  _id: runId(tenantId, agentId, sessionId),
+  tenantId,
+  agentId: toBsonText(agentId),
+  sessionId: toBsonText(sessionId),
+  rev: 1,
+  open: [],
+  ...run,
+  ...(isTrimmed ? { trimmed: true as const } : {}),
+  ...(facts === null ? {} : { facts: JSON.stringify(facts) }),
+});
+
+function runRecord({ _id, rev: _rev, open: _open, trimmed, facts, ...row }: RunRow): MovedRun {
+  return {
+    ...row,
+    agentId: fromBsonText(row.agentId),
+    sessionId: fromBsonText(row.sessionId),
+    isTrimmed: trimmed ?? false,
+    facts: facts === undefined ? null : (JSON.parse(facts) as RunFacts),
+  } as MovedRun;
+}
+
+/** Texts that rise with the order, as those of approvals that are stored here do. */
+const arrivalOf = (order: number): string => `moved-${String(order).padStart(16, '0')}`;
+const orderOf = (arrival: string): number => Number(arrival.slice('moved-'.length));
+
+function approvalDocument({ order, unannouncedAt, decisionId, ...approval }: MovedApproval): ApprovalRow {
+  const { unannouncedAt: _since, ...row } = rowOf(approval, arrivalOf(order));
+  return {
+    ...row,
+    ...(unannouncedAt === null ? {} : { unannouncedAt }),
+    ...(decisionId === null ? {} : { decisionId }),
+  };
+}
+
+/** What the entries of a link are found by. */
+const keysOf = (body: string): LinkRow['entries'] =>
+  entriesOf(body).map((entry) => {
+    const actor = entry.actor as { readonly id: string; readonly display: string };
+    return {
+      id: String(entry.id),
+      actors: [actor.id.toLowerCase(), actor.display.toLowerCase()],
+      action: String(entry.action_type),
+      subjectType: String(entry.subject_type),
+    };
+  });
+
+export const activityForms: Forms<
+  'events' | 'runs' | 'approvals' | 'approvalArgs' | 'auditLinks' | 'auditHeads'
+> = {
+  events: {
+    collection: 'events',
+    toDocument: eventDocument,
+    toRecord: (document) => ({ ...toEvent(document as unknown as EventRow), tenantId: document.tenantId }),
+  },
+  runs: {
+    collection: 'runs',
+    toDocument: runDocument,
+    toRecord: (document) => runRecord(document as unknown as RunRow),
+  },
+  approvals: {
+    collection: 'approvals',
+    toDocument: approvalDocument,
+    toRecord(document) {
+      const row = document as unknown as ApprovalRow;
+      return {
+        ...approvalOf(row),
+        order: orderOf(row.arrival),
+        unannouncedAt: row.unannouncedAt ?? null,
+        decisionId: row.decisionId ?? null,
+      };
+    },
+  },
+  approvalArgs: {
+    collection: 'approvalArgs',
+    toDocument: ({ id, ...rest }) => ({ _id: id, ...rest }) satisfies ArgsRow,
+    toRecord: ({ _id, ...rest }) => ({ id: String(_id), ...rest }) as MovedRecords['approvalArgs'],
+  },
+  auditLinks: {
+    collection: 'auditLinks',
+    toDocument: (link) => ({ _id: `${link.tenantId}/${link.seq}`, ...link, entries: keysOf(link.body) }),
+    toRecord: ({ _id, entries: _entries, ...link }) => link as MovedRecords['auditLinks'],
+  },
+  auditHeads: {
+    collection: 'auditHeads',
+    toDocument: ({ starts, ...head }) => ({
+      _id: `${head.tenantId}/${head.seq}`,
+      ...head,
+      ...(starts ? { starts: true } : {}),
+    }),
+    toRecord: ({ _id, starts = false, ...head }) => ({ ...head, starts }) as MovedRecords['auditHeads'],
+  },
+};

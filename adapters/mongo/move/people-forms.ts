@@ -1,0 +1,154 @@
+// Tenants, people, keys and what else is a row of its own, as documents of a move.
+import { isAdmin } from '../../../src/shared/env-roles.ts';
+import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
+import { keepEverything } from '../../../src/tenant/rules/retention.ts';
+import { fromRow, fromText, toRow, toText } from '../form.ts';
+import { rolesOf } from '../user-changes.ts';
+import type { Form, Forms, StoredKind } from './forms.ts';
+
+/** A record whose fields are those of its document. */
+const plain = <K extends StoredKind>(collection: string): Form<K> => ({
+  collection,
+  toDocument: (record) => toRow(record as unknown as { readonly id: string }),
+  toRecord: (document) => fromRow(document as never) as MovedRecords[K],
+});
+
+/** A record under an id that follows from some of its fields. */
+const under = <K extends StoredKind>(
+  collection: string,
+  idOf: (record: MovedRecords[K]) => string,
+): Form<K> => ({
+  collection,
+  toDocument: (record) => ({ _id: idOf(record), ...record }),
+  toRecord: ({ _id, ...record }) => record as MovedRecords[K],
+});
+
+type PeopleKind =
+  | 'seals'
+  | 'tenants'
+  | 'users'
+  | 'logins'
+  | 'signIns'
+  | 'identities'
+  | 'workspaces'
+  | 'keys'
+  | 'serviceAccounts'
+  | 'serviceTokens'
+  | 'operatorTokens'
+  | 'rules'
+  | 'settings'
+  | 'channels'
+  | 'deliveries'
+  | 'aiUsage'
+  | 'agents'
+  | 'reports'
+  | 'leftOut'
+  | 'idempotency'
+  | 'retentionCounts';
+
+const idList = (...parts: readonly (string | null)[]): string => JSON.stringify(parts);
+
+export const peopleForms: Forms<PeopleKind> = {
+  seals: {
+    collection: 'seals',
+    toDocument: ({ name, value }) => ({ _id: name, value }),
+    toRecord: ({ _id, value }) => ({ name: String(_id), value: String(value) }),
+  },
+  tenants: plain('tenants'),
+  users: {
+    collection: 'users',
+    toDocument: (user) => ({ ...toRow(user), isAdmin: isAdmin(user.roles) }),
+    toRecord: ({ isAdmin: isMarked, roles, ...row }) =>
+      fromRow({ ...row, roles: rolesOf({ isAdmin: isMarked, roles }) } as never),
+  },
+  logins: {
+    collection: 'logins',
+    toDocument: ({ tokenHash, ...rest }) => ({ _id: tokenHash, ...rest }),
+    toRecord: ({ _id, ...rest }) => ({ tokenHash: String(_id), ...rest }) as MovedRecords['logins'],
+  },
+  signIns: {
+    collection: 'signIns',
+    toDocument: ({ userId, network, lastAt }) => ({ _id: idList(userId, network), userId, lastAt }),
+    toRecord: ({ _id, userId, lastAt }) => ({
+      userId: String(userId),
+      network: String((JSON.parse(String(_id)) as string[])[1]),
+      lastAt: Number(lastAt),
+    }),
+  },
+  identities: under('identities', ({ issuer, subject }) => idList(issuer, subject)),
+  workspaces: {
+    collection: 'workspaces',
+    toDocument: ({ issuer, workspaceId, tenantId }) => ({ _id: idList(issuer, workspaceId), tenantId }),
+    toRecord({ _id, tenantId }) {
+      const [issuer = '', workspaceId = ''] = JSON.parse(String(_id)) as string[];
+      return { issuer, workspaceId, tenantId: String(tenantId) };
+    },
+  },
+  keys: plain('keys'),
+  serviceAccounts: plain('serviceAccounts'),
+  serviceTokens: plain('serviceTokens'),
+  operatorTokens: plain('operatorTokens'),
+  rules: {
+    collection: 'rules',
+    toDocument: (rule) => ({ ...toRow(rule), tagMatch: toText(rule.tagMatch) }),
+    toRecord: (row) => fromRow({ ...row, tagMatch: fromText(row.tagMatch) } as never),
+  },
+  settings: {
+    collection: 'settings',
+    toDocument: (setting) => ({
+      _id: idList(setting.tenantId, setting.name),
+      ...setting,
+      value: toText(setting.value),
+    }),
+    toRecord: ({ _id, ...row }) => ({ ...row, value: fromText(row.value) }) as MovedRecords['settings'],
+  },
+  channels: {
+    collection: 'channels',
+    toDocument: (channel) => ({ ...toRow(channel), filters: toText(channel.filters) }),
+    toRecord: (row) => fromRow({ ...row, filters: fromText(row.filters) } as never),
+  },
+  deliveries: {
+    collection: 'deliveries',
+    toDocument: (delivery) => ({ ...toRow(delivery), log: JSON.stringify(delivery.log) }),
+    toRecord: (row) => fromRow({ ...row, log: fromText(row.log) } as never),
+  },
+  aiUsage: {
+    collection: 'aiUsage',
+    toDocument: ({ cost, ...rest }) => ({
+      _id: idList(rest.tenantId, rest.day),
+      ...rest,
+      ...(cost === null ? {} : { cost }),
+    }),
+    toRecord: ({ _id, cost = null, ...rest }) => ({ ...rest, cost }) as MovedRecords['aiUsage'],
+  },
+  agents: {
+    collection: 'agents',
+    toDocument: (agent) => ({
+      ...toRow(agent),
+      tags: JSON.stringify(agent.tags),
+      manifest: toText(agent.manifest),
+    }),
+    toRecord: (row) =>
+      fromRow({ ...row, tags: fromText(row.tags), manifest: fromText(row.manifest) } as never),
+  },
+  reports: under('reports', ({ tenantId, env, agentId, bundleName }) =>
+    idList(tenantId, env, agentId, bundleName),
+  ),
+  leftOut: under('leftOut', ({ tenantId, hour }) => `${hour} ${tenantId}`),
+  idempotency: {
+    collection: 'idempotency',
+    toDocument: ({ tenantId, id, ...rest }) => ({ _id: idList(tenantId, id), ...rest }),
+    toRecord({ _id, ...rest }) {
+      const [tenantId = '', id = ''] = JSON.parse(String(_id)) as string[];
+      return { tenantId, id, ...rest } as MovedRecords['idempotency'];
+    },
+  },
+  retentionCounts: {
+    collection: 'retentionCounts',
+    toDocument: ({ tenantId, removed }) => ({ _id: tenantId, rev: 1, ...removed }),
+    toRecord: ({ _id, rev: _rev, ...removed }) => ({
+      tenantId: String(_id),
+      removed: { ...keepEverything, ...removed },
+    }),
+  },
+};

@@ -1,0 +1,132 @@
+// A database that a move fills. Until the move has ended, its marker keeps nodes from starting on the database
+// (refuseUnfinishedMove). All writes can be repeated.
+import type { Collection, Db, Document, MongoClient } from 'mongodb';
+import { currentFormat } from '../../../src/shared/cluster-format.ts';
+import { HubError } from '../../../src/shared/error.ts';
+import type { Log } from '../../../src/shared/ports/log.ts';
+import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
+import { asHubError, takenAmong, unlessTaken } from '../failure.ts';
+import { connect, databaseOf, notOpened } from '../index.ts';
+import { createIndexes } from '../indexes.ts';
+import { forms } from './all-forms.ts';
+import type { Form, StoredKind } from './forms.ts';
+import { type MoveMarker, markerId, markers } from './marker.ts';
+
+/** One command has about as many documents, or bytes of JSON. */
+const maxDocuments = 1_000;
+
+export interface MoveTarget {
+  /** The move that began here; null in a database without one. */
+  marker(): Promise<MoveMarker | null>;
+  /** The name of a collection that contains documents; null in an empty database. */
+  occupied(): Promise<string | null>;
+  /** Leaves the marker, unless it is there, and makes the indexes. */
+  begin(hubId: string, at: number): Promise<void>;
+  /** Notes how many records of each kind are written. */
+  note(written: { readonly [kind: string]: number }): Promise<void>;
+  write<K extends StoredKind>(kind: K, records: readonly MovedRecords[K][]): Promise<void>;
+  /** All records of a kind, some at a time; links of audit chains by tenant, newest first. */
+  read<K extends StoredKind>(kind: K): AsyncIterable<readonly MovedRecords[K][]>;
+  /** Removes everything that the move wrote. */
+  empty(): Promise<void>;
+  /** From now on nodes start on the database. */
+  end(at: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
+  const moves = markers(db);
+  const collectionOf = (kind: StoredKind): Collection<Document> => db.collection(forms[kind].collection);
+  /** An error of the driver as one line. */
+  const guarded = async <T>(task: () => Promise<T>): Promise<T> => {
+    try {
+      return await task();
+    } catch (error) {
+      throw asHubError(error, log);
+    }
+  };
+
+  const names = async (): Promise<readonly string[]> =>
+    (await db.listCollections({}, { nameOnly: true }).toArray())
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith('system.') && name !== moves.collectionName);
+
+  async function write<K extends StoredKind>(kind: K, records: readonly MovedRecords[K][]): Promise<void> {
+    const { toDocument } = forms[kind] as Form<K>;
+    const collection = collectionOf(kind);
+    const documents = records.map(toDocument);
+    const refused = await takenAmong(collection.insertMany(documents, { ordered: false }));
+    if (refused.length === 0) return;
+    // A run of this move that was killed wrote them: under the same ids.
+    const ids = refused.map((i) => documents[i]?._id);
+    const stored = await collection.countDocuments({ _id: { $in: ids } });
+    if (stored === new Set(ids).size) return;
+    throw new HubError(
+      'conflict',
+      `Records of the kind ${kind} cannot be moved, because two of them have the same name in MongoDB. Nothing was ` +
+        'changed in DATA_DIR. Please report this.',
+    );
+  }
+
+  async function* read<K extends StoredKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {
+    const { toRecord } = forms[kind] as Form<K>;
+    let page: MovedRecords[K][] = [];
+    const found = collectionOf(kind).find().batchSize(maxDocuments);
+    for await (const document of kind === 'auditLinks' ? found.sort({ tenantId: 1, seq: -1 }) : found) {
+      page.push(toRecord(document));
+      if (page.length < maxDocuments) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+
+  return {
+    marker: () => guarded(() => moves.findOne({ _id: markerId })),
+    occupied: () =>
+      guarded(async () => {
+        for (const name of await names()) if (await db.collection(name).findOne()) return name;
+        return null;
+      }),
+    begin: (hubId, at) =>
+      guarded(async () => {
+        const marker = { _id: markerId, hubId, startedAt: at, written: {}, endedAt: null };
+        await unlessTaken(moves.insertOne(marker));
+        await createIndexes(db);
+      }),
+    note: (written) =>
+      guarded(async () => {
+        await moves.updateOne({ _id: markerId }, { $set: { written } });
+      }),
+    write: (kind, records) => guarded(() => write(kind, records)),
+    read,
+    empty: () =>
+      guarded(async () => {
+        await moves.updateOne({ _id: markerId }, { $set: { written: {} } });
+        for (const name of await names()) await db.collection(name).deleteMany({});
+      }),
+    end: (at) =>
+      guarded(async () => {
+        const format = { _id: 'cluster', ...currentFormat };
+        await db
+          .collection<{ _id: string }>('formats')
+          .replaceOne({ _id: format._id }, format, { upsert: true });
+        await moves.updateOne({ _id: markerId }, { $set: { endedAt: at } });
+      }),
+    close: () => client.close(),
+  };
+}
+
+/** Connects. @throws HubError unavailable when no server that takes writes answers within about 2 s */
+export async function openMoveTarget(url: string, log: Log): Promise<MoveTarget> {
+  const client = connect(url, 0);
+  try {
+    await client.connect();
+    const db = client.db(databaseOf(url));
+    await db.command({ ping: 1 });
+    return targetOf(client, db, log);
+  } catch (error) {
+    await client.close();
+    throw notOpened(error, client.options.tls === true, log);
+  }
+}

@@ -1,0 +1,143 @@
+// Events, runs, approvals and the audit chain, as records of a move. Events keep their ids, and runs name them.
+import type { Approval } from '../../../src/approval/record.ts';
+import type { RunEvent, RunFacts } from '../../../src/run/rules/run.ts';
+import type {
+  MovedApproval,
+  MovedEvent,
+  MovedRecords,
+  MovedRun,
+} from '../../../src/shared/ports/moved-records.ts';
+import { approvals } from '../approvals.ts';
+import { heads, links } from '../audit.ts';
+import { type Database, givenText } from '../database.ts';
+import { markOf } from '../events/search.ts';
+import {
+  bodyEvents,
+  eventId,
+  outcomesOf,
+  positionOf,
+  readSummary,
+  segmentBody,
+  segmentOf,
+  storedEvent,
+  summaryColumns,
+} from '../events/segment.ts';
+import { json, number, table, text } from '../table.ts';
+import { pages } from './pages.ts';
+import type { Readers } from './people.ts';
+
+function* events(db: Database): Generator<readonly MovedEvent[]> {
+  const mark = markOf(db);
+  const tenants = new Map(
+    db.all('SELECT number, tenant_id FROM tenant_numbers').map(([n, id]) => [Number(n), String(id)]),
+  );
+  const columns = `tenant, ${summaryColumns}`;
+  for (const rows of pages(db, { table: 'segments', key: ['id'], columns, size: 64 })) {
+    for (const [tenant, ...rest] of rows) {
+      const segment = readSummary(rest);
+      const body = segmentBody(db, segment.id);
+      const tenantId = tenants.get(Number(tenant));
+      if (!body || tenantId === undefined) continue;
+      const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
+      yield bodyEvents(body).flatMap((event, position): MovedEvent[] => {
+        if (!event) return [];
+        return [{ ...storedEvent(event, mark, position, segment, outcomes?.get(position) ?? []), tenantId }];
+      });
+    }
+  }
+}
+
+/** The facts with the ids of the events that they name. */
+function withIds(facts: RunFacts, mark: string): RunFacts {
+  const named = <M extends { readonly seq: number }>(moment: M): M => ({
+    ...moment,
+    id: eventId(mark, segmentOf(moment.seq), positionOf(moment.seq)),
+  });
+  const maybe = <M extends { readonly seq: number }>(moment: M | null): M | null => moment && named(moment);
+  return {
+    ...facts,
+    last: named<RunEvent>(facts.last),
+    lastDecision: maybe(facts.lastDecision),
+    lastWorkflow: maybe(facts.lastWorkflow),
+    snapshot: maybe(facts.snapshot),
+    version: maybe(facts.version),
+  };
+}
+
+const runRows = table<Omit<MovedRun, 'sample' | 'isTrimmed'> & { sample: number; isTrimmed: number }>(
+  'runs',
+  {
+    tenantId: text('tenant_id'),
+    agentId: text('agent'),
+    sessionId: text('session'),
+    env: text('env'),
+    startedAt: number('started_at'),
+    lastAt: number('last_at'),
+    receivedAt: number('received_at'),
+    standing: text('standing'),
+    sample: number('sample'),
+    isTrimmed: number('trimmed'),
+    facts: {
+      ...json<RunFacts | null>('facts'),
+      read: (value) => (typeof value === 'string' ? (JSON.parse(givenText(value)) as RunFacts) : null),
+    },
+  },
+);
+
+function* runs(db: Database): Generator<readonly MovedRun[]> {
+  const mark = markOf(db);
+  for (const rows of pages(db, { table: 'runs', key: ['id'], columns: runRows.columns, size: 200 }))
+    yield rows.map((row) => {
+      const { sample, isTrimmed, facts, ...run } = runRows.read(row);
+      return {
+        ...run,
+        sample: sample === 1,
+        isTrimmed: isTrimmed === 1,
+        facts: facts && withIds(facts, mark),
+      };
+    });
+}
+
+function* movedApprovals(db: Database): Generator<readonly MovedApproval[]> {
+  const columns = `rowid, unannounced_at, decision_id, ${approvals.columns}`;
+  for (const rows of pages(db, { table: 'approvals', key: ['rowid'], columns, size: 200 }))
+    yield rows.map(([order, unannouncedAt, decisionId, ...rest]) => ({
+      ...(approvals.read(rest) as Approval),
+      order: Number(order),
+      unannouncedAt: unannouncedAt === null ? null : Number(unannouncedAt),
+      decisionId: decisionId === null ? null : String(decisionId),
+    }));
+}
+
+const kept = table<MovedRecords['approvalArgs']>('approval_args', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  env: text('env'),
+  keyId: text('key_id'),
+  bytes: number('bytes'),
+  createdAt: number('created_at'),
+  json: text('args'),
+});
+
+export const activityReaders: Readers<
+  'events' | 'runs' | 'approvals' | 'approvalArgs' | 'auditLinks' | 'auditHeads'
+> = {
+  events,
+  runs,
+  approvals: movedApprovals,
+  *approvalArgs(db) {
+    for (const rows of pages(db, { table: 'approval_args', key: ['rowid'], columns: kept.columns, size: 8 }))
+      yield rows.map(kept.read);
+  },
+  *auditLinks(db) {
+    const key = ['tenant_id', 'seq'];
+    for (const rows of pages(db, { table: 'audit_links', key, columns: links.columns, size: 200 }))
+      yield rows.map(links.read);
+  },
+  *auditHeads(db) {
+    const key = ['tenant_id', 'seq'];
+    const columns = `starts, ${heads.columns}`;
+    for (const rows of pages(db, { table: 'audit_heads', key, columns, size: 500 }))
+      yield rows.map(([starts, ...rest]) => ({ ...heads.read(rest), starts: starts === 1 }));
+  },
+};

@@ -1,0 +1,188 @@
+// Tenants, people, keys and what else is a row of its own, as records of a move.
+import type { MovedRecords, RecordKind } from '../../../src/shared/ports/moved-records.ts';
+import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
+import { reports } from '../agent-reports.ts';
+import { registrations } from '../agent-seen.ts';
+import { days } from '../ai-usage.ts';
+import { channels } from '../channels.ts';
+import type { Database, SqlValue } from '../database.ts';
+import { givenText } from '../database.ts';
+import { deliveries } from '../deliveries.ts';
+import { identities } from '../identities.ts';
+import { seals } from '../key-check.ts';
+import { keys } from '../keys.ts';
+import { logins } from '../logins.ts';
+import { tokens as operatorTokens } from '../operator-tokens.ts';
+import { rules } from '../rules.ts';
+import { accounts, tokens as serviceTokens } from '../service-accounts.ts';
+import { settings } from '../settings.ts';
+import { json, number, table, text } from '../table.ts';
+import { records as tenants } from '../tenant-records.ts';
+import { users } from '../tenants.ts';
+import { workspaces } from '../workspaces.ts';
+import { pages, records } from './pages.ts';
+
+export type Readers<K extends RecordKind> = {
+  readonly [N in K]: (db: Database, now: number) => Iterable<readonly MovedRecords[N][]>;
+};
+
+const signIns = table<MovedRecords['signIns']>('sign_ins', {
+  userId: text('user_id'),
+  network: text('network'),
+  lastAt: number('last_at'),
+});
+
+const leftOut = table<MovedRecords['leftOut']>('agents_left_out', {
+  tenantId: text('tenant_id'),
+  hour: number('hour'),
+  count: number('count'),
+});
+
+const idempotency = table<MovedRecords['idempotency']>('idempotency', {
+  tenantId: text('tenant_id'),
+  id: text('id'),
+  bodyHash: text('body_hash'),
+  newId: text('new_id'),
+  runsUntil: number('runs_until'),
+  expiresAt: number('expires_at'),
+  answer: json('answer'),
+});
+
+/** Records with columns in front that belong to no field. */
+function* placed<T, P extends readonly unknown[]>(
+  db: Database,
+  from: { readonly columns: string; read(row: readonly unknown[]): T },
+  name: string,
+  places: readonly string[],
+  key: readonly string[],
+): Generator<readonly (readonly [P, T])[]> {
+  const columns = [...places, from.columns].join(', ');
+  for (const rows of pages(db, { table: name, key, columns, size: 500 })) {
+    yield rows.map((row) => [
+      row
+        .slice(0, places.length)
+        .map((value) => (typeof value === 'string' ? givenText(value) : value)) as unknown as P,
+      from.read(row.slice(places.length)),
+    ]);
+  }
+}
+
+function* retentionCounts(db: Database): Generator<readonly MovedRecords['retentionCounts'][]> {
+  const tenantIds = db.all('SELECT DISTINCT tenant_id FROM retention_counts').map(([id]) => String(id));
+  yield tenantIds.map((tenantId) => {
+    const rows = db.all('SELECT kind, removed FROM retention_counts WHERE tenant_id = ?', [tenantId]);
+    const removed = new Map(rows.map(([kind, count]) => [kind as RetentionKind, Number(count)]));
+    const counts = retentionKinds.map((kind) => [kind, removed.get(kind) ?? 0] as const);
+    return {
+      tenantId,
+      removed: Object.fromEntries(counts) as MovedRecords['retentionCounts']['removed'],
+    };
+  });
+}
+
+/** Texts that earlier versions kept as numbers do not exist: the driver returns what was bound. */
+const jobRow = (
+  [queue, id, payload, state, due, failures, attempts, backoff, longest, error, diedAt]: readonly unknown[],
+  now: number,
+): MovedRecords['jobs'] => {
+  const isDead = state === 'dead';
+  return {
+    queue: String(queue),
+    id: givenText(String(id)),
+    payload: JSON.parse(givenText(String(payload))) as unknown,
+    state: isDead ? 'dead' : 'waiting',
+    runAt: isDead ? 0 : Math.max(now, state === 'running' ? 0 : Number(due)),
+    failures: Number(failures),
+    maxAttempts: Number(attempts),
+    backoffMs: Number(backoff),
+    longestBackoffMs: Number(longest),
+    error: isDead && error !== null ? givenText(String(error)) : null,
+    diedAt: isDead ? Number(diedAt) : null,
+  };
+};
+
+export const peopleReaders: Readers<
+  | 'seals'
+  | 'tenants'
+  | 'users'
+  | 'logins'
+  | 'signIns'
+  | 'identities'
+  | 'workspaces'
+  | 'keys'
+  | 'serviceAccounts'
+  | 'serviceTokens'
+  | 'operatorTokens'
+  | 'rules'
+  | 'settings'
+  | 'channels'
+  | 'deliveries'
+  | 'aiUsage'
+  | 'agents'
+  | 'reports'
+  | 'leftOut'
+  | 'idempotency'
+  | 'retentionCounts'
+  | 'values'
+  | 'jobs'
+> = {
+  seals: (db) => records(db, seals, 'seals'),
+  tenants: (db) => records(db, tenants, 'tenants'),
+  users: (db) => records(db, users, 'users'),
+  logins: (db) => records(db, logins, 'logins'),
+  signIns: (db) => records(db, signIns, 'sign_ins', { key: ['user_id', 'network'] }),
+  identities: (db) => records(db, identities, 'identities', { key: ['issuer', 'subject'] }),
+  workspaces: (db) => records(db, workspaces, 'workspaces', { key: ['issuer', 'workspace_id'] }),
+  keys: (db) => records(db, keys, 'keys'),
+  serviceAccounts: (db) => records(db, accounts, 'service_accounts'),
+  serviceTokens: (db) => records(db, serviceTokens, 'service_tokens'),
+  operatorTokens: (db) => records(db, operatorTokens, 'operator_tokens'),
+  rules: (db) => records(db, rules, 'rules'),
+  settings: (db) => records(db, settings, 'settings', { key: ['tenant_id', 'name'] }),
+  channels: (db) => records(db, channels, 'channels'),
+  deliveries: (db) => records(db, deliveries, 'deliveries'),
+  *aiUsage(db) {
+    for (const page of placed<typeof days extends { read(row: never): infer T } ? T : never, [string]>(
+      db,
+      days,
+      'ai_usage',
+      ['tenant_id'],
+      ['tenant_id', 'day'],
+    ))
+      yield page.map(([[tenantId], day]) => ({ ...day, tenantId }));
+  },
+  agents: (db) => records(db, registrations, 'registrations', { size: 200 }),
+  *reports(db) {
+    type Reported = MovedRecords['reports'];
+    for (const page of placed<Omit<Reported, 'tenantId' | 'env'>, [string, Reported['env']]>(
+      db,
+      reports,
+      'reports',
+      ['tenant_id', 'env'],
+      ['rowid'],
+    ))
+      yield page.map(([[tenantId, env], report]) => ({ ...report, tenantId, env }));
+  },
+  leftOut: (db) => records(db, leftOut, 'agents_left_out', { key: ['tenant_id', 'hour'] }),
+  idempotency: (db) => records(db, idempotency, 'idempotency', { key: ['tenant_id', 'id'] }),
+  retentionCounts,
+  *values(db, now) {
+    const columns = 'tenant_id, env, key, value, expires_at';
+    for (const rows of pages(db, { table: 'session_values', key: ['rowid'], columns, size: 200 }))
+      yield rows
+        .map(([tenantId, env, key, value, expiresAt]) => ({
+          tenantId: String(tenantId),
+          env: String(env),
+          key: givenText(String(key)),
+          value: givenText(String(value)),
+          expiresAt: Number(expiresAt as SqlValue),
+        }))
+        .filter(({ expiresAt }) => expiresAt > now);
+  },
+  *jobs(db, now) {
+    const columns =
+      'queue, id, payload, state, due, failures, max_attempts, backoff, longest_backoff, error, died_at';
+    for (const rows of pages(db, { table: 'jobs', key: ['queue', 'id'], columns, size: 200 }))
+      yield rows.map((row) => jobRow(row, now));
+  },
+};

@@ -1,0 +1,10 @@
+// Objects of the protocol, read member by member.
+export type Fields = { readonly [name: string]: unknown };
+
+export const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+/** The value without some of its members. */
+export function without(value: Fields, ...names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}

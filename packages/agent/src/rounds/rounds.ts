@@ -1,0 +1,103 @@
+// The rounds of one server's calls: seals what the next round needs, and lets each sealed state go on once.
+import type { Clock } from '../clock.ts';
+import type { CallRounds } from '../guard/call.ts';
+import {
+  checkRetry,
+  digestOf,
+  maxRounds,
+  newNonce,
+  type RoundSeal,
+  type RoundState,
+  RoundStateError,
+  roundLife,
+} from './round-state.ts';
+import type { UsedNonces } from './used-nonces.ts';
+
+/** A call as it came, first or again. */
+export interface RoundCall {
+  readonly tool: string;
+  /** The arguments as the client sent them. */
+  readonly args: unknown;
+  /** The session that counts the call. */
+  readonly session: string;
+}
+
+/** A retry whose state is valid, and that nobody else goes on with. */
+export interface OpenRound {
+  readonly earlier: CallRounds;
+  /** The server's own state; null if it gave none. */
+  readonly inner: string | null;
+  /**
+   * Uses the state, right before the tool runs. When the promise resolves, the use is durable, if the nonces are.
+   * @throws RoundStateError if another process was quicker
+   */
+  use(): Promise<void>;
+  /** Ends the work on the retry. A state that was not used may be sent again. */
+  end(): void;
+}
+
+/** A state that was used before, or is being used. */
+export class AnsweredRoundError extends RoundStateError {
+  /** Identifies the round. */
+  readonly nonce: string;
+
+  constructor(nonce: string) {
+    super('this round was already answered');
+    this.nonce = nonce;
+  }
+}
+
+export interface RoundsPorts {
+  readonly seal: RoundSeal;
+  readonly nonces: UsedNonces;
+  readonly clock: Clock;
+  /** The label of the server. A state of another one is refused. */
+  readonly server: string;
+}
+
+export class Rounds {
+  readonly #ports: RoundsPorts;
+  /** Nonces of retries that are under way. */
+  readonly #open = new Set<string>();
+
+  constructor(ports: RoundsPorts) {
+    this.#ports = ports;
+  }
+
+  /** The sealed state for the next round of a call. @throws RoundStateError if there may be none */
+  carry({ tool, args, session }: RoundCall, rounds: CallRounds, inner: string | null): string {
+    const { seal, clock, server } = this.#ports;
+    if (rounds.count >= maxRounds) throw new RoundStateError(`the call has ended after ${maxRounds} rounds`);
+    const state: RoundState = {
+      ...rounds,
+      ...{ nonce: newNonce(), tool, digest: digestOf(tool, args), server, session, inner },
+      expiresAt: clock.now() + roundLife,
+    };
+    return seal.seal(state);
+  }
+
+  /**
+   * Takes a retry's state. Call `end` on what it returns.
+   * @throws AnsweredRoundError; RoundStateError for a state that is forged, expired, or another call's
+   */
+  async open(sealed: string, { tool, args, session }: RoundCall): Promise<OpenRound> {
+    const { seal, nonces, clock, server } = this.#ports;
+    const state = seal.open(sealed);
+    const { nonce, expiresAt, inner, callId, callIndex, count, isApproved } = state;
+    checkRetry(state, { digest: digestOf(tool, args), server, session, now: clock.now() });
+    if (this.#open.has(nonce)) throw new AnsweredRoundError(nonce);
+    this.#open.add(nonce);
+    if (await nonces.has(nonce)) {
+      this.#open.delete(nonce);
+      throw new AnsweredRoundError(nonce);
+    }
+    return {
+      earlier: { callId, callIndex, count, isApproved },
+      inner,
+      use: async () => {
+        if (!(await nonces.use(nonce, expiresAt))) throw new AnsweredRoundError(nonce);
+      },
+      end: () => void this.#open.delete(nonce),
+    };
+  }
+}

@@ -1,0 +1,316 @@
+// Whether an event matches a query. Both stores and the browser's tail use this test, so their answers agree. Pure.
+import type { JsonObject } from '../../../contract/record.ts';
+import {
+  type CountedAs,
+  countedAs,
+  durationOf,
+  type EventInput,
+  type EventOutcome,
+  policyVersionOf,
+} from '../../record.ts';
+import { actionOf, callIdOf, runIdOf, sessionOf } from '../decision.ts';
+import type { ThenWord, VerdictWord } from './fields.ts';
+import { comparableOf, durationMsOf, type Query, type QueryPathPart, type QueryTerm } from './parse.ts';
+import { globTest, type TextTest, visibleText, wordTest } from './words.ts';
+
+/** The parts of an event that stores count by; they decide many terms without the event's payload. */
+export interface CountedParts {
+  readonly env: string;
+  readonly agent: string;
+  readonly tool: string;
+  readonly verdict: string;
+  readonly mode: string;
+  /** payload.decision_name. */
+  readonly name: string | null;
+  /** payload.policy_version; empty without one. */
+  readonly version: string;
+}
+
+export type QueriedOutcome = Pick<
+  EventOutcome,
+  'verdict' | 'decision_name' | 'reason' | 'tool_success' | 'postconditions_passed' | 'duration_ms' | 'error'
+>;
+
+export interface QueriedEvent {
+  readonly event: EventInput;
+  readonly env: string;
+  readonly sample: boolean;
+  readonly outcomes: readonly QueriedOutcome[];
+}
+
+type CountedTest = (parts: CountedParts, outcomes: readonly QueriedOutcome[]) => boolean;
+type EventTest = (queried: QueriedEvent) => boolean;
+
+export interface QueryTest {
+  /** The terms that the counted parts decide. */
+  fitsCounted: CountedTest;
+  /** All terms. */
+  fits: EventTest;
+  /** False if the counted parts decide every term. */
+  readonly needsPayload: boolean;
+}
+
+const verdictWords: { readonly [C in CountedAs]: VerdictWord } = {
+  allowed: 'allowed',
+  denied: 'denied',
+  pending: 'asked',
+  observed: 'would_deny',
+};
+
+/** The word of the screen for an event's verdict: its first one, and a denial in mode observe is "would deny". */
+export const verdictWordOf = (verdict: string, mode: string): VerdictWord =>
+  verdictWords[countedAs(verdict, mode)];
+
+const anyOf =
+  (tests: readonly TextTest[]): TextTest =>
+  (text) =>
+    tests.some((test) => test(text));
+const globs = ({ values }: QueryTerm): TextTest => anyOf(values.map(globTest));
+
+/** The test of a term that counted parts decide; null for another field. */
+function countedTest(term: QueryTerm): CountedTest | null {
+  const test = globs(term);
+  switch (term.field) {
+    case 'verdict':
+      return ({ verdict, mode }) => test(verdictWordOf(verdict, mode));
+    case 'tool':
+      return ({ tool }) => test(tool);
+    case 'agent':
+      return ({ agent }) => test(agent);
+    case 'env':
+      return ({ env }) => test(env);
+    case 'mode':
+      return ({ mode }) => test(mode);
+    case 'version':
+      return ({ version }) => version !== '' && test(version);
+    case 'contract':
+      return ({ name }, outcomes) =>
+        (name !== null && test(name)) ||
+        outcomes.some(({ decision_name }) => decision_name !== null && test(decision_name));
+    default:
+      return null;
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const textsIn = (payload: JsonObject | null, ...keys: readonly string[]): readonly string[] =>
+  keys.map((key) => (payload !== null && Object.hasOwn(payload, key) ? payload[key] : null)).filter(isText);
+
+/** The values at a path. A list is entered only where the path says so, or by the number of an element. */
+function valuesAt(root: unknown, path: readonly QueryPathPart[]): readonly unknown[] {
+  let values: readonly unknown[] = [root];
+  for (const { key, isList } of path) {
+    const inner = key === '' ? values : values.flatMap((value) => ownValue(value, key));
+    values = isList ? inner.flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : [])) : inner;
+  }
+  return values;
+}
+
+const ownValue = (value: unknown, key: string): unknown[] =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? [(value as JsonObject)[key]]
+    : [];
+
+function comparison(operator: QueryTerm['operator'], limit: number): (value: number) => boolean {
+  switch (operator) {
+    case '>':
+      return (value) => value > limit;
+    case '>=':
+      return (value) => value >= limit;
+    case '<':
+      return (value) => value < limit;
+    case '<=':
+      return (value) => value <= limit;
+    default:
+      return (value) => value === limit;
+  }
+}
+
+/** Compares a value as the number or time that the query names; any other value does not match. */
+function comparableTest({ operator, values }: QueryTerm): (value: unknown) => boolean {
+  const limit = comparableOf(values[0]?.text ?? '');
+  if (!limit) return () => false;
+  const compare = comparison(operator, limit.value);
+  return (value) => {
+    if (typeof value === 'number') return limit.kind === 'number' && compare(value);
+    const own = typeof value === 'string' ? comparableOf(value.trim()) : null;
+    return own?.kind === limit.kind && compare(own.value);
+  };
+}
+
+function pathTest(term: QueryTerm): (root: unknown) => boolean {
+  const path = term.path ?? [];
+  const isAnything = term.values.some(({ text, isQuoted }) => text === '*' && !isQuoted);
+  const test = globs(term);
+  const compare = term.operator === '=' ? null : comparableTest(term);
+  return (root) =>
+    valuesAt(root, path).some((value) => {
+      if (compare) return compare(value);
+      if (value === null || value === undefined) return false;
+      if (typeof value === 'object') return isAnything;
+      const text = visibleText(String(value));
+      return text !== null && test(text);
+    });
+}
+
+function durationTest({ operator, values }: QueryTerm): EventTest {
+  const compare = comparison(operator, durationMsOf(values[0]?.text ?? '') ?? 0);
+  return ({ event, outcomes }) => {
+    const own = durationOf(event);
+    if (own !== null && compare(own)) return true;
+    return outcomes.some(({ duration_ms }) => duration_ms !== undefined && compare(duration_ms));
+  };
+}
+
+const thenActions: { readonly [action: string]: ThenWord } = {
+  call_approval_granted: 'approved',
+  call_approval_blocked: 'denied',
+  call_approval_timeout: 'expired',
+  call_executed: 'succeeded',
+  call_failed: 'failed',
+  postcondition_warning: 'warned',
+};
+
+const isTimeout = (error: unknown): boolean =>
+  typeof error === 'string' && /\btimed?[ _-]?out\b/i.test(error);
+
+/** What became of a call after its first verdict. */
+export function thenWordsOf(
+  event: Pick<EventInput, 'verdict' | 'payload'>,
+  outcomes: readonly QueriedOutcome[],
+): ReadonlySet<ThenWord> {
+  const words = new Set<ThenWord>();
+  const add = (verdict: string, end: Partial<Record<keyof QueriedOutcome, unknown>>): void => {
+    const action = actionOf(verdict);
+    const word = Object.hasOwn(thenActions, action) ? thenActions[action] : undefined;
+    if (word) words.add(word);
+    if (end.tool_success === true) words.add('succeeded');
+    if (end.tool_success === false) words.add(isTimeout(end.error) ? 'timed_out' : 'failed');
+    if (end.postconditions_passed === false) words.add('warned');
+  };
+  const { tool_success, postconditions_passed, error } = event.payload ?? {};
+  add(event.verdict, { tool_success, postconditions_passed, error });
+  for (const outcome of outcomes) add(outcome.verdict, outcome);
+  return words;
+}
+
+const decisions: readonly ThenWord[] = ['approved', 'denied', 'expired'];
+
+function isPending({ event, outcomes }: QueriedEvent): boolean {
+  if (verdictWordOf(event.verdict, event.mode) !== 'asked') return false;
+  const words = thenWordsOf(event, outcomes);
+  return !decisions.some((word) => words.has(word)) && !words.has('succeeded') && !words.has('failed');
+}
+
+const stateTests: { readonly [word: string]: EventTest } = {
+  pending: isPending,
+  sample: ({ sample }) => sample,
+  truncated: ({ event }) => (event.truncated?.length ?? 0) > 0,
+};
+
+/** Values of arguments visited for one event. */
+const maxVisited = 100_000;
+
+/** True if a text, number or boolean below the value passes. */
+function someText(value: unknown, test: TextTest): boolean {
+  const stack: unknown[] = [value];
+  for (let visited = 0; stack.length > 0 && visited < maxVisited; visited++) {
+    const next = stack.pop();
+    if (next === null || next === undefined) continue;
+    if (typeof next === 'object') stack.push(...Object.values(next).slice(0, maxVisited));
+    else {
+      const text = visibleText(String(next));
+      if (text !== null && test(text)) return true;
+    }
+  }
+  return false;
+}
+
+const reasonsOf = ({ event, outcomes }: QueriedEvent): readonly string[] => [
+  ...textsIn(event.payload, 'reason', 'message'),
+  ...outcomes.map(({ reason }) => reason).filter(isText),
+];
+
+function wordsTest({ values }: QueryTerm, isAnywhere: boolean): EventTest {
+  const test = anyOf(values.map(wordTest));
+  const isIn = (text: string): boolean => test(visibleText(text) ?? '');
+  return (queried) => {
+    if (reasonsOf(queried).some(isIn)) return true;
+    if (!isAnywhere) return false;
+    const { event, outcomes } = queried;
+    return (
+      [event.agent_id, event.tool_name, callIdOf(event) ?? ''].some(isIn) ||
+      textsIn(event.payload, 'decision_name').some(isIn) ||
+      outcomes.some(({ decision_name }) => isText(decision_name) && isIn(decision_name)) ||
+      someText(event.payload?.tool_args, test)
+    );
+  };
+}
+
+function payloadTest(term: QueryTerm): EventTest {
+  const test = globs(term);
+  switch (term.field) {
+    case null:
+      return wordsTest(term, true);
+    case 'reason':
+      return wordsTest(term, false);
+    case 'then':
+      return ({ event, outcomes }) => [...thenWordsOf(event, outcomes)].some(test);
+    case 'bundle':
+      return ({ event }) => textsIn(event.payload, 'bundle_name').some(test);
+    case 'run':
+      return ({ event }) => [sessionOf(event), runIdOf(event)].some((id) => id !== null && test(id));
+    case 'call':
+      return ({ event }) => {
+        const callId = callIdOf(event);
+        return callId !== null && test(callId);
+      };
+    case 'args': {
+      const fits = pathTest(term);
+      return ({ event }) => fits(event.payload?.tool_args);
+    }
+    case 'principal': {
+      const fits = pathTest(term);
+      return ({ event }) => fits(event.payload?.principal);
+    }
+    case 'duration':
+      return durationTest(term);
+    case 'is': {
+      const tests = term.values.map(({ text }) => stateTests[text]);
+      return (queried) => tests.some((one) => one?.(queried));
+    }
+    default:
+      return () => false;
+  }
+}
+
+/** Makes the test of a query that was parsed with the grammar of events. */
+export function queryTest({ terms }: Query): QueryTest {
+  const counted: CountedTest[] = [];
+  const others: EventTest[] = [];
+  for (const term of terms) {
+    const byParts = countedTest(term);
+    if (byParts) counted.push((parts, outcomes) => byParts(parts, outcomes) !== term.isNegated);
+    else {
+      const test = payloadTest(term);
+      others.push((queried) => test(queried) !== term.isNegated);
+    }
+  }
+  const fitsCounted: CountedTest = (parts, outcomes) => counted.every((test) => test(parts, outcomes));
+  return {
+    fitsCounted,
+    fits: (queried) =>
+      fitsCounted(countedPartsOf(queried), queried.outcomes) && others.every((test) => test(queried)),
+    needsPayload: others.length > 0,
+  };
+}
+
+const countedPartsOf = ({ event, env }: QueriedEvent): CountedParts => ({
+  env,
+  agent: event.agent_id,
+  tool: event.tool_name,
+  verdict: event.verdict,
+  mode: event.mode,
+  name: typeof event.payload?.decision_name === 'string' ? event.payload.decision_name : null,
+  version: policyVersionOf(event) ?? '',
+});

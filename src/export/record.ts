@@ -1,0 +1,47 @@
+// Lines of an export: what a tenant's hub stored, in the order in which the store committed it.
+import type { Approval } from '../approval/record.ts';
+import type { JsonObject } from '../contract/record.ts';
+import type { EventOutcome, StoredEvent } from '../event/record.ts';
+
+export const exportKinds = ['events', 'approvals', 'audit'] as const;
+export type ExportKind = (typeof exportKinds)[number];
+
+/** Kinds whose order the store keeps by itself; the audit chain has its own numbers. */
+export type OrderedKind = Exclude<ExportKind, 'audit'>;
+
+export const approvalChanges = ['requested', 'decided', 'expired'] as const;
+export type ApprovalChange = (typeof approvalChanges)[number];
+
+export type ExportRecord =
+  | {
+      readonly type: 'event';
+      /** Without its outcomes: each is a line of its own. */
+      readonly event: StoredEvent;
+    }
+  | { readonly type: 'outcome'; readonly event: StoredEvent; readonly outcome: EventOutcome }
+  | {
+      readonly type: `approval_${ApprovalChange}`;
+      /** As it was after the change; large arguments are left out. */
+      readonly approval: Approval;
+    }
+  | { readonly type: 'audit_entry'; readonly entry: JsonObject };
+
+/** A record and its place in the order of its kind. Opaque. */
+export type ExportLine = ExportRecord & { readonly place: string };
+
+/** The approval as it was when it was requested. */
+export const asRequested = (approval: Approval): Approval => ({
+  ...approval,
+  status: 'pending',
+  decidedBy: null,
+  decidedBySubject: null,
+  decidedAt: null,
+  decisionReason: null,
+  decidedVia: null,
+});
+
+/** The environment of a record; null: an audit entry, which admins alone read. */
+export function envOfRecord(record: ExportRecord): string | null {
+  if (record.type === 'audit_entry') return null;
+  return record.type === 'event' || record.type === 'outcome' ? record.event.env : record.approval.env;
+}

@@ -1,0 +1,187 @@
+// What every store promises of queries: the events that the query language's own test accepts, in order, over pages of
+// any size and in budgets of any length; counts of the terms that counted parts decide (event/port).
+import { describe, expect, it } from 'vitest';
+import type { EventInput, StoredEvent } from '../../src/event/record.ts';
+import { eventGrammar } from '../../src/event/rules/query/fields.ts';
+import { queryTest, verdictWordOf } from '../../src/event/rules/query/match.ts';
+import { narrowedByQuery } from '../../src/event/rules/query/narrow.ts';
+import { parseQuery, type Query } from '../../src/event/rules/query/parse.ts';
+import type { DocumentStore } from '../../src/shared/ports/store.ts';
+import { aBatch, readAll } from './events.ts';
+import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
+
+export function queryOf(text: string): Query {
+  const parsed = parseQuery(text, eventGrammar);
+  if ('problem' in parsed) throw new Error(`${text}: ${parsed.problem.expected}`);
+  return parsed.query;
+}
+
+const verdicts = ['call_allowed', 'call_denied', 'call_would_deny', 'call_asked', 'odd', 'call_blocked'];
+const tools = ['read_file', 'run_sql', 'refund "a"', 'ré*d'];
+
+function events(): readonly EventInput[] {
+  const hostile = hostileTexts.map((text, i) =>
+    anEvent({
+      agent_id: `h${text}`.slice(0, 200),
+      tool_name: `t${text}`.slice(0, 200),
+      timestamp: t0 + i,
+      payload: { reason: text, decision_name: `c${text}`, tool_args: { text, [text]: 1, list: [text] } },
+    }),
+  );
+  const plain = Array.from({ length: 180 }, (_, i) =>
+    anEvent({
+      agent_id: `agent-${i % 7}`,
+      tool_name: tools[i % tools.length] ?? '',
+      verdict: verdicts[i % verdicts.length] ?? '',
+      mode: i % 5 === 0 ? 'observe' : 'enforce',
+      timestamp: t0 + ((i * 37) % 180) * 61_000,
+      payload: {
+        ...(i % 3 === 0 ? {} : { decision_name: `contract-${i % 4}` }),
+        policy_version: `hash${i % 2}`,
+        session_id: `run-${i % 9}`,
+        reason: i % 11 === 0 ? 'Der Schlüssel fehlt' : 'not allowed',
+        tool_args: { n: i, path: `/srv/${i}/.env`, items: [{ sku: `A-${i}` }] },
+      },
+    }),
+  );
+  return [...plain, ...hostile];
+}
+
+async function stored(
+  store: DocumentStore,
+): Promise<{ readonly tenantId: string; readonly all: StoredEvent[] }> {
+  const tenantId = uuid();
+  const all = events();
+  for (let at = 0; at < all.length; at += 40) {
+    const env = (at / 40) % 2 === 0 ? 'production' : 'staging';
+    await store.events.ingest(aBatch(tenantId, all.slice(at, at + 40), { env }));
+  }
+  const asked = all.filter(({ verdict }) => verdict === 'call_asked').slice(0, 12);
+  const repeats = asked.map((event, i) => ({
+    ...event,
+    verdict: i % 2 === 0 ? 'call_approval_granted' : 'call_approval_denied',
+    payload: {
+      reason: 'weil Bo es so will',
+      decision_name: 'ask-bo',
+      tool_success: true,
+      duration_ms: 40 + i,
+    },
+  }));
+  const env = (event: EventInput) =>
+    Math.floor(all.indexOf(event) / 40) % 2 === 0 ? 'production' : 'staging';
+  for (const [i, repeat] of repeats.entries()) {
+    await store.events.ingest(aBatch(tenantId, [repeat], { env: env(asked[i] ?? repeat) }));
+  }
+  return { tenantId, all: await readAll(store, tenantId) };
+}
+
+const counted = [
+  'verdict:denied',
+  'verdict:(would_deny,asked)',
+  '-verdict:allowed',
+  'tool:run_sql',
+  'tool:r*',
+  'tool:"ré*d"',
+  'tool:ref*',
+  'agent:agent-3',
+  '-agent:agent-*',
+  'agent:(agent-1,agent-2)',
+  'contract:contract-1',
+  'contract:ask-bo',
+  '-contract:*',
+  'mode:observe',
+  'env:staging',
+  '-env:staging',
+  'version:hash1',
+  'version:*0',
+  '-version:*',
+  'verdict:denied tool:run_sql -agent:agent-0',
+  'verdict:allowed mode:observe',
+];
+const others = [
+  'schlüssel',
+  'SCHLÜSSEL',
+  'schl*',
+  '"üssel feh"',
+  'bo',
+  'reason:bo',
+  '17',
+  'args.n:>170',
+  'args.n:17',
+  'args.path:*/17/*',
+  'args.items[].sku:A-1*',
+  'then:approved',
+  '-then:approved verdict:asked',
+  'is:pending',
+  'duration:>45ms',
+  'run:run-3',
+  '-run:*',
+  'agent',
+  '-agent -schlüssel tool:r*',
+  'verdict:denied 17',
+];
+
+export function eventsQueryContract(name: string, open: Open): void {
+  describe(`${name}: queries`, () => {
+    const shared = sharedStore(open);
+    let data: ReturnType<typeof stored> | null = null;
+    const dataOf = () => (data ??= stored(shared.get()));
+    const matching = (all: readonly StoredEvent[], text: string) => {
+      const { fits } = queryTest(queryOf(text));
+      return all.filter((event) =>
+        fits({ event, env: event.env, sample: event.sample ?? false, outcomes: event.outcomes }),
+      );
+    };
+
+    it('finds what the language accepts, however long a page and a budget are', async () => {
+      const { tenantId, all } = await dataOf();
+      const { events: store } = shared.get();
+      const texts = hostileTexts.filter((text) => text.trim() !== '').slice(0, 6);
+      const quoted = texts.map((text) => `"${text.replace(/[\\"]/g, '\\$&').slice(0, 200)}"`);
+      for (const [i, text] of [
+        ...counted,
+        ...others,
+        ...quoted,
+        ...quoted.map((one) => `args.text:${one}`),
+      ].entries()) {
+        const expected = matching(all, text).map(({ id }) => id);
+        const filter = narrowedByQuery({ env: null, query: queryOf(text) });
+        const small = i % 4 === 0 ? ([[7, 0]] as const) : [];
+        for (const [limit, budgetMs] of [[1000, 2000], ...small] as const) {
+          const ids: string[] = [];
+          let searchedTo = Number.POSITIVE_INFINITY;
+          for (let cursor: string | null = null, pages = 0; ; pages++) {
+            expect(pages).toBeLessThan(400);
+            const page = await store.search(tenantId, filter, limit, cursor, 'newest', budgetMs);
+            ids.push(...page.events.map(({ id }) => id));
+            for (const { timestamp } of page.events) expect(timestamp).toBeLessThanOrEqual(searchedTo);
+            if (page.searchedTo !== undefined) searchedTo = page.searchedTo;
+            cursor = page.next;
+            if (cursor === null) break;
+          }
+          expect(ids, `${text} by ${limit}`).toEqual(expected);
+        }
+      }
+    });
+
+    it('counts by terms that counted parts decide', async () => {
+      const { tenantId, all } = await dataOf();
+      const { events: store } = shared.get();
+      for (const text of counted) {
+        const filter = narrowedByQuery({ env: null, query: queryOf(text) });
+        const expected = matching(all, text);
+        expect(await store.count(tenantId, filter), text).toBe(expected.length);
+        const facets = await store.facets(tenantId, filter, 50);
+        expect(facets.events, text).toBe(expected.length);
+        for (const { value, count } of facets.by.toolName.top) {
+          expect(count).toBe(expected.filter(({ tool_name }) => tool_name === value).length);
+        }
+        const buckets = await store.histogram(tenantId, { ...filter, since: 0, until: t0 * 2 }, 3_600_000);
+        const sum = (key: 'denied' | 'observed') => buckets.reduce((total, bucket) => total + bucket[key], 0);
+        const words = expected.map(({ verdict, mode }) => verdictWordOf(verdict, mode));
+        expect(sum('denied'), text).toBe(words.filter((word) => word === 'denied').length);
+        expect(sum('observed'), text).toBe(words.filter((word) => word === 'would_deny').length);
+      }
+    });
+  });
+}
