@@ -60,7 +60,7 @@ describe('the page of an approval', () => {
     await seen.context.close();
   });
 
-  it('is in the navigation under Approvals, says what does not exist, and leads to the next', async () => {
+  it('is in the navigation under Inbox, says what does not exist, and leads to the next', async () => {
     const [first, second] = [
       await ask(hub, key, { tool_name: 'first_of_two', timeout: 20 * 60 }),
       await ask(hub, key, { tool_name: 'second_of_two', timeout: 21 * 60 }),
@@ -68,9 +68,9 @@ describe('the page of an approval', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto(`/dashboard/approvals/${first}`);
-    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Approvals/ });
+    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Inbox/ });
     expect(await link.getAttribute('aria-current')).toBe('page');
-    await page.getByRole('main', { name: 'Approvals' }).waitFor();
+    await page.getByRole('main', { name: 'Inbox' }).waitFor();
     await page.getByRole('heading', { name: 'first_of_two' }).waitFor();
     await page.keyboard.press('d');
     await page.getByText('Denied by admin@example.com').waitFor();

@@ -100,7 +100,7 @@ describe('the queue of approvals', () => {
     await page.getByText('2 calls denied.').waitFor();
     expect(await statusOf(ids[2] ?? '')).toMatchObject({ status: 'denied' });
     await page.getByRole('tab', { name: 'Decided' }).click();
-    await page.getByRole('cell', { name: 'many_3' }).waitFor();
+    await page.getByRole('grid', { name: 'Approvals' }).getByRole('gridcell', { name: 'many_3' }).waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();

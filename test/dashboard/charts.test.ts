@@ -50,12 +50,12 @@ const pixelsOf = (page: Page, token: string): Promise<number> =>
 
 const spanOf = (page: Page): readonly [number, number] => {
   const { searchParams } = new URL(page.url());
-  return [Date.parse(searchParams.get('since') ?? ''), Date.parse(searchParams.get('until') ?? '')];
+  return [Date.parse(searchParams.get('from') ?? ''), Date.parse(searchParams.get('to') ?? '')];
 };
 
 /** A quarter of the day was chosen, in whole slots. */
 async function choosesQuarter(page: Page): Promise<void> {
-  await page.waitForURL((url) => url.searchParams.has('since'));
+  await page.waitForURL((url) => url.searchParams.has('to'));
   const [since, until] = spanOf(page);
   expect([since % slotMs, until % slotMs]).toEqual([0, 0]);
   expect((until - since) / hourMs).toBeGreaterThan(5.5);
@@ -146,7 +146,7 @@ it('chooses a range under a finger, and lets one that goes up or down scroll the
     page.evaluate(`document.querySelector('main').scrollTop + scrollY`) as Promise<number>;
   await drag(0.5, 0, -120);
   await expect.poll(scrolled).toBeGreaterThan(40);
-  expect(new URL(page.url()).searchParams.has('since')).toBe(false);
+  expect(new URL(page.url()).searchParams.has('to')).toBe(false);
   await page.evaluate(`document.querySelector('.plot').scrollIntoView({ block: 'center' })`);
   const { width } = (await over.boundingBox()) ?? { width: 0 };
   await drag(0.25, width * 0.25, 0);
@@ -178,7 +178,7 @@ it('is read by keys, and chooses a range by them', async () => {
   await page.keyboard.press('End');
   for (let n = 0; n < 3; n += 1) await page.keyboard.press('Shift+ArrowLeft');
   await page.keyboard.press('Enter');
-  await page.waitForURL((url) => url.searchParams.has('since'));
+  await page.waitForURL((url) => url.searchParams.has('to'));
   const [since, until] = spanOf(page);
   expect(until - since).toBe(4 * slotMs);
   noFaults(seen);

@@ -30,8 +30,24 @@ describe('the events page', () => {
     await accessible(page);
     await filters.getByRole('button', { name: /^refund/ }).click();
     await filters.getByText('120 matching events').waitFor();
-    expect(new URL(page.url()).searchParams.get('tool_name')).toBe('refund');
-    await page.getByLabel('Search in events').fill('call-596');
+    expect(new URL(page.url()).searchParams.get('q')).toBe('tool:refund');
+    // A text with a mistake is not sent: it is underlined, with what was expected.
+    const query = page.getByRole('combobox', { name: 'Query' });
+    await query.fill('verdict:nonsense');
+    await query.press('Enter');
+    await page
+      .getByRole('alert')
+      .getByText(/position \d+, expected one of allowed, denied/)
+      .waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('tool:refund');
+    // Completions: a field, then the rest by hand.
+    await query.fill('tool:refund cal');
+    await page.getByRole('option', { name: 'call:' }).waitFor();
+    await accessible(page);
+    await query.press('Tab');
+    expect(await query.inputValue()).toBe('tool:refund call:');
+    await query.fill('tool:refund call:call-596');
+    await query.press('Enter');
     await filters.getByText('1 matching event').waitFor();
     await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'refund' }).first().click();
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });
@@ -106,7 +122,11 @@ describe('the events page', () => {
     expect((await row.boundingBox())?.height).toBeLessThanOrEqual(33);
     await page.getByRole('combobox', { name: 'Time zone' }).selectOption('utc');
     await row.getByText('10:00:00.123').waitFor();
-    await page.getByLabel('Search in events').fill('large for ann');
+    const query = page.getByRole('combobox', { name: 'Query' });
+    expect(await query.inputValue()).toBe('"zanzibar"');
+    await query.fill('"large for ann" args.sum:>700');
+    await query.press('Enter');
+    await page.getByRole('complementary', { name: 'Filters' }).getByText('1 matching event').waitFor();
     await row.getByText('Too large for Ann').click();
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     const conditions = panel.getByRole('region', { name: 'Conditions', exact: true });

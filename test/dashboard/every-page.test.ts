@@ -66,7 +66,7 @@ it('no page is without a row', () => {
 async function refusedAtFirst(row: Row): Promise<void> {
   const place = placeOf(row);
   await place.getByText('The hub cannot take this now.').first().waitFor();
-  const again = place.getByRole('button', { name: 'Try again' });
+  const again = place.getByRole('button', { name: 'Retry' });
   await place
     .getByText(/The console tries again automatically/)
     .or(again)
@@ -134,7 +134,7 @@ describe('what a page shows', { timeout: 30_000 }, () => {
     await says('The hub cannot take this now.');
     if (lookedAt.has(name)) await accessible(page);
     proxy.rule = null;
-    await place.getByRole('button', { name: 'Try again' }).first().click();
+    await place.getByRole('button', { name: 'Retry' }).first().click();
     await place
       .getByText(/Data shown is from/)
       .first()
@@ -168,7 +168,7 @@ it('the next page of a list that is refused is asked for again by a press, and n
   })()`);
   expect(asked).toBe(1);
   proxy.rule = null;
-  await main.getByRole('button', { name: 'Try again' }).click();
+  await main.getByRole('button', { name: 'Retry' }).click();
   await main.getByText('The hub cannot take this now.').waitFor({ state: 'detached' });
   await toEnd();
   await page.getByText(/^1\d\d newest events loaded; scroll for more/).waitFor();

@@ -98,8 +98,8 @@ describe('the playground', () => {
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.insertText(library);
     await page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
-    await page.getByRole('link', { name: 'System' }).click();
-    await page.getByRole('heading', { name: 'System' }).waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
     await page.goBack();
     await page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
     await page.reload();

@@ -165,7 +165,7 @@ describe('an answer to what was asked before', () => {
     await page.getByRole('table').getByText('no-secrets').waitFor();
     await accessible(page);
     proxy.rule = null;
-    await alert.getByRole('button', { name: 'Try again' }).click();
+    await alert.getByRole('button', { name: 'Retry' }).click();
     await page.getByRole('table').getByText('renamed meanwhile').waitFor();
     await alert.waitFor({ state: 'detached' });
     noFaults(seen);

@@ -8,7 +8,7 @@ import { type Search, useFilters } from '../lib/search.ts';
 import { serverNow } from '../lib/server-time.ts';
 import { Form } from '../ui/form.tsx';
 import { Button, Field } from '../ui/parts.tsx';
-import { EnvironmentRadios } from './scope.tsx';
+import { EnvironmentRadios } from './environments.tsx';
 
 export interface RangePanelProps {
   readonly span: Span;

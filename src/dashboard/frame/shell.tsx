@@ -25,9 +25,10 @@ import { Dialog, isTyping, Messages, useKeys } from '../ui/overlay.tsx';
 import { peekHost } from '../ui/peek.tsx';
 import { Alerts } from './alerts.tsx';
 import { ConnectionBar, LiveState } from './connection.tsx';
+import { EnvironmentRadios } from './environments.tsx';
 import { Late } from './late.tsx';
 import { Person } from './person.tsx';
-import { EnvironmentRadios, RangeButton } from './scope.tsx';
+import { RangeButton } from './scope.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
 
 /** Time limit for a page's letter after `g`, in milliseconds. */
@@ -258,9 +259,9 @@ function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element 
       >
         <Icon name="search" />
         <span className="search-words">Search</span>
-        <kbd className="key" aria-hidden="true">
+        <span className="key" aria-hidden="true">
           Ctrl K
-        </kbd>
+        </span>
       </button>
       <span className="grow" />
       {!isPhone && <EnvironmentRadios />}

@@ -32,9 +32,9 @@ export function AgentDetail({
     <QueryResult query={registrationQuery} rows={8}>
       {(agent) => (
         <>
-          <h3 className="panel-name">
+          <h2 className="panel-name">
             <Data text={agent.agent_id} />
-          </h3>
+          </h2>
           <p className="muted">
             First seen <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
           </p>
@@ -63,7 +63,7 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
   }, [isOld, refetch]);
   return (
     <section className="form">
-      <h3>Running version</h3>
+      <h2>Running version</h2>
       <QueryResult query={agentsQuery} rows={1}>
         {(list) => {
           const own = list.filter((one) => one.agent_id === id);
@@ -116,7 +116,7 @@ function Why({ id }: { readonly id: string }): JSX.Element {
   const resolveRuleQuery = useCall('resolveRule', { params: { agent_id: id } });
   return (
     <section className="form">
-      <h3>Assigned document</h3>
+      <h2>Assigned document</h2>
       <QueryResult query={resolveRuleQuery} rows={1}>
         {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
           <p>
@@ -160,7 +160,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
   ];
   return (
     <Form onSubmit={submit}>
-      <h3>Edit agent</h3>
+      <h2>Edit agent</h2>
       <Field
         label="Display name"
         value={form.name}
@@ -202,7 +202,7 @@ function Calls({ id }: { readonly id: string }): JSX.Element {
   const eventsQuery = useCall('searchEvents', { query: { agent_id: id, limit: 10 } });
   return (
     <section className="form">
-      <h3>Recent calls</h3>
+      <h2>Recent calls</h2>
       <QueryResult query={eventsQuery} rows={3}>
         {(list) =>
           list.length === 0 ? (

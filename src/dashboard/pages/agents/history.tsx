@@ -70,7 +70,7 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
   const agentHistoryQuery = useCall('agentHistory', { params: { agent_id: id }, query: { limit: 20 } });
   return (
     <section className="form" aria-label="History">
-      <h3>Deployment history</h3>
+      <h2>Deployment history</h2>
       <QueryResult query={agentHistoryQuery} rows={3}>
         {({ events }) =>
           events.length === 0 ? (
@@ -138,7 +138,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
   );
   return (
     <section className="form" aria-label="Runs">
-      <h3>Sessions and runs</h3>
+      <h2>Sessions and runs</h2>
       <QueryResult query={runsQuery} rows={2}>
         {({ runs, total }) =>
           runs.length === 0 ? (

@@ -123,6 +123,7 @@ export function History(): JSX.Element {
           ) : (
             <Table
               name="decided approvals"
+              grid="Approvals"
               rows={rows}
               columns={columns}
               keyOf={(one) => one.id}

@@ -222,7 +222,7 @@ function One({
       </div>
       {Object.keys(entry.details).length > 0 && (
         <>
-          <h3>Details</h3>
+          <h2>Details</h2>
           <pre className="code">
             <Data text={plainJson(entry.details)} max={20_000} />
           </pre>

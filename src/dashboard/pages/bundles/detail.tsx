@@ -55,7 +55,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
   return (
     <>
       <section className="form">
-        <h3>Deployments</h3>
+        <h2>Deployments</h2>
         <QueryResult query={history} rows={3}>
           {(list) => (
             <ul className="feed">
@@ -117,7 +117,7 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
         {(list) => (
           <>
             <section className="form">
-              <h3>Versions</h3>
+              <h2>Versions</h2>
               <Table
                 name="versions of a bundle"
                 sortAs="versions_sort"
@@ -216,7 +216,7 @@ function Compare({
   const options = versions.map((version) => [String(version), `v${version}`] as const);
   return (
     <section className="form">
-      <h3>Compare versions</h3>
+      <h2>Compare versions</h2>
       <div className="filter-bar">
         <Select label="From" value={left} options={options} onValue={setLeft} />
         <Select label="To" value={right} options={options} onValue={setRight} />

@@ -53,7 +53,7 @@ export function ReplayPanel({
   }, [isAutomatic, cannot]);
   return (
     <section className="form" aria-label="Replay of past calls">
-      <h3>Replay of past calls</h3>
+      <h2>Replay of past calls</h2>
       {!replay.data && (
         <p className="muted">
           A replay compares this document with{' '}

@@ -50,7 +50,12 @@ function One({
 }): JSX.Element {
   const { id, bundle_name: name, bundle_version: version, env, forced, reason } = deployment;
   const history = useCall('listDeployments', { query: { bundle_name: name, env, limit: 200 } });
-  const earlier = history.data?.find((one) => one.bundle_version !== version)?.bundle_version;
+  const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
+  const hashOf = (of: number) => versions.data?.find((one) => one.version === of)?.revision_hash;
+  // The same document under another number is nothing to go back to.
+  const earlier = history.data?.find(
+    (one) => one.bundle_version !== version && hashOf(one.bundle_version) !== hashOf(version),
+  )?.bundle_version;
   const warnings = warningsOf(id);
   const [unable, findings] = [unableIn(warnings), ofDocument(warnings)];
   const refusal = useRefusal('deployBundle', [env]);

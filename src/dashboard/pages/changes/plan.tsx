@@ -133,7 +133,7 @@ export function Plan(props: {
   const failed = missing.find(({ error: why }) => why !== null)?.error;
   if (failed)
     return <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />;
-  const label = actOf(source, env, runningVersion);
+  const label = actOf(source, env, isSame ? null : runningVersion);
   const send = (): void => run(reason.trim() === '' ? null : reason.trim(), false);
   return (
     <>
@@ -215,7 +215,7 @@ export function Plan(props: {
   );
 }
 
-/** A deployment of an earlier version than the current one is a roll-back. */
+/** A deployment of an earlier version than the current one is a roll-back, unless both are the same document. */
 export function actOf(source: DeploySource, env: Environment, runningVersion: number | null): string {
   const { version } = source;
   const isBack = version !== undefined && runningVersion !== null && version < runningVersion;

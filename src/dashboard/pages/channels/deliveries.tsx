@@ -85,7 +85,7 @@ export function Deliveries({
   return (
     <section className="form" aria-label="Deliveries">
       <div className="card-head">
-        <h3>Deliveries</h3>
+        <h2>Deliveries</h2>
         <span className="decide-buttons">
           <Select
             compact

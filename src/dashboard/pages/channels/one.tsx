@@ -63,9 +63,9 @@ function One({
   return (
     <>
       <section className="form">
-        <h3 className="panel-name">
+        <h2 className="panel-name">
           <Data text={channel.name} mono={false} max={120} />
-        </h3>
+        </h2>
         <p className="muted">
           {kinds[channel.channel_type].label}, sends{' '}
           <Data text={filterWords(channel.filters)} mono={false} max={300} />. Created{' '}
@@ -101,7 +101,7 @@ function One({
       <Deliveries channel={channel} admin={admin} />
       {admin && (
         <section className="form">
-          <h3>Edit channel</h3>
+          <h2>Edit channel</h2>
           <ChannelForm
             key={formed.updated_at}
             channel={formed}

@@ -121,7 +121,7 @@ function Usage({ id }: { readonly id: string }): JSX.Element {
   const contractUsageQuery = useCall('contractUsage', { params: { contract_id: id } });
   return (
     <section className="form">
-      <h3>Compositions</h3>
+      <h2>Compositions</h2>
       <QueryResult query={contractUsageQuery} rows={1}>
         {(list) =>
           list.length === 0 ? (
@@ -202,7 +202,7 @@ function Versions(props: {
   if (versions.length < 2) return null;
   return (
     <section className="form" aria-label="Changes">
-      <h3>Changes</h3>
+      <h2>Changes</h2>
       <Table
         name="versions of a contract"
         sortAs="versions_sort"

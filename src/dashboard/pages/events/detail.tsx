@@ -64,9 +64,9 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
   return (
     <div className="event-detail">
       <div className="event-head">
-        <h3>
+        <h2>
           <Data text={event.tool_name} max={200} />
-        </h3>
+        </h2>
         <span>
           {event.sample && <span className="tag">sample</span>} <Verdict word={event.verdict} />
         </span>
@@ -77,7 +77,7 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
         </p>
       )}
       <section>
-        <h3>Arguments</h3>
+        <h2>Arguments</h2>
         <CallArguments args={payload.tool_args} />
       </section>
       <dl className="facts">
@@ -163,12 +163,14 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
           </Row>
         )}
       </dl>
-      <Conditions event={event} />
-      <ContractText event={event} />
-      <Contracts payload={payload} />
+      <section className="form" aria-label="Explain">
+        <Conditions event={event} />
+        <ContractText event={event} />
+        <Contracts payload={payload} />
+      </section>
       {event.outcomes.length > 0 && (
         <section>
-          <h3>Outcome</h3>
+          <h2>Outcome</h2>
           <ul className="feed">
             {event.outcomes.map((one) => (
               <li key={`${one.verdict}${one.timestamp}${one.decision_name}`} className="feed-row">
@@ -210,7 +212,7 @@ function Contracts({
   if (!list) return null;
   return (
     <section>
-      <h3>Evaluated contracts</h3>
+      <h2>Evaluated contracts</h2>
       <ul className="feed">
         {list.slice(0, 200).map((one, index) => {
           const fired = one.fired === true || one.passed === false;
@@ -260,7 +262,7 @@ function Run({ id, eventId }: { readonly id: string; readonly eventId: string })
   const depths = useMemo(() => depthsOf(calls), [calls]);
   return (
     <section>
-      <h3>Run</h3>
+      <h2>Run</h2>
       <p>
         <Link to="/explore" search={{ run_id: id } as never}>
           View run events

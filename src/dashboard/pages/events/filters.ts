@@ -1,4 +1,4 @@
-// The filter of the events page, from the address to the hub's query. Times are whole minutes, so that answers can be
+// The filter of Explore, from the address to the hub's parameters. Times are whole minutes, so that answers can be
 // cached.
 import { minuteMs } from '../../../shared/duration.ts';
 import type { Input } from '../../lib/api.ts';
@@ -6,21 +6,16 @@ import type { Span } from '../../lib/range.ts';
 import type { Search } from '../../lib/search.ts';
 import { envs } from '../../lib/search.ts';
 
-const texts = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'run_id', 'call_id', 'search'] as const;
-
 type Filters = NonNullable<Input<'eventFacets'>['query']>;
 
-export function filterOf(search: Search, span: Span): Filters {
+/** @param q the text of a query without a mistake */
+export function filterOf({ env }: Search, q: string, span: Span): Filters {
   const filters: { [name: string]: string } = { since: new Date(span.from).toISOString() };
   if (!span.open) filters.until = new Date(span.until).toISOString();
-  for (const name of texts) {
-    const value = search[name];
-    if (value) filters[name] = value;
-  }
-  if (search.mode === 'enforce' || search.mode === 'observe') filters.mode = search.mode;
-  const env = envs.find((one) => one === search.env);
-  if (env) filters.env = env;
-  return filters;
+  if (q !== '') filters.q = q;
+  const one = envs.find((name) => name === env);
+  if (one) filters.env = one;
+  return filters as Filters;
 }
 
 /** Identifies a filter, whatever the current time. */

@@ -3,6 +3,7 @@ import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { useCommand } from '../../lib/commands.ts';
+import { useEventQuery } from '../../lib/event-query.ts';
 import { signedOut } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
@@ -14,7 +15,7 @@ import { Button, Data, Empty, Env, Name, PreciseTime, Verdict, ZoneSelect } from
 import { Peek } from '../../ui/peek.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventDetail } from './detail.tsx';
-import { narrowed, tailFits, tailQuery, tailRest } from './tail-filter.ts';
+import { narrowed, tailFits, tailQuery } from './tail-filter.ts';
 
 /** Maximum of rows in memory. */
 const maxRows = 5_000;
@@ -106,9 +107,10 @@ const keyOf = ({ id }: TailRow): string => id;
 const linkOf = (row: TailRow) => (row.kind === 'event' ? linkTo.event(row.id) : undefined);
 
 export function TailView(): JSX.Element {
-  const [search] = useFilters();
-  const query = tailQuery(search);
-  return <Following key={query} query={query} rest={tailRest(search)} />;
+  const [{ env }] = useFilters();
+  const { text, problem } = useEventQuery();
+  const query = tailQuery(env);
+  return <Following key={query} query={query} rest={problem ? '' : text} />;
 }
 
 interface Held {
@@ -171,7 +173,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
     setPaused(!paused);
   };
   useCommand('follow', pause, { label: paused ? 'Resume tail' : 'Pause tail' });
-  const again = state === 'refused' && <Button onClick={() => following.current?.retry()}>Try again</Button>;
+  const again = state === 'refused' && <Button onClick={() => following.current?.retry()}>Retry</Button>;
   return (
     <div className="events-list">
       {waiting.length > 0 && (

@@ -59,9 +59,9 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
   const approval = run.pending_approval;
   return (
     <section className="form">
-      <h3 className="panel-name">
+      <h2 className="panel-name">
         <Data text={run.session_id} max={200} />
-      </h3>
+      </h2>
       <p>
         <Verdict word={run.status} /> <Env name={run.environment} /> by agent{' '}
         <Link {...linkTo.agent(run.agent_id)}>
@@ -105,7 +105,7 @@ function Workflow({ agent, session }: RunPlace): JSX.Element {
   });
   return (
     <section className="form" aria-label="Workflow">
-      <h3>Workflow state</h3>
+      <h2>Workflow state</h2>
       <QueryResult query={workflowStateQuery} rows={2}>
         {(state) => {
           const blocked = typeof state.blocked_reason === 'string' ? state.blocked_reason : null;
@@ -157,7 +157,7 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
   const start = Date.parse(startedAt);
   return (
     <section className="form" aria-label="Timeline">
-      <h3>Timeline</h3>
+      <h2>Timeline</h2>
       <QueryResult query={eventsQuery} rows={6}>
         {() => null}
       </QueryResult>
@@ -226,7 +226,7 @@ function Children({ session }: { readonly session: string }): JSX.Element | null
   if (runs.size === 0) return eventsQuery.error ? <QueryProblem query={eventsQuery} /> : null;
   return (
     <section className="form">
-      <h3>Child runs</h3>
+      <h2>Child runs</h2>
       <ul className="feed">
         {[...runs].map(([key, event]) => (
           <li key={key} className="feed-row">
