@@ -17,7 +17,7 @@ export default mergeConfig(
         'test/adapters/sqlite/{durability,threads}.test.ts',
         'packages/agent/test/{cli,connect,guide,integrations}.test.ts',
         'packages/agent/test/{gate,package}/**',
-        'packages/agent/test/mcp/real.test.ts',
+        'packages/agent/test/mcp/{conformance,pairs,real}.test.ts',
         'packages/agent/test/rules/sandbox/{oracle,reference,shell}.test.ts',
         // Suites that wait for real deadlines, outages and reconnections.
         'test/adapters/local/jobs.test.ts',
@@ -35,6 +35,7 @@ export default mergeConfig(
         'test/fuzz/**',
         'test/http/body-costs.test.ts',
         'test/evaluation/{playground,replay}.test.ts',
+        'test/export/ocsf.test.ts',
         'packages/agent/test/fuzz/**',
         'packages/agent/test/pins.test.ts',
         'packages/agent/test/rules/{redact,yaml}.test.ts',

@@ -127,6 +127,7 @@ export async function decide(
   if (decided === 'not_pending') throw alreadyEnded();
   pending.decided.set(id, decision.id, now + decidedMs);
   forget(pending, id, context);
+  countEnd(decided, now, context);
   return { reply: decided, ...(await announcement([decided], context)) };
 }
 
@@ -176,7 +177,16 @@ async function timeOut(
   const { store, secrets } = ports;
   const asked = await store.approvals.get(tenantId, id);
   if (asked?.status !== 'pending') return null;
-  return store.noting({ note: timeoutNote(asked, secrets.uuid()) }).approvals.expire(tenantId, id, now);
+  const note = timeoutNote(asked, secrets.uuid());
+  const expired = await store.noting({ note }).approvals.expire(tenantId, id, now);
+  if (expired) countEnd(expired, expired.deadline, { ports });
+  return expired;
+}
+
+function countEnd({ env, status, createdAt }: Approval, at: number, { ports }: Pick<Context, 'ports'>): void {
+  if (status === 'pending') return;
+  ports.meters.approvals.add([env, status]);
+  ports.meters.approvalWaits.add(at - createdAt);
 }
 
 function wait(pending: Pending, id: string, deadline: number, context: Context): void {

@@ -221,7 +221,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const previousVersion = before && before.id !== deployment.id ? before.version : null;
       return {
         reply: deployment,
-        announcements: [{ kind: 'bundleDeployed', ...announced, previousVersion }],
+        announcements: [{ kind: 'bundleDeployed', ...announced, previousVersion, acceptedAt: createdAt }],
       };
     },
 

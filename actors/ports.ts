@@ -2,6 +2,7 @@
 import type { Registration } from '../src/agent/record.ts';
 import type { RuleSets } from '../src/agent/rules/assignment.ts';
 import type { Env } from '../src/shared/ids.ts';
+import type { Meters } from '../src/shared/meters.ts';
 import type { Secrets } from '../src/shared/ports/secrets.ts';
 import type { Store } from '../src/shared/ports/store.ts';
 
@@ -24,4 +25,5 @@ export interface ActorPorts {
   };
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
+  readonly meters: Pick<Meters, 'approvals' | 'approvalWaits'>;
 }

@@ -32,6 +32,7 @@ import { handlers as consoleHandlers } from '../src/hub/api/console-handlers.ts'
 import { type Api, api } from '../src/hub/api/console-routes.ts';
 import { hostedHandlers } from '../src/hub/api/hosted-handlers.ts';
 import { type HostedApi, hostedApi } from '../src/hub/api/hosted-routes.ts';
+import { createMeters } from '../src/hub/metrics/meters.ts';
 import { createApp } from '../src/hub/use-cases.ts';
 import { workNotifications } from '../src/notification/jobs.ts';
 import { adminRoles } from '../src/shared/env-roles.ts';
@@ -210,7 +211,8 @@ export async function makeHub(
     newPerMinute: changed.newAgentsPerMinute ?? 20_000,
     maxLive: changed.maxAgents ?? 200_000,
   });
-  const ports: ActorPorts = { store, secrets, ruleSets, registrar, isGone: () => false };
+  const meters = createMeters();
+  const ports: ActorPorts = { store, secrets, ruleSets, registrar, isGone: () => false, meters };
   const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
   const actors = createActors<HubKinds, ActorPorts>({
     jobs,
@@ -268,6 +270,7 @@ export async function makeHub(
     secrets,
     log: silentLog,
     settings: full,
+    meters,
     health: {
       store: async () => 0.123,
       keyValue: async () => 0.456,
@@ -283,6 +286,7 @@ export async function makeHub(
         broadcastLagMs: 0,
       }),
       draining: () => false,
+      isAloneWithout: async () => true,
       metrics: async () => ({
         node: 'n1',
         startedAt: 0,

@@ -2,6 +2,7 @@
 import type { Awaitable } from '../../src/shared/concurrency/awaitable.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
+import { currentTrace, resumed, untraced } from '../../src/shared/tracing.ts';
 import { type ActorEnvironment, type Alarm, Context, type TimerSink } from './context.ts';
 import type { Effects, Messages, Outcome, Tell } from './define.ts';
 import type { ActorKind, LiveActor } from './kind.ts';
@@ -22,6 +23,8 @@ interface Envelope {
   readonly body: unknown;
   /** Null for a tell. */
   readonly ask: Ask | null;
+  /** The span that it was sent in, as a `traceparent`; absent: none. */
+  readonly trace?: string;
 }
 
 /** What an activation needs of the system. */
@@ -100,7 +103,8 @@ export class Activation<Ports> implements TimerSink {
       return true;
     }
     this.#mailbox ??= new Mailbox(this.#runtime.mailboxCap);
-    if (!this.#mailbox.push(envelope)) return false;
+    const trace = currentTrace();
+    if (!this.#mailbox.push(trace === null ? envelope : { ...envelope, trace })) return false;
     this.#start();
     return true;
   }
@@ -131,7 +135,7 @@ export class Activation<Ports> implements TimerSink {
   }
 
   #start(): void {
-    this.#run ??= this.#drain();
+    this.#run ??= untraced(() => this.#drain());
   }
 
   async #drain(): Promise<void> {
@@ -139,11 +143,17 @@ export class Activation<Ports> implements TimerSink {
     await null;
     for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
       this.#usedAt = this.#runtime.clock.now();
-      const handling = 'name' in item ? this.#ring(item) : this.#handle(item);
+      const handling = 'name' in item ? this.#ring(item) : this.#handleTraced(item);
       if (handling) await handling;
     }
     this.#mailbox = null;
     this.#run = null;
+  }
+
+  #handleTraced(envelope: Envelope): Promise<void> | undefined {
+    const { trace, type } = envelope;
+    if (trace === undefined) return this.#handle(envelope);
+    return resumed(`actor ${this.#kind.kind} ${type}`, trace, () => this.#handle(envelope));
   }
 
   #handle(envelope: Envelope): Promise<void> | undefined {

@@ -4,7 +4,13 @@
 import { HubError } from '../../src/shared/error.ts';
 import { type Clock, pause } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
-import type { BusDelivery, BusPosition, BusReply, MessageBus } from '../../src/shared/ports/message-bus.ts';
+import type {
+  BusDelivery,
+  BusPosition,
+  BusReply,
+  Envelope,
+  MessageBus,
+} from '../../src/shared/ports/message-bus.ts';
 import type { Tell } from './define.ts';
 
 export interface InboxOptions {
@@ -12,7 +18,7 @@ export interface InboxOptions {
   readonly log: Log;
   readonly bus: Pick<MessageBus, 'acknowledge'>;
   readonly owns: (shard: number) => boolean;
-  readonly handle: (message: Tell, abandoned: () => boolean) => Promise<unknown>;
+  readonly handle: (message: Tell & Pick<Envelope, 'trace'>, abandoned: () => boolean) => Promise<unknown>;
   /** How long an asker waits. */
   readonly askTimeoutMs: number;
 }

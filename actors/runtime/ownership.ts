@@ -1,6 +1,7 @@
 // Which shards this node owns: leases held in time, an even share of what there is, given back when nodes join, taken
 // when nodes leave. Knows no actor: it says what was taken and what was lost. Keeps promises P11 and P12.
 import { shardCount } from '../../src/shared/ids.ts';
+import type { TakeoverReason } from '../../src/shared/meters.ts';
 import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import { type Lease, type Leases, leaseRenewMs } from '../../src/shared/ports/leases.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
@@ -17,7 +18,7 @@ export interface OwnershipOptions {
   readonly shards?: number;
   readonly renewMs?: number;
   /** These are ours from now on. What it throws gives them back. */
-  taken(shards: readonly number[]): Promise<void>;
+  taken(shards: readonly number[], reason: TakeoverReason): Promise<void>;
   /**
    * These are about to be given back: resolves, soon, when what is under way for them is done. They are ours until
    * then.
@@ -52,6 +53,13 @@ const soonMs = 300;
 
 const shardName = (shard: number): string => `shard:${shard}`;
 
+/** Whether a node with shards is no longer a member, although it did not announce that it leaves. */
+const hasLost = (before: readonly Member[], now: readonly Member[]): boolean =>
+  before.some(
+    ({ node, note }) =>
+      note.shards.length > 0 && note.leaving !== true && !now.some((member) => member.node === node),
+  );
+
 export function startOwnership(options: OwnershipOptions): Ownership {
   const { clock, log, leases, members: membership, shards: count = shardCount } = options;
   const renewMs = options.renewMs ?? leaseRenewMs;
@@ -60,12 +68,15 @@ export function startOwnership(options: OwnershipOptions): Ownership {
   let running: Promise<void> | null = null;
   let timer: Timer | null = null;
   let stopped = false;
+  /** Why the next shards are taken. */
+  let takeoverReason: TakeoverReason = 'start';
 
   const valid = (lease: Lease | undefined): boolean => lease !== undefined && clock.monotonic() < lease.until;
 
   function drop(shards: readonly number[], why: string): void {
     if (shards.length === 0) return;
     for (const shard of shards) held.delete(shard);
+    takeoverReason = 'lease_expired';
     log.warn({ shards: shards.length, why }, 'lost shards');
     options.dropped(shards);
     options.cleared(shards).catch(() => {});
@@ -118,7 +129,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
       const shards = got.map((lease) => Number(lease.name.slice(shardName(0).length - 1)));
       for (const [i, lease] of got.entries()) held.set(shards[i] ?? -1, lease);
       try {
-        await options.taken(shards);
+        await options.taken(shards, takeoverReason);
       } catch (error) {
         await giveBack(shards).catch(() => {});
         throw error;
@@ -131,7 +142,9 @@ export function startOwnership(options: OwnershipOptions): Ownership {
     try {
       lapse();
       await renew();
+      const before = members;
       members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
+      if (hasLost(before, members) && takeoverReason === 'rebalanced') takeoverReason = 'node_gone';
       const nodes = Math.max(1, members.length);
       const share = Math.ceil(count / nodes);
       if (held.size > share) {
@@ -140,16 +153,17 @@ export function startOwnership(options: OwnershipOptions): Ownership {
         log.info({ shards: surplus.length, owned: held.size, nodes }, 'handed over shards');
         members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
       } else if (held.size < share) {
-        const before = held.size;
+        const ownedBefore = held.size;
         await takeUpTo(share);
-        const taken = held.size - before;
+        const taken = held.size - ownedBefore;
         if (taken > 0) log.info({ shards: taken, owned: held.size, nodes }, 'took over shards');
         // The others see at once what is taken.
         if (taken > 0) {
           members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
         }
       }
-      if (held.size < Math.floor(count / nodes)) next = Math.min(soonMs, renewMs);
+      if (held.size >= Math.floor(count / nodes)) takeoverReason = 'rebalanced';
+      else next = Math.min(soonMs, renewMs);
       options.turned?.();
     } catch (err) {
       next = Math.min(soonMs, renewMs);

@@ -2,10 +2,12 @@
 // node owns with `system.ts`. Keeps promises P9 and P12.
 import { HubError } from '../../src/shared/error.ts';
 import { shardOf } from '../../src/shared/ids.ts';
+import type { TakeoverReason } from '../../src/shared/meters.ts';
 import { upTo } from '../../src/shared/ports/clock.ts';
 import type { Leases } from '../../src/shared/ports/leases.ts';
 import type { Member, Membership, NodeNote } from '../../src/shared/ports/membership.ts';
 import type { BusPosition, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';
+import { currentTrace, resumed } from '../../src/shared/tracing.ts';
 import { rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Kinds, Tell } from './define.ts';
@@ -24,7 +26,7 @@ export interface RemoteOptions<K extends Kinds, Ports>
   readonly shards?: number;
   readonly renewMs?: number;
   /** These shards have a new owner: this node. Whoever is connected to their actors should say so again. */
-  readonly moved?: (shards: readonly number[]) => Promise<void>;
+  readonly moved?: (shards: readonly number[], reason: TakeoverReason) => Promise<void>;
   /** After every turn of the lease loop that succeeded. */
   readonly turned?: () => void;
 }
@@ -105,7 +107,12 @@ export function createRemoteActors<K extends Kinds, Ports>(
       });
     },
   });
-  const inbox = createInbox({ clock, log, bus, owns, askTimeoutMs, handle: system.handle });
+  const handleDelivery = (
+    message: Tell & Pick<Envelope, 'trace'>,
+    abandoned: () => boolean,
+  ): Promise<unknown> =>
+    resumed(`bus ${message.kind} ${message.type}`, message.trace, () => system.handle(message, abandoned));
+  const inbox = createInbox({ clock, log, bus, owns, askTimeoutMs, handle: handleDelivery });
 
   /** Appends to the shard's stream. What effects tell goes this way always: it outlives this process. */
   async function byPost(tell: Tell, asking: boolean, id = `${node}:${++envelopes}`): Promise<void> {
@@ -114,7 +121,9 @@ export function createRemoteActors<K extends Kinds, Ports>(
     sentTo.set(shard, sent);
     sent.sending++;
     const { kind, key, type, body } = tell;
-    const envelope: Envelope = { id, from: node, asks: asking, kind, key, type, body };
+    const trace = currentTrace();
+    const sender = trace === null ? {} : { trace };
+    const envelope: Envelope = { id, from: node, asks: asking, kind, key, type, body, ...sender };
     try {
       const position = await bus.send(shard, envelope);
       if (isLater(position, sent.last)) sent.last = position;
@@ -172,10 +181,10 @@ export function createRemoteActors<K extends Kinds, Ports>(
   bus.onReply((reply) => waiting.get(reply.id)?.(reply));
   ownership = startOwnership({
     ...options,
-    async taken(shards) {
+    async taken(shards, reason) {
       for (const shard of shards) inbox.open(shard);
       await Promise.all(shards.map(async (shard) => inbox.reached(shard, await bus.open(shard))));
-      await options.moved?.(shards);
+      await options.moved?.(shards, reason);
     },
     async leaving(shards) {
       const going = new Set(shards);

@@ -5,7 +5,7 @@ import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.t
 import { HubError } from '../../src/shared/error.ts';
 import { checkedJob, keptDeadJobs, sharedJobLeaseMs } from '../../src/shared/job.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
-import type { JobState, Jobs } from '../../src/shared/ports/jobs.ts';
+import type { JobCount, JobState, Jobs } from '../../src/shared/ports/jobs.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import { connectionTo, within } from './connection.ts';
 import { type Kept, progressOf, redisId } from './form.ts';
@@ -36,6 +36,17 @@ async function lookUp(queue: Queue, id: string) {
     if (known === after || turn === 10) return { job, known: after };
     known = after;
   }
+}
+
+async function countsOf(queue: Queue): Promise<readonly JobCount[]> {
+  const { name } = queue;
+  const counts = await queue.getJobCounts('wait', 'delayed', 'prioritized', 'active', 'failed');
+  const { active = 0, failed = 0, ...waiting } = counts;
+  return [
+    { queue: name, state: 'waiting', count: Object.values(waiting).reduce((sum, count) => sum + count, 0) },
+    { queue: name, state: 'running', count: active },
+    { queue: name, state: 'dead', count: failed },
+  ];
 }
 
 /** Connects. @throws HubError('unavailable') when Redis does not answer within about 2 s */
@@ -134,6 +145,8 @@ export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
         const error = job.failedReason ?? null;
         return { id, state, failures: job.attemptsMade, error, progress: progressOf(job.progress) };
       }),
+    counts: () =>
+      ask(async () => (await Promise.all([...workers.keys()].map((name) => countsOf(queueOf(name))))).flat()),
     dead: (queue, limit) =>
       ask(async () => {
         if (limit < 1) return [];

@@ -154,6 +154,7 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
       poke();
     },
     find: (queue, id) => table.find(queue, id),
+    counts: () => table.counts(),
     dead: (queue, limit) => table.dead(queue, limit),
     async retry(queue, id) {
       const done = await table.retry(queue, id, clock.now());

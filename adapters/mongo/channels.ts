@@ -8,9 +8,9 @@ import { pageOf } from './page.ts';
 
 export type ChannelRow = Omit<Row<Channel>, 'filters'> & { readonly filters: string | null };
 
-const record = (row: ChannelRow): Channel =>
+export const channelOf = (row: ChannelRow): Channel =>
   fromRow<Channel>({ ...row, filters: fromText<ChannelFilters>(row.filters) });
-const recordOrNull = (row: ChannelRow | null): Channel | null => row && record(row);
+const recordOrNull = (row: ChannelRow | null): Channel | null => row && channelOf(row);
 
 export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
@@ -22,7 +22,7 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
       return 'created';
     },
     list: (tenantId, page) =>
-      pageOf(channels.find({ tenantId }).sort({ createdAt: -1, _id: -1 }), page, record),
+      pageOf(channels.find({ tenantId }).sort({ createdAt: -1, _id: -1 }), page, channelOf),
     async get(tenantId, id) {
       return recordOrNull(await channels.findOne(one(tenantId, id)));
     },
@@ -31,14 +31,14 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
     },
     async enabled(tenantId) {
       const rows = await channels.find({ tenantId, enabled: true }).sort({ createdAt: 1, _id: 1 }).toArray();
-      return rows.map(record);
+      return rows.map(channelOf);
     },
     async anyEnabled(tenantId) {
       return (await channels.countDocuments({ tenantId, enabled: true }, { limit: 1 })) > 0;
     },
     async enabledOfKind(kind, limit) {
       const found = channels.find({ kind, enabled: true }).sort({ createdAt: -1, _id: -1 }).limit(limit);
-      return (await found.toArray()).map(record);
+      return (await found.toArray()).map(channelOf);
     },
     async update({ tenantId, id, name, enabled, filters, sealedConfig, revision, updatedAt }) {
       const row = await channels.findOneAndUpdate(
@@ -46,7 +46,7 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
         { $set: { name, enabled, filters: toText(filters), sealedConfig, revision, updatedAt } },
         { returnDocument: 'after' },
       );
-      if (row) return record(row);
+      if (row) return channelOf(row);
       return (await channels.findOne(one(tenantId, id))) ? 'stale' : 'absent';
     },
     async disable(tenantId, id, revision, now) {

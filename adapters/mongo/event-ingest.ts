@@ -8,7 +8,7 @@ import type { Collection } from 'mongodb';
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { EventBatch, EventStore, IngestResult } from '../../src/event/port.ts';
-import type { EventInput } from '../../src/event/record.ts';
+import { countVerdicts, type EventInput } from '../../src/event/record.ts';
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { runNote } from '../../src/run/rules/report.ts';
 import { factsBySession, type RunKey } from '../../src/run/rules/run.ts';
@@ -141,14 +141,15 @@ export function mongoEventIngest(
         open,
         partsOf(batch, touched, said, (place) => isInserted.has(place)),
       );
+    const verdicts = countVerdicts(inserted.map(({ event }) => event));
     return {
       entries: [...inserted.map(({ id }) => id), ...entries],
-      result: { accepted: inserted.length, duplicates: batch.events.length - inserted.length },
+      result: { accepted: inserted.length, duplicates: batch.events.length - inserted.length, verdicts },
     };
   }
 
   async function ingest(batch: EventBatch): Promise<IngestResult> {
-    if (batch.events.length === 0) return { accepted: 0, duplicates: 0 };
+    if (batch.events.length === 0) return { accepted: 0, duplicates: 0, verdicts: countVerdicts([]) };
     const beganAt = clock.monotonic();
     const token = randomUUID();
     let outcome: Awaited<ReturnType<typeof write>>;

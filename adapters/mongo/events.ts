@@ -19,7 +19,7 @@ import { idAfter, type RisingIds, seqAt, seqBefore } from './uuidv7.ts';
 /** The server itself ends what takes longer. */
 const bounded = { maxTimeMS: maxSearchMs };
 
-export interface EventExports {
+export interface ExportParts {
   readonly log: ExportLog;
   readonly removals: ExportRemovals;
 }
@@ -30,7 +30,7 @@ export function mongoEvents(
   audit: Pick<AuditStore, 'append'>,
   nextId: RisingIds,
   clock: Clock,
-  { log, removals }: EventExports,
+  { log, removals }: ExportParts,
 ): EventStore {
   async function purge(tenantId: string, before: number, limit: number): Promise<number> {
     const old = { tenantId, receivedAt: { $lt: before } };

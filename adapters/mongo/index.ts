@@ -9,6 +9,7 @@ import { connectFailure } from '../../src/shared/connect-failure.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
+import type { ReachNotes } from '../../src/shared/ports/reach.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoAiUsage } from './ai-usage.ts';
@@ -32,12 +33,14 @@ import { asHubError, type GuardedStore, guardStore, retryAfter, unavailable } fr
 import { mongoIdempotency } from './idempotency.ts';
 import { mongoIdentities } from './identities.ts';
 import { createIndexes } from './indexes.ts';
+import { mongoInstallation } from './installation.ts';
 import { mongoKeyCheck } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
 import { refuseUnfinishedMove } from './move/marker.ts';
 import { mongoOperatorTokens } from './operator-tokens.ts';
+import { mongoReachNotes } from './reach-notes.ts';
 import { mongoRetention } from './retention.ts';
 import { mongoRules } from './rules.ts';
 import { mongoRuns, touchingRuns } from './runs.ts';
@@ -99,12 +102,17 @@ const clientOf = (url: string, socketTimeoutMS: number): MongoClient =>
 export const databaseOf = (url: string): string =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? 'reeve');
 
+export interface MongoStore extends DocumentStore {
+  /** Which nodes reach Redis. */
+  readonly reachNotes: ReachNotes;
+}
+
 /**
  * Opens the store.
  * @throws HubError unavailable when no server that takes writes answers within about 2 s; conflict when the database
  * has a format that does not fit this version
  */
-export async function openMongo({ url, database, node, log, clock }: MongoOptions): Promise<DocumentStore> {
+export async function openMongo({ url, database, node, log, clock }: MongoOptions): Promise<MongoStore> {
   const client = connect(url);
   const db = client.db(database ?? databaseOf(url));
   const founding: TenantCollections = {
@@ -148,6 +156,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     intents: db.collection('auditIntents'),
   };
   const audit = mongoAudit(chain);
+  const tenants = mongoTenants(founding);
   const agents = mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut'));
   const exportReading = {
     links: db.collection<ExportLinkRow>('exportLinks'),
@@ -161,7 +170,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     removals,
   });
   const stores = {
-    tenants: guard.guarded(mongoTenants(founding)),
+    tenants: guard.guarded(tenants),
     tenantRecords: guard.guarded(mongoTenantRecords(db, founding)),
     retention: guard.guarded(
       mongoRetention({
@@ -211,6 +220,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     keyCheck: guard.guarded(mongoKeyCheck(db.collection('seals'))),
     workspaces: guard.guarded(mongoWorkspaces(db.collection('workspaces'))),
     idempotency: guard.guarded(mongoIdempotency(db.collection('idempotency'))),
+    installation: guard.guarded(mongoInstallation(db, tenants.tenantIds)),
     exports: guard.guarded(mongoExports({ ...exportReading, removals })),
   };
   return {
@@ -222,6 +232,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
         noteWrite(audit, chain.intents, noting, { now: clock.now(), node }, write),
       ),
     ping,
+    reachNotes: guard.guarded(mongoReachNotes(db.collection('reach'), clock)),
     storage: guard.storage,
     async close() {
       await guard.close();

@@ -115,25 +115,41 @@ const noSuchCollection = 26;
 const formOf = ({ key, unique, sparse, partialFilterExpression }: IndexDescription): string =>
   JSON.stringify([Object.entries(key), unique === true, sparse === true, partialFilterExpression ?? null]);
 
+/** Indexes of a collection that are not there. */
+async function missingOf(db: Db, name: string) {
+  const existing = await db
+    .collection(name)
+    .listIndexes()
+    .toArray()
+    .catch((error: unknown) => {
+      if (error instanceof MongoServerError && error.code === noSuchCollection) return [];
+      throw error;
+    });
+  const forms = new Set(existing.map(formOf));
+  const missing = (indexes[name] ?? []).filter((index) => !forms.has(formOf(index)));
+  return { isEmpty: existing.length === 0, missing };
+}
+
+/** Collections with documents that lack indexes: a start makes them. */
+export async function unindexedCollections(db: Db): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (const name of Object.keys(indexes)) {
+    const { isEmpty, missing } = await missingOf(db, name);
+    if (!isEmpty && missing.length > 0) names.push(name);
+  }
+  return names;
+}
+
 /**
  * Makes those that are missing. Where all are there this only reads: creating an index takes turns with the writes of
  * its collection, and a node that starts beside busy ones would wait for that.
  */
 export async function createIndexes(db: Db, log?: Log): Promise<void> {
-  for (const [name, wanted] of Object.entries(indexes)) {
-    const collection = db.collection(name);
-    const there = await collection
-      .listIndexes()
-      .toArray()
-      .catch((error: unknown) => {
-        if (error instanceof MongoServerError && error.code === noSuchCollection) return [];
-        throw error;
-      });
-    const known = new Set(there.map(formOf));
-    const missing = wanted.filter((index) => !known.has(formOf(index)));
+  for (const name of Object.keys(indexes)) {
+    const { isEmpty, missing } = await missingOf(db, name);
     if (missing.length === 0) continue;
     // An empty collection is indexed at once.
-    if (there.length > 0) log?.info({ collection: name, indexes: missing.length }, 'building indexes');
-    await collection.createIndexes(missing);
+    if (!isEmpty) log?.info({ collection: name, indexes: missing.length }, 'building indexes');
+    await db.collection(name).createIndexes(missing);
   }
 }

@@ -50,6 +50,15 @@ export function mongoServiceAccounts(
       const rows = await tokens.find({ tenantId, accountId }).sort({ createdAt: -1, _id: -1 }).toArray();
       return rows.map((row) => fromRow<ServiceToken>(row));
     },
+    async nextExpiries(tenantId, after) {
+      const next = new Map<string, number>();
+      const expiring = tokens
+        .find({ tenantId, expiresAt: { $gt: after } }, { projection: { accountId: 1, expiresAt: 1 } })
+        .sort({ expiresAt: 1 });
+      for await (const { accountId, expiresAt } of expiring)
+        if (!next.has(accountId)) next.set(accountId, expiresAt);
+      return next;
+    },
     async removeToken(tenantId, accountId, id) {
       return fromRowOrNull<ServiceToken>(await tokens.findOneAndDelete({ _id: id, tenantId, accountId }));
     },

@@ -119,6 +119,7 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
     namedUuid,
     sha256: (input) => hash('sha256', input, 'hex'),
     hmac: (key, input) => createHmac('sha256', key).update(input).digest('hex'),
+    proof: (purpose, input) => createHmac('sha256', keyOf(purpose)).update(input).digest('hex'),
     equal: (a, b) => timingSafeEqual(digest(a), digest(b)),
 
     seal(purpose, plain) {

@@ -1,8 +1,8 @@
 // What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle,
 // and behind these, as far as one of them is set: the bundle assigned (false: none), the environment whose fleet it
-// tells of, true for a change of tool pins, and the environments of which a reader needs a role in one. The JSON goes
-// in and comes out as bytes that nobody reads here. Earlier versions wrote and read the first four: nodes of both may
-// run side by side, as long as nothing but the end of the array changes.
+// tells of, true for a change of tool pins, the environments of which a reader needs a role in one, the time at which it
+// was accepted, and the trace. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions wrote
+// and read the first four: nodes of both may run side by side, as long as nothing but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
 import { isEnv } from '../../src/shared/ids.ts';
@@ -15,17 +15,22 @@ const longText = 0xdb;
 /** One of each for all entries: making one costs more than what it does here. */
 const encoder = new Encoder();
 const decoder = new Decoder();
-const encode = (value: string | null | boolean | readonly string[]): Uint8Array => encoder.encode(value);
+const encode = (value: string | null | boolean | number | readonly string[]): Uint8Array =>
+  encoder.encode(value);
 
-type Written = Pick<Frame, 'type' | 'json' | 'agent' | 'bundle' | 'assigned' | 'fleet' | 'tools' | 'envs'>;
+type Written = Pick<
+  Frame,
+  'type' | 'json' | 'agent' | 'bundle' | 'assigned' | 'fleet' | 'tools' | 'envs' | 'acceptedAt' | 'trace'
+>;
 
 /** No agent has this id: versions that do not know changes of tool pins hand their frames to nobody. */
 const nobody = '';
 
 /** The items behind the bundle, without those at the end that are not set. */
-function optionalItems({ assigned, fleet, tools, envs }: Written): readonly Uint8Array[] {
-  const items = [assigned === undefined ? false : assigned, fleet ?? null, tools ?? null, envs ?? null];
-  const isSet = [assigned !== undefined, fleet !== undefined, tools === true, envs !== undefined];
+function optionalItems({ assigned, fleet, tools, envs, acceptedAt, trace }: Written): readonly Uint8Array[] {
+  const assignment = assigned === undefined ? false : assigned;
+  const items = [assignment, fleet ?? null, tools ?? null, envs ?? null, acceptedAt ?? null, trace ?? null];
+  const isSet = [assigned, fleet, tools, envs, acceptedAt, trace].map((item) => item !== undefined);
   return items.slice(0, isSet.lastIndexOf(true) + 1).map(encode);
 }
 
@@ -54,7 +59,7 @@ export const writeControl = (message: Control): Buffer =>
 export function readFrame(audience: Audience, entry: Buffer): Frame | null {
   try {
     const { type, json, rest } = split(entry);
-    const [agent, bundle, assigned, fleet, tools, envs] = rest;
+    const [agent, bundle, assigned, fleet, tools, envs, acceptedAt, trace] = rest;
     const inEnvs = Array.isArray(envs) ? { envs: envs.filter(isEnv) } : {};
     if (tools === true) return { audience, type, json, tools, ...inEnvs };
     return {
@@ -66,6 +71,8 @@ export function readFrame(audience: Audience, entry: Buffer): Frame | null {
       ...(rest.length > 2 ? assignedIn(assigned) : assignedBefore(type, json, agent)),
       ...(isEnv(fleet) ? { fleet } : {}),
       ...inEnvs,
+      ...(typeof acceptedAt === 'number' ? { acceptedAt } : {}),
+      ...(typeof trace === 'string' ? { trace } : {}),
     };
   } catch {
     return null;

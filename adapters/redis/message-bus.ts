@@ -33,20 +33,24 @@ export const group = 'owners';
 const streamIdleMs = dayMs;
 const replyIdleMs = 60_000;
 
-type Wire = readonly [string, string, 0 | 1, string, string, string, unknown];
+type Wire = readonly [string, string, 0 | 1, string, string, string, unknown, string?];
 
 /** One for all envelopes: making one costs as much as writing one. */
 const encoder = new Encoder({ ignoreUndefined: true });
 const bytesOf = (value: unknown): Buffer => Buffer.from(encoder.encodeSharedRef(value));
 
-const pack = ({ id, from, asks, kind, key, type, body }: Envelope): Buffer =>
-  bytesOf([id, from, asks ? 1 : 0, kind, key, type, body] satisfies Wire);
+/** Earlier versions wrote and read the first seven items. */
+const pack = ({ id, from, asks, kind, key, type, body, trace }: Envelope): Buffer => {
+  const items = [id, from, asks ? 1 : 0, kind, key, type, body] as const;
+  return bytesOf((trace === undefined ? items : [...items, trace]) satisfies Wire);
+};
 
 function unpack(bytes: Buffer): Envelope | null {
   const value: unknown = decode(bytes);
   if (!Array.isArray(value) || value.length < 7) return null;
-  const [id, from, asks, kind, key, type, body] = value as unknown as Wire;
-  return { id, from, asks: asks === 1, kind, key, type, body };
+  const [id, from, asks, kind, key, type, body, trace] = value as unknown as Wire;
+  const sender = typeof trace === 'string' ? { trace } : {};
+  return { id, from, asks: asks === 1, kind, key, type, body, ...sender };
 }
 
 /** Numbers the different keys of some items, in order of appearance. */

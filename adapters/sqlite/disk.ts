@@ -47,6 +47,8 @@ export interface DiskOptions {
   /** Null for the usual part of the disk; 0 for none. */
   readonly reserveBytes: number | null;
   readonly work: DiskWork;
+  /** Called with the time that the disk took to answer, in milliseconds. */
+  readonly measured?: (ms: number) => void;
 }
 
 interface Room {
@@ -188,7 +190,9 @@ export class Disk {
   async #lookOnce(): Promise<void> {
     const { work, log, clock } = this.#options;
     try {
+      const begun = clock.monotonic();
       let room = await this.#measure();
+      this.#options.measured?.(clock.monotonic() - begun);
       if ((await this.#makeRoom(room)) || (await this.#keepPurgeReserve(room))) room = await this.#measure();
       this.#room = room;
       this.#left = room.reserve === 0 ? Number.POSITIVE_INFINITY : room.left;

@@ -7,6 +7,7 @@ import { openThreads, type SqliteOptions } from './threads/threads.ts';
 
 export { checkDatabase, copyDatabase, type Facts } from './copy.ts';
 export { lockStore } from './lock.ts';
+export { enabledChannels, inspectDatabase } from './look.ts';
 export { renumberDeployments } from './restored.ts';
 export type { SqliteStore } from './sync.ts';
 export type { SqliteOptions } from './threads/threads.ts';

@@ -105,6 +105,15 @@ export function jobTable(db: Database): Sync<JobTable> {
       };
     },
 
+    counts: () =>
+      db
+        .all('SELECT queue, state, count(*) FROM jobs GROUP BY queue, state')
+        .map(([queue, state, count]) => ({
+          queue: String(queue),
+          state: state as JobState,
+          count: Number(count),
+        })),
+
     dead: (queue, limit) =>
       db
         .all(

@@ -105,6 +105,16 @@ export function serviceAccountStore(db: Database): Sync<ServiceAccountStore> {
       return 'created';
     },
     tokens: tokensOf,
+    nextExpiries: (tenantId, after) =>
+      new Map(
+        db
+          .all(
+            `SELECT account_id, min(expires_at) FROM service_tokens WHERE tenant_id = ? AND expires_at > ?
+               GROUP BY account_id`,
+            [tenantId, after],
+          )
+          .map(([accountId, expiresAt]) => [String(accountId), Number(expiresAt)]),
+      ),
     removeToken: (tenantId, accountId, id) =>
       tokens.maybe(
         db.get(

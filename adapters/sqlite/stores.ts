@@ -18,6 +18,7 @@ import { eventOf, eventSearch } from './events/search.ts';
 import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
+import { installationStore } from './installation.ts';
 import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
@@ -95,6 +96,7 @@ export function storesOf(
     workspaces: workspaceStore(db),
     exports: exportStore(db),
     idempotency: idempotencyStore(db),
+    installation: installationStore(db),
   };
 }
 
@@ -156,6 +158,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     remove: 'write',
     addToken: 'write',
     tokens: 'read',
+    nextExpiries: 'read',
     removeToken: 'write',
     byHash: 'read',
     used: 'write',
@@ -321,6 +324,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   keyCheck: { first: 'write' },
   workspaces: { link: 'write', tenantOf: 'read' },
+  installation: { figures: 'read' },
   exports: { lines: 'read' },
   audit: {
     append: 'write',
@@ -343,6 +347,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     bury: 'write',
     progress: 'write',
     find: 'read',
+    counts: 'read',
     dead: 'read',
     retry: 'write',
     remove: 'write',

@@ -2,6 +2,7 @@
 
 import { type Awaitable, chain } from '../shared/concurrency/awaitable.ts';
 import { HubError } from '../shared/error.ts';
+import type { Meters } from '../shared/meters.ts';
 import type { LimitAnswer, Limits } from '../shared/ports/limits.ts';
 import { type Limit, type LimitSettings, type LimitSubject, limitName, maxOf, windowOf } from './limit.ts';
 
@@ -33,7 +34,18 @@ export function createRateLimits(ports: {
   readonly limits: Limits;
   readonly requestLimits: Limits;
   readonly settings: LimitSettings;
+  readonly meters: Pick<Meters, 'limited'>;
 }): RateLimits {
+  function requireRoom(
+    answer: LimitAnswer,
+    { name, message = 'Too many requests. Please slow down.' }: Limit,
+    max: number,
+  ): asserts answer is Extract<LimitAnswer, { ok: true }> {
+    if (answer.ok) return;
+    ports.meters.limited.add([name]);
+    throw new HubError('rate_limited', message, { retryAfter: answer.retryAfter, max });
+  }
+
   /** The port's input for a limit; null if the subject lacks the necessary fields. */
   function askedOf(limit: Limit, subject: LimitSubject) {
     const name = limitName(limit, subject);
@@ -74,12 +86,4 @@ export function createRateLimits(ports: {
       return { max, left: answer.ok ? answer.left : 0, seconds };
     },
   };
-}
-
-function requireRoom(
-  answer: LimitAnswer,
-  { message = 'Too many requests. Please slow down.' }: Limit,
-  max: number,
-): asserts answer is Extract<LimitAnswer, { ok: true }> {
-  if (!answer.ok) throw new HubError('rate_limited', message, { retryAfter: answer.retryAfter, max });
 }

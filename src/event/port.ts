@@ -3,7 +3,7 @@ import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
 import type { Reporter } from '../run/rules/report.ts';
 import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { ContractNames } from '../usage/port.ts';
-import type { EventInput, FacetName, Ingested, StoredEvent } from './record.ts';
+import type { EventInput, FacetName, Ingested, StoredEvent, VerdictCounts } from './record.ts';
 import type { Facet } from './rules/facet.ts';
 import type { EventFilter } from './rules/filter.ts';
 
@@ -32,6 +32,8 @@ export interface EventBatch {
 
 /** The outcome of a batch. */
 export interface IngestResult extends Ingested {
+  /** The accepted ones by their first verdict. */
+  readonly verdicts: VerdictCounts;
   /** An answer for each agent of the batch, in its order; absent without agents. */
   readonly agents?: readonly SeenAgent[];
 }

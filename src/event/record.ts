@@ -119,12 +119,30 @@ export const verdictsOf = (wanted: VerdictClass): readonly string[] =>
 /** The column of the statistics an event stands in: a denial that was only observed counts as observed. */
 export type CountedAs = 'allowed' | 'denied' | 'pending' | 'observed';
 
+export type VerdictCounts = { readonly [V in CountedAs]: number };
+
 /** How a stored event is counted: by its first verdict and its mode; outcomes are not counted again. */
 export function countedAs(verdict: string, mode: string): CountedAs {
   const found = verdictClass(verdict);
   if (found === 'would_deny') return 'observed';
   return found === 'denied' && mode === 'observe' ? 'observed' : found;
 }
+
+/** @param events with how many of them there are; default: one */
+export function countVerdicts(
+  events: Iterable<{ readonly verdict: string; readonly mode: string; readonly count?: number }>,
+): VerdictCounts {
+  const counts = { allowed: 0, denied: 0, pending: 0, observed: 0 };
+  for (const { verdict, mode, count = 1 } of events) counts[countedAs(verdict, mode)] += count;
+  return counts;
+}
+
+export const addVerdicts = (a: VerdictCounts, b: VerdictCounts): VerdictCounts => ({
+  allowed: a.allowed + b.allowed,
+  denied: a.denied + b.denied,
+  pending: a.pending + b.pending,
+  observed: a.observed + b.observed,
+});
 
 /** How a call counts for one contract in its event. */
 export interface ContractMark {

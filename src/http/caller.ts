@@ -47,6 +47,8 @@ export interface CallersOptions {
   readonly operatorToken: string | null;
   /** Counts one try of an operator token. @throws HubError rate_limited */
   readonly operatorGuess: (network: string) => Promise<void>;
+  /** Called for a wrong OPERATOR_TOKEN. */
+  readonly wrongOperatorToken?: () => void;
   readonly operatorTokens: OperatorTokens;
   /** Counts one wrong credential of the hosted API. @throws HubError rate_limited */
   readonly failedSignIn: (network: string) => Promise<void>;
@@ -185,6 +187,7 @@ export function createCallers(options: CallersOptions): Callers {
     const token = bearer(headers.get('authorization') ?? '');
     // Hashed first, so that the comparison does not depend on the length either.
     if (token === null || !secrets.equal(secrets.sha256(token), operatorHash)) {
+      if (token !== null) options.wrongOperatorToken?.();
       throw unauthenticated(
         'The operator token is absent or wrong. Send the OPERATOR_TOKEN as a bearer token.',
       );

@@ -9,6 +9,7 @@ import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
 import type { RequestOrigin } from '../shared/principal.ts';
+import type { OpenSpan } from '../shared/tracing.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
@@ -29,6 +30,7 @@ import { parse } from './parse.ts';
 import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
+import { noteRequest, requestSpan } from './request-span.ts';
 import { roughBytes } from './rough-bytes.ts';
 import { createRouter, families, type Match, type Route } from './router.ts';
 import { createSearches } from './searches.ts';
@@ -98,6 +100,8 @@ export interface PipelineOptions {
   readonly downloads?: StaticFiles;
   /** The node's metrics as text; default: none. */
   readonly exposition?: Exposition | undefined;
+  /** Answers whoever proves the master secret; default: none. */
+  readonly probe?: Exposition | undefined;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
 }
@@ -149,9 +153,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const method = raw.method === 'HEAD' ? 'GET' : raw.method;
     if (method === 'OPTIONS') return preflight(raw);
     if (method === 'GET' && raw.path === '/api/openapi.json') return describe(raw, seen);
-    if (options.exposition?.path === raw.path) {
+    for (const exposition of [options.exposition, options.probe]) {
+      if (exposition?.path !== raw.path) continue;
       seen.route = raw.path;
-      return options.exposition.answer(raw);
+      return exposition.answer(raw);
     }
     const download = options.downloads?.answer(raw) ?? null;
     const file = download ?? options.files?.answer(raw) ?? null;
@@ -329,29 +334,32 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
     isOpening: ({ method, path }) => method === 'GET' && streamPaths.has(path),
 
-    async handle(raw) {
-      const seen: Seen = {
-        route: 'unmatched',
-        caller: { kind: 'none' },
-        started: clock.monotonic(),
-        // The last group of a UUID: twelve random digits.
-        id: secrets.uuid().slice(24),
-        network: networkFrom(raw),
-      };
-      let response: RawResponse;
-      try {
-        response = await respond(raw, seen);
-        if (response.body !== null)
-          checkAnswer(budgets, () => nameOf(seen.caller, seen.network), sizeOf(response.body));
-      } catch (error) {
-        response = refusal(error, raw, seen);
-      }
-      finish.note(raw, seen, response);
-      const isHosted = familyOf(raw.path).errors === 'problem';
-      const left = isHosted && response.status !== 429 ? await limitHeaders(seen) : [];
-      return finish.withHeaders(raw, seen, response, left);
-    },
+    handle: (raw) => requestSpan(raw, (span) => handle(raw, span)),
   };
+
+  async function handle(raw: RawRequest, span: OpenSpan): Promise<RawResponse> {
+    const seen: Seen = {
+      route: 'unmatched',
+      caller: { kind: 'none' },
+      started: clock.monotonic(),
+      // The last group of a UUID: twelve random digits.
+      id: secrets.uuid().slice(24),
+      network: networkFrom(raw),
+    };
+    let response: RawResponse;
+    try {
+      response = await respond(raw, seen);
+      if (response.body !== null)
+        checkAnswer(budgets, () => nameOf(seen.caller, seen.network), sizeOf(response.body));
+    } catch (error) {
+      response = refusal(error, raw, seen);
+    }
+    finish.note(raw, seen, response);
+    noteRequest(span, raw.method, seen, response);
+    const isHosted = familyOf(raw.path).errors === 'problem';
+    const left = isHosted && response.status !== 429 ? await limitHeaders(seen) : [];
+    return finish.withHeaders(raw, seen, response, left);
+  }
 
   /** @throws TransportGone */
   function refusal(error: unknown, raw: RawRequest, { id, route }: Seen): RawResponse {

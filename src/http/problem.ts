@@ -27,6 +27,7 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   conflict: 409,
   managed_by_idp: 409,
   quota_exceeded: 409,
+  cursor_expired: 410,
   precondition_failed: 412,
   changed: 412,
   payload_too_large: 413,
@@ -53,6 +54,7 @@ export interface ProblemAnswer {
     readonly detail: unknown;
     readonly code: ErrorCode;
     readonly problems?: readonly Finding[];
+    readonly [member: string]: unknown;
   };
 }
 
@@ -89,7 +91,11 @@ export function problemOf(error: unknown): ProblemAnswer {
   const listed = code === 'validation_failed' && detail.problems && detail.problems.length > 0;
   const problems = detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
   const found = detail.findings ? { problems: detail.findings } : {};
-  return { status, headers, body: { detail: listed ? problems : message, code, ...found } };
+  return {
+    status,
+    headers,
+    body: { detail: listed ? problems : message, code, ...found, ...detail.members },
+  };
 }
 
 /** The media type of errors of each form. */

@@ -45,6 +45,7 @@ export function openStream(
       caller,
       codec: raw.upgrade ? codecOf(protocol) : 'sse',
       protocol,
+      isTraced: caller.kind === 'key' && query.trace === '1',
       lastEventId: lastEventId === '' ? null : lastEventId.slice(0, 64),
       revocationSequence,
     });

@@ -10,16 +10,19 @@ import { createSignInProvider } from '../../adapters/openid/sign-in-provider.ts'
 import type { NodeHealth } from '../shared/ports/node-health.ts';
 import type { AppPorts, SetupToken } from '../shared/use-case-ports.ts';
 import { version } from '../version.ts';
+import { meteredOutbound } from './metrics/outbound.ts';
 import type { Materials, NodeParts } from './parts.ts';
 
 export interface OwnedPorts {
   readonly ports: AppPorts;
+  /** False when the last call to the identity provider failed; null: the hub has none. */
+  readonly isIssuerUp: () => boolean | null;
   /** Ends the threads that evaluate and replay. */
   close(): Promise<void>;
 }
 
 export function createAppPorts(
-  { config, clock, log, secrets, ruleSets }: Materials,
+  { config, clock, log, secrets, ruleSets, meters }: Materials,
   { store, announcer, broadcast, actors, limits, requestLimits, registrar, jobs }: NodeParts,
   health: NodeHealth,
   setupToken: SetupToken | null,
@@ -34,7 +37,12 @@ export function createAppPorts(
     allow: config.outboundAllow,
   });
   // Whoever runs the hub says where the identity provider is.
-  const outboundToIssuer = createOutbound({ clock, allowPrivate: true, allow: [] });
+  const issuer = meteredOutbound(
+    createOutbound({ clock, allowPrivate: true, allow: [] }),
+    meters.dependencies.issuer,
+    clock,
+  );
+  const outboundToIssuer = issuer.outbound;
   const ports: AppPorts = {
     store,
     actors,
@@ -66,10 +74,12 @@ export function createAppPorts(
     secrets,
     log,
     health,
+    meters,
     settings: { ...config, version, setupToken },
   };
   return {
     ports,
+    isIssuerUp: () => (config.oidc ? issuer.isUp() : null),
     async close() {
       await Promise.all([evaluator.close(), replayer.close()]);
     },

@@ -22,6 +22,7 @@ import type { Store } from '../shared/ports/store.ts';
 import { version } from '../version.ts';
 import { startAuditRecovery } from './audit-recovery.ts';
 import { actorPorts, type Materials, type NodeParts, registrarOf } from './parts.ts';
+import { createReach } from './reach.ts';
 
 /** A loop that has not turned for so long is crashed; turns come every 1 to 2 s. */
 const loopMs = 6000;
@@ -50,7 +51,7 @@ export async function openCluster(
   materials: Materials & { readonly clock: ClusterClock },
   { mongoUrl, redisUrl, name, node }: NonNullable<Materials['config']['cluster']> & { readonly node: string },
 ): Promise<NodeParts> {
-  const { clock, log, workers, agents } = materials;
+  const { clock, log, workers, agents, meters } = materials;
   const group = redisConnections(log);
   const redis = await openRedis({
     url: redisUrl,
@@ -78,12 +79,15 @@ export async function openCluster(
     },
   );
   const startedAt = clock.now();
-  const store: Store = { ...documents, values: redis.values };
+  const { reachNotes, ...stores } = documents;
+  const store: Store = { ...stores, values: redis.values };
   const announcer = createAnnouncer(redis.broadcast, materials.streamApis);
   /** When each node was last heard of, in this node's monotonic time. */
   const heard = new Map<string, number>();
   const leasesTurned = workers.add('leases', loopMs);
   let closed = false;
+  /** As of the last time that readiness was asked for. */
+  let lacksStore = false;
 
   const recovery = startAuditRecovery({ audit: documents.audit, members: redis.members, clock, log });
 
@@ -117,13 +121,25 @@ export async function openCluster(
     bus: redis.bus,
     leases: redis.leases,
     members: redis.members,
-    note: () => ({ version, ...currentFormat, startedAt, agents: agents() }),
-    moved: (shards) => redis.broadcast.control({ kind: 'shards_moved', shards }),
+    note: () => ({
+      version,
+      ...currentFormat,
+      startedAt,
+      agents: agents(),
+      ...(materials.isDraining() ? { leaving: true as const } : {}),
+      ...(lacksStore ? { lacksStore: true as const } : {}),
+    }),
+    moved(shards, reason) {
+      meters.takeovers.add([reason], shards.length);
+      return redis.broadcast.control({ kind: 'shards_moved', shards });
+    },
     turned() {
       leasesTurned();
       hear();
     },
   });
+
+  const reach = createReach({ node, members: () => actors.members, notes: reachNotes });
 
   async function wake(audience: Audience): Promise<void> {
     const key = environmentIn(audience) ?? '';
@@ -178,6 +194,10 @@ export async function openCluster(
         lag,
         broadcastLagMs,
       };
+    },
+    isAloneWithout(reached) {
+      lacksStore = !reached.store;
+      return reach.isAloneWithout(reached);
     },
     owns: (key) => actors.owns(key),
     begin: () => actors.turn(),

@@ -1,5 +1,6 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain
 // words.
+import type { TracingSettings } from '../../adapters/otel/tracer.ts';
 import type { AiPrices, AiProvider } from '../assistant/record.ts';
 import { hourMs } from '../shared/duration.ts';
 import type { Settings } from '../shared/use-case-ports.ts';
@@ -17,6 +18,7 @@ import {
 import { type MetricsSettings, readMetricsSettings } from './metrics/settings.ts';
 import { readOidc } from './oidc-settings.ts';
 import { settings } from './settings.ts';
+import { readTracingSettings } from './tracing-settings.ts';
 
 export { helpText, settings } from './settings.ts';
 
@@ -52,6 +54,8 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly aiAddresses: { readonly [P in AiProvider]: string };
   readonly logLevel: LogLevel;
   readonly metrics: MetricsSettings;
+  /** Null: nothing is traced. */
+  readonly tracing: TracingSettings | null;
   /** A sentence for each variable that is probably a misspelled setting. */
   readonly warnings: readonly string[];
   readonly drainSeconds: number;
@@ -285,6 +289,7 @@ export function readConfig(variables: Environment = process.env): Config {
     aiPrices,
     logLevel: level ?? 'info',
     metrics: readMetricsSettings(get, fail, port),
+    tracing: readTracingSettings(get, fail),
     warnings: misspelledSettings(variables),
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     diskReserveBytes: reserve === '' ? null : Number(reserve),

@@ -23,6 +23,7 @@ import { apiFamilies } from './api/families.ts';
 import { hostedHandlers } from './api/hosted-handlers.ts';
 import { streamHandlers } from './api/stream-handlers.ts';
 import type { Materials, NodeParts } from './parts.ts';
+import { probeOf } from './probe.ts';
 
 /** Where the build leaves the web console: beside the compiled sources. */
 const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
@@ -51,7 +52,7 @@ export interface Edge {
 
 export function createEdge(options: EdgeOptions): Edge {
   const { materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition } = options;
-  const { config, clock, log, secrets, workers, streamApis } = materials;
+  const { config, clock, log, secrets, workers, streamApis, meters } = materials;
   const { store, broadcast } = parts;
   const { rateLimits } = hub.app;
   const anyoneAt = (network: string) => limitSubjectOf({ kind: 'none' }, network);
@@ -74,8 +75,10 @@ export function createEdge(options: EdgeOptions): Edge {
     async operatorGuess(network) {
       await rateLimits.count(limits.operatorTokens, anyoneAt(network));
     },
+    wrongOperatorToken: () => meters.loginFailures.add(['operator_token']),
     operatorTokens: hub.app.operatorTokens,
     async failedSignIn(network) {
+      meters.loginFailures.add(['bearer']);
       await rateLimits.count(limits.wrongCredentials, anyoneAt(network));
     },
   });
@@ -90,6 +93,7 @@ export function createEdge(options: EdgeOptions): Edge {
     log,
     isStillValid: (caller) => callers.isStillValid(caller),
     turned: workers.add('push', pushMs),
+    pushed: (acceptedAt) => meters.pushes.add(clock.now() - acceptedAt),
   });
   const pipeline = createPipeline({
     families: apiFamilies,
@@ -102,6 +106,7 @@ export function createEdge(options: EdgeOptions): Edge {
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
     metrics: requests,
     exposition,
+    probe: probeOf({ secrets, clock, log, trustedProxies: config.trustedProxies }),
     secrets,
     clock,
     log,

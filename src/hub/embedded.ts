@@ -26,6 +26,7 @@ export async function openEmbedded(materials: Materials): Promise<NodeParts> {
     clock,
     log,
     reserveBytes: config.diskReserveBytes,
+    diskMeasured: (ms) => materials.meters.dependencies.disk.add(ms),
     hubId: { read: () => readKept(idFile), write: (id) => keepInstead(idFile, id) },
   });
   const broadcast = createLocalBroadcast({ clock, log });
@@ -64,6 +65,7 @@ export async function openEmbedded(materials: Materials): Promise<NodeParts> {
       lag: [],
       broadcastLagMs: 0,
     }),
+    isAloneWithout: async () => true,
     owns: () => true,
     begin: async () => {},
     control: () => {},

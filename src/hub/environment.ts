@@ -14,6 +14,7 @@ export const secretSettings = [
   'OPERATOR_TOKEN',
   'OIDC_CLIENT_SECRET',
   'METRICS_TOKEN',
+  'OTEL_EXPORTER_OTLP_HEADERS',
   'MONGODB_URL',
   'REDIS_URL',
 ] as const;

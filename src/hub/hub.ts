@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { lastBackupAt } from '../../adapters/node/backup-mark.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createLog } from '../../adapters/node/log.ts';
@@ -21,6 +22,7 @@ import { createMetrics } from '../http/metrics.ts';
 import type { Server } from '../http/server.ts';
 import { workNotifications } from '../notification/jobs.ts';
 import { gatherRepeats } from '../shared/log-repeats.ts';
+import type { Durations } from '../shared/meters.ts';
 import { pause } from '../shared/ports/clock.ts';
 import { loginLinkMs, loginLinkUrl } from '../user/use-cases/login-links.ts';
 import { version } from '../version.ts';
@@ -33,10 +35,12 @@ import { startHousekeeping } from './housekeeping.ts';
 import { checkMaster } from './master.ts';
 import { countLog } from './metrics/counted-log.ts';
 import { expositionOf, listenForScrapes } from './metrics/endpoint.ts';
+import { createMeters } from './metrics/meters.ts';
 import { createRegistry } from './metrics/registry.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { openApiFor } from './openapi.ts';
 import { chooseServer } from './server.ts';
+import { startTracing } from './tracing.ts';
 import { createApp } from './use-cases.ts';
 import { createWorkers } from './workers.ts';
 
@@ -64,6 +68,17 @@ const sweepMs = 8_000;
 /** Calls under way may take so long to end once the listener is closed; with DRAIN_SECONDS well below 30 s in all. */
 const settleMs = 5_000;
 
+/** Milliseconds of a round trip; null if there is no answer. */
+async function reach(ping: Promise<number>, times: Durations | null): Promise<number | null> {
+  try {
+    const ms = await ping;
+    times?.add(ms);
+    return ms;
+  } catch {
+    return null;
+  }
+}
+
 /** Loaded where it is called for: the clients of MongoDB and Redis are half of all modules. */
 const openCluster: typeof import('./cluster.ts').openCluster = async (...given) =>
   (await import('./cluster.ts')).openCluster(...given);
@@ -81,6 +96,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const clock = shared?.clock ?? systemClock;
   // Before anything is opened: what does not load here is said at once.
   const chosen = await chooseServer(config.httpServer);
+  const tracer = await startTracing(config.tracing, { clock: systemClock, node });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
   const consoleApi = consoleFrames(config.wire.signatureEncoding);
@@ -88,7 +104,21 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const streamApis = [consoleApi, hostedApi];
   const ruleSets = new RuleSets();
   const agents = (): number => live.connectedAgents();
-  const materials = { config, clock, log, secrets, workers, ruleSets, streamApis, agents };
+  const meters = createMeters(config.metrics.maxTenants);
+  let draining = false;
+  const isDraining = (): boolean => draining;
+  const materials = {
+    config,
+    clock,
+    log,
+    secrets,
+    workers,
+    ruleSets,
+    streamApis,
+    agents,
+    meters,
+    isDraining,
+  };
   const parts = await (shared
     ? openCluster({ ...materials, clock: shared.clock }, shared)
     : openEmbedded(materials));
@@ -101,8 +131,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
       throw error;
     });
   const openApi = openApiFor(config);
-  let draining = false;
-  const reach = async (ping: () => Promise<number>): Promise<number | null> => ping().catch(() => null);
+  const { store: storeTimes, redis: redisTimes } = meters.dependencies;
   const requests = createMetrics();
   const delay = watchLoopDelay(clock);
   const sources = {
@@ -114,16 +143,17 @@ export async function startHub(config: Config): Promise<RunningHub> {
     delay,
   };
   const health: NodeHealth = {
-    store: () => reach(() => store.ping()),
-    keyValue: () => reach(() => parts.keyValue()),
+    store: () => reach(store.ping(), storeTimes),
+    keyValue: () => reach(parts.keyValue(), shared ? redisTimes : null),
     storage: () => store.storage(),
     workers: () => ({ ...workers.states(), jobs: jobs.health().state }),
     connectedAgents: () => parts.connectedAgents(),
     cluster: () => parts.cluster(),
-    draining: () => draining,
+    draining: isDraining,
+    isAloneWithout: (reached) => parts.isAloneWithout(reached),
     metrics: () => nodeMetrics(sources),
   };
-  const { ports, close: closePorts } = createAppPorts(materials, parts, health, setupToken);
+  const { ports, isIssuerUp, close: closePorts } = createAppPorts(materials, parts, health, setupToken);
   const app = createApp(ports);
   const hub: Hub = { ...ports, app, openApi: () => openApi };
   const registry = createRegistry({
@@ -133,8 +163,16 @@ export async function startHub(config: Config): Promise<RunningHub> {
     requests,
     live: () => live,
     health,
+    meters,
+    isIssuerUp,
+    lastBackupAt: () => lastBackupAt(config.dataDir),
+    isSpeaker: () => parts.owns('installation'),
+    installation: store.installation,
+    jobs,
     logRecords,
     retentionRemoved: app.retention.removed,
+    exportLines: app.exports.sent,
+    lostSpans: () => tracer?.lost ?? 0,
   });
   const exposition = expositionOf(config.metrics, registry, secrets);
   const edge = createEdge({ materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition });
@@ -188,6 +226,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     server?.close();
     scrapes?.close();
     await parts.close();
+    await tracer?.close();
     log.flush();
   }
 

@@ -7,6 +7,7 @@ import { Registrar } from '../agent/use-cases/registrar.ts';
 import type { NodeHealth } from '../http/contract/handler.ts';
 import type { ApiFrames } from '../http/live/announcer.ts';
 import type { Audience, Control } from '../shared/frame.ts';
+import type { Meters } from '../shared/meters.ts';
 import type { Announcer } from '../shared/ports/announcer.ts';
 import type { Broadcast } from '../shared/ports/broadcast.ts';
 import type { Clock } from '../shared/ports/clock.ts';
@@ -25,11 +26,13 @@ export interface Materials {
   readonly log: Log;
   readonly secrets: Secrets;
   readonly workers: Workers;
+  readonly meters: Meters;
   readonly ruleSets: RuleSets;
   /** The APIs that have streams. */
   readonly streamApis: readonly ApiFrames[];
   /** Agents with an open stream on this node. */
   readonly agents: () => number;
+  readonly isDraining: () => boolean;
 }
 
 export interface NodeParts {
@@ -50,6 +53,7 @@ export interface NodeParts {
   /** Connected agents, over all nodes. */
   connectedAgents(): number;
   readonly cluster: NodeHealth['cluster'];
+  readonly isAloneWithout: NodeHealth['isAloneWithout'];
   /** True while this node owns the actors of this key. */
   owns(key: string): boolean;
   /** Takes part, once streams can be announced. */
@@ -63,11 +67,11 @@ export interface NodeParts {
 }
 
 export const actorPorts = (
-  { secrets, ruleSets }: Materials,
+  { secrets, ruleSets, meters }: Materials,
   store: Store,
   registrar: Registrar,
   isGone: ActorPorts['isGone'],
-): ActorPorts => ({ store, secrets, ruleSets, registrar, isGone });
+): ActorPorts => ({ store, secrets, ruleSets, registrar, isGone, meters });
 
 export const registrarOf = (
   { config, clock, log, secrets }: Materials,

@@ -36,6 +36,7 @@ import { createEventIntake, type EventIntake } from '../event/use-cases/intake.t
 import { createEventRemoval, type EventRemoval } from '../event/use-cases/removal.ts';
 import { createEventSearches, type EventSearches } from '../event/use-cases/search.ts';
 import { createEventTail, type EventTail } from '../event/use-cases/tail.ts';
+import { createExports, type Exports } from '../export/use-cases.ts';
 import { createKeys, type Keys } from '../key/use-cases.ts';
 import { type Channels, createChannels } from '../notification/use-cases/channels.ts';
 import { type ChatDecisions, createChatDecisions } from '../notification/use-cases/chat-decisions.ts';
@@ -98,6 +99,7 @@ export interface App {
   readonly inspector: Inspector;
   readonly installation: Installation;
   readonly eventExports: EventExports;
+  readonly exports: Exports;
   readonly eventIntake: EventIntake;
   readonly eventSearches: EventSearches;
   readonly eventTail: EventTail;
@@ -166,6 +168,7 @@ export function createApp(ports: AppPorts): App {
     installation: createInstallation(ports),
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
+    exports: createExports(ports),
     registrations: createRegistrations({ ...ports, environments, lastSeen }),
     eventIntake: createEventIntake({ ...ports, lastSeen }),
     eventSearches: createEventSearches(ports),

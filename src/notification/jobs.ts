@@ -2,6 +2,7 @@
 // (notification/use-cases/notifications.ts, notification/use-cases/channels.ts).
 
 import type { Jobs } from '../shared/ports/jobs.ts';
+import { traced } from '../shared/tracing.ts';
 import {
   type DeliveryAttempt,
   type FanOut,
@@ -35,7 +36,12 @@ export function workNotifications(
   );
   jobs.work(
     notificationQueues.deliver,
-    ({ payload, signal }) => notifications.attempt(payload as DeliveryAttempt, signal),
+    ({ payload, signal }) =>
+      traced(
+        'deliver notification',
+        () => notifications.attempt(payload as DeliveryAttempt, signal),
+        'client',
+      ),
     { concurrency: attemptsAtOnce },
   );
   jobs.work(notificationQueues.register, ({ payload, signal }) => {

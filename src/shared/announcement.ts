@@ -27,6 +27,8 @@ export interface Announcements {
   bundleDeployed: DeployedBytes & {
     /** Of the bundle, in the environment; null when there was none, or it is not known any more. */
     readonly previousVersion?: number | null;
+    /** Epoch milliseconds; absent where it was announced before. */
+    readonly acceptedAt?: number;
   };
   /** A bundle was undeployed from an environment. Its agents keep it. */
   bundleUndeployed: { readonly deployment: Deployment; readonly undeployedBy: string };

@@ -21,6 +21,7 @@ export const errorCodes = [
   'conflict', // 409
   'managed_by_idp', // 409: the identity provider decides about it
   'quota_exceeded', // 409: what is kept fills its room already
+  'cursor_expired', // 410: what followed the cursor of an export was removed
   'precondition_failed', // 412: what is stored is not what the request says it changes
   'changed', // 412: the same on the console API, where If-Match names a version or a hash
   'payload_too_large', // 413
@@ -88,7 +89,7 @@ export interface ErrorDetail {
   readonly max?: number;
   /** For `method_not_allowed`: the methods the path has. */
   readonly allow?: readonly string[];
-  /** Further members of a problem document. */
+  /** Further members of the error's body. */
   readonly members?: { readonly [name: string]: unknown };
   /** The finer word for the code. */
   readonly reason?: ErrorReason;
@@ -117,6 +118,18 @@ export const refused = (
 /** A request with one problem that no declaration can express. */
 export const validationProblem = (loc: Problem['loc'], msg: string): HubError =>
   new HubError('validation_failed', `${loc.join('.')} ${msg}.`, { problems: [{ loc, msg }] });
+
+const failureCodes: ReadonlySet<ErrorCode> = new Set([
+  'internal',
+  'disk_full',
+  'overloaded',
+  'unavailable',
+  'shutting_down',
+]);
+
+/** True for an error that the caller can correct, false for a failure of the hub. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof HubError && !failureCodes.has(error.code);
 
 /** Shorthand for a 404 in the caller's words. */
 export const notFound = (message: string): HubError => new HubError('not_found', message);

@@ -55,6 +55,8 @@ export interface FrameHeader {
   readonly fleet?: Env;
   /** Of a dashboard's frame: only people with a role in one of these environments get it. */
   readonly envs?: readonly Env[];
+  /** The span that it was announced in, as a `traceparent`: in the data of streams that asked for it alone. */
+  readonly trace?: string;
   /** Only streams that asked for changes of tool pins get it. */
   readonly tools?: true;
   /**
@@ -62,6 +64,8 @@ export interface FrameHeader {
    * to clients.
    */
   readonly idempotencyKey?: string;
+  /** When the hub accepted what the frame announces, epoch milliseconds; nodes measure by it. Not sent to clients. */
+  readonly acceptedAt?: number;
   /** The decision event that it tells of: streams choose by it. Stays on its node. */
   readonly event?: StoredEvent;
 }

@@ -10,6 +10,7 @@ import type { Messengers } from '../notification/port/messengers.ts';
 import type { Quotas } from '../tenant/rules/quota.ts';
 import type { LoginLinks } from '../user/port/login-links.ts';
 import type { OidcSettings } from '../user/rules/oidc.ts';
+import type { Meters } from './meters.ts';
 import type { Announcer } from './ports/announcer.ts';
 import type { Broadcast } from './ports/broadcast.ts';
 import type { Clock } from './ports/clock.ts';
@@ -100,4 +101,6 @@ export interface AppPorts {
   readonly log: Log;
   readonly settings: Settings;
   readonly health: NodeHealth;
+  /** Counts of this node, for its metrics. */
+  readonly meters: Meters;
 }

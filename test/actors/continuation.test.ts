@@ -1,4 +1,5 @@
 // What an environment does in portions goes on although its owner dies, or the bus is away, in between.
+
 import { expect, it } from 'vitest';
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
@@ -6,6 +7,7 @@ import type { HubActors, HubKinds } from '../../actors/protocol.ts';
 import { createRemoteActors } from '../../actors/runtime/remote.ts';
 import { RuleSets } from '../../src/agent/rules/assignment.ts';
 import { AgentStream, type StreamNode } from '../../src/agent/use-cases/stream.ts';
+import { createMeters } from '../../src/hub/metrics/meters.ts';
 import { currentFormat } from '../../src/shared/cluster-format.ts';
 import type { Control, Frame } from '../../src/shared/frame.ts';
 import { agentsOf } from '../../src/shared/frame.ts';
@@ -52,6 +54,7 @@ async function aFleet() {
         registrar: registrarOf(hub.store, hub.clock),
         ruleSets: new RuleSets(),
         isGone: () => false,
+        meters: createMeters(),
       },
       clock: hub.clock,
       log: memoryLog(),

@@ -1,4 +1,5 @@
 // The hub's actors over an in-memory store and a clock that stands still, with everything they announce written down.
+
 import { onTestFinished } from 'vitest';
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
@@ -9,6 +10,7 @@ import { createSecrets } from '../../adapters/node/secrets.ts';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
 import { RuleSets } from '../../src/agent/rules/assignment.ts';
 import type { Approval } from '../../src/approval/record.ts';
+import { createMeters } from '../../src/hub/metrics/meters.ts';
 import { agentsOf, type Control, dashboardsOf } from '../../src/shared/frame.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import type { Store } from '../../src/shared/ports/store.ts';
@@ -52,6 +54,7 @@ export async function aHub(options: HubOptions = {}) {
         registrar: registrarOf(store, clock),
         ruleSets: new RuleSets(),
         isGone: () => false,
+        meters: createMeters(),
         ...options.ports,
       },
       clock,

@@ -4,6 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { hubKinds } from '../../actors/kinds.ts';
+import { createMeters } from '../../src/hub/metrics/meters.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import { agentKey, environmentKey, type HubKinds } from '../../actors/protocol.ts';
 import { createActors } from '../../actors/runtime/system.ts';
@@ -76,7 +77,14 @@ async function openHub(clock: ManualClock, tenantId: string) {
   };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: { store, secrets, registrar, ruleSets: new RuleSets(), isGone: () => false },
+    ports: {
+      store,
+      secrets,
+      registrar,
+      ruleSets: new RuleSets(),
+      isGone: () => false,
+      meters: createMeters(),
+    },
     clock,
     announcer: consoleAnnouncer(broadcast),
     broadcast,

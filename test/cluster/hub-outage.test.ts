@@ -33,6 +33,13 @@ describe('two nodes', () => {
   const deploy = (i: number) =>
     nodes.at(i).call('POST', '/api/v1/bundles/guard/1/deploy', { cookie, body: { env: 'production' } });
   const ready = (i: number) => nodes.at(i).call('GET', '/api/v1/health/ready');
+  /** Both nodes, as Kubernetes asks: what no node reaches takes none of them out. */
+  const bothServe = () =>
+    eventually('both nodes ready for their own part', async () => {
+      const path = '/api/v1/health/ready?scope=node';
+      const answers = await Promise.all([0, 1].map((i) => nodes.at(i).call('GET', path)));
+      return answers.every(({ status }) => status === 200) || undefined;
+    });
   const bothReady = () =>
     eventually('both nodes ready', async () => {
       const answers = await Promise.all([ready(0), ready(1)]);
@@ -71,6 +78,7 @@ describe('two nodes', () => {
     });
     console.log(`Redis gone: both loops named after ${Math.round(down.tookMs)} ms`);
     expect(down.tookMs).toBeLessThan(10_000);
+    await bothServe();
     for (const i of [0, 1]) {
       const refused = await deploy(i);
       expect(refused.status, JSON.stringify(refused.body)).toBe(503);
@@ -144,6 +152,7 @@ describe('two nodes', () => {
       return (answer.status === 503 && !answer.body.database.connected) || undefined;
     });
     expect(down.tookMs).toBeLessThan(10_000);
+    await bothServe();
     const refused = await deploy(0);
     expect(refused.status, JSON.stringify(refused.body)).toBe(503);
     expect(refused.headers.get('retry-after')).not.toBeNull();

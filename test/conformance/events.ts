@@ -63,7 +63,7 @@ export function eventsContract(name: string, open: Open): void {
         ],
       });
       const { agents, ...counts } = await store.events.ingest(batch);
-      expect(counts).toEqual({ accepted: 2, duplicates: 0 });
+      expect(counts).toMatchObject({ accepted: 2, duplicates: 0 });
       expect(agents?.map(({ made, registration }) => [registration?.id, made])).toEqual([
         [fresh, true],
         [known, false],
@@ -96,9 +96,12 @@ export function eventsContract(name: string, open: Open): void {
         const batch = (list: readonly EventInput[], receivedAt = t0 + 60_000) =>
           aBatch(tenantId, list, { receivedAt, ...(tenantId === kept && { sent: asSent(list) }) });
         // The second batch holds one event that is stored already, and a later word on another.
-        expect(await store.events.ingest(batch([first, second]))).toEqual({ accepted: 2, duplicates: 0 });
+        expect(await store.events.ingest(batch([first, second]))).toMatchObject({
+          accepted: 2,
+          duplicates: 0,
+        });
         const later = [first, withVerdict(second, 'call_executed', t0 + 9), ...events.slice(2)];
-        expect(await store.events.ingest(batch(later))).toEqual({ accepted: 2, duplicates: 2 });
+        expect(await store.events.ingest(batch(later))).toMatchObject({ accepted: 2, duplicates: 2 });
       }
       const read = async (tenantId: string, filter: EventFilter) =>
         (await readAll(store, tenantId, filter)).map(({ id: _, seq: __, ...event }) => event);
@@ -126,7 +129,7 @@ export function eventsContract(name: string, open: Open): void {
         anEvent({ timestamp: t0 + 0.123, payload: null }),
         anEvent({ timestamp: t0, payload: { a: [1.5, null, { b: 'é' }], '': true }, sent_by: 'gateway' }),
       ];
-      expect(await store.events.ingest(aBatch(tenantId, events, { env: 'staging' }))).toEqual({
+      expect(await store.events.ingest(aBatch(tenantId, events, { env: 'staging' }))).toMatchObject({
         accepted: 2,
         duplicates: 0,
       });
@@ -150,11 +153,11 @@ export function eventsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const event = anEvent({ verdict: 'v' });
       const repeats = Array.from({ length: 10_000 }, (_, i) => ({ ...event, verdict: `v${i}` }));
-      expect(await store.events.ingest(aBatch(tenantId, [event, ...repeats.slice(1)]))).toEqual({
+      expect(await store.events.ingest(aBatch(tenantId, [event, ...repeats.slice(1)]))).toMatchObject({
         accepted: 1,
         duplicates: 9_999,
       });
-      expect(await store.events.ingest(aBatch(tenantId, repeats))).toEqual({
+      expect(await store.events.ingest(aBatch(tenantId, repeats))).toMatchObject({
         accepted: 0,
         duplicates: 10_000,
       });
@@ -190,7 +193,7 @@ export function eventsContract(name: string, open: Open): void {
     it('an empty batch stores nothing', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      expect(await store.events.ingest(aBatch(tenantId, []))).toEqual({ accepted: 0, duplicates: 0 });
+      expect(await store.events.ingest(aBatch(tenantId, []))).toMatchObject({ accepted: 0, duplicates: 0 });
       expect(await readAll(store, tenantId)).toEqual([]);
     });
 
@@ -200,7 +203,10 @@ export function eventsContract(name: string, open: Open): void {
       const events = Array.from({ length: 1000 }, (_, i) =>
         anEvent({ agent_id: `agent-${i % 7}`, timestamp: t0 + ((i * 7919) % 1000) * 60_000 }),
       );
-      expect(await store.events.ingest(aBatch(tenantId, events))).toEqual({ accepted: 1000, duplicates: 0 });
+      expect(await store.events.ingest(aBatch(tenantId, events))).toMatchObject({
+        accepted: 1000,
+        duplicates: 0,
+      });
       const stored = await readAll(store, tenantId, everything, 300);
       expect(stored).toHaveLength(1000);
       expect(new Set(stored.map((e) => e.id)).size).toBe(1000);
@@ -223,8 +229,8 @@ export function eventsContract(name: string, open: Open): void {
       );
       const accepted = { accepted: events.length, duplicates: 0 };
       const repeated = { accepted: 0, duplicates: events.length };
-      expect(await store.events.ingest(aBatch(tenantId, events))).toEqual(accepted);
-      expect(await store.events.ingest(aBatch(tenantId, events))).toEqual(repeated);
+      expect(await store.events.ingest(aBatch(tenantId, events))).toMatchObject(accepted);
+      expect(await store.events.ingest(aBatch(tenantId, events))).toMatchObject(repeated);
       const stored = await readAll(store, tenantId);
       expect(stored).toMatchObject(events.map(({ payload: _, ...rest }) => rest));
       expect(stored.map((e) => JSON.stringify(e.payload))).toEqual(
@@ -243,24 +249,44 @@ export function eventsContract(name: string, open: Open): void {
       const lower = 'abcdefab-cdef-4abc-8def-abcdefabcdef';
       const ids = [lower, lower.toUpperCase(), lower.replaceAll('-', ''), `${lower} `];
       const events = ids.map((call_id) => anEvent({ call_id }));
-      expect(await store.events.ingest(aBatch(tenantId, events))).toEqual({ accepted: 4, duplicates: 0 });
+      expect(await store.events.ingest(aBatch(tenantId, events))).toMatchObject({
+        accepted: 4,
+        duplicates: 0,
+      });
       expect((await readAll(store, tenantId)).map((e) => e.call_id).sort()).toEqual([...ids].sort());
+    });
+
+    it('counts the accepted events by their first verdict', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = (verdict: string, mode = 'enforce') => anEvent({ call_id: uuid(), verdict, mode });
+      const first = [event('call_allowed'), event('call_denied'), event('call_denied', 'observe')];
+      const { verdicts } = await store.events.ingest(aBatch(tenantId, first));
+      expect(verdicts).toEqual({ allowed: 1, denied: 1, pending: 0, observed: 1 });
+      const again = [...first, event('call_approval_requested'), event('call_executed')];
+      expect(await store.events.ingest(aBatch(tenantId, again))).toMatchObject({
+        duplicates: 3,
+        verdicts: { allowed: 1, denied: 0, pending: 1, observed: 0 },
+      });
     });
 
     it('repeats count as duplicates: in the batch, in later batches, in other environments', async () => {
       const store = shared.get();
       const tenantId = uuid();
       const [a, b, c] = [anEvent(), anEvent({ agent_id: 'agent-2' }), anEvent({ call_id: 'text-id' })];
-      expect(await store.events.ingest(aBatch(tenantId, [a, b, a, { ...b, agent_id: 'other' }]))).toEqual({
+      expect(await store.events.ingest(aBatch(tenantId, [a, b, a, { ...b, agent_id: 'other' }]))).toMatchObject({
         accepted: 2,
         duplicates: 2,
       });
-      expect(await store.events.ingest(aBatch(tenantId, [b, c, c]))).toEqual({ accepted: 1, duplicates: 2 });
+      expect(await store.events.ingest(aBatch(tenantId, [b, c, c]))).toMatchObject({
+        accepted: 1,
+        duplicates: 2,
+      });
       const late = aBatch(tenantId, [c, { ...a, tool_name: 'x' }], {
         env: 'staging',
         receivedAt: t0 + 99_000,
       });
-      expect(await store.events.ingest(late)).toEqual({ accepted: 0, duplicates: 2 });
+      expect(await store.events.ingest(late)).toMatchObject({ accepted: 0, duplicates: 2 });
       const stored = await readAll(store, tenantId);
       expect(stored).toHaveLength(3);
       expect(stored.find((e) => e.call_id === a.call_id)).toMatchObject({
@@ -302,7 +328,10 @@ export function eventsContract(name: string, open: Open): void {
       const event = withVerdict(anEvent(), 'call_would_deny', t0);
       const one = (...events: EventInput[]) => store.events.ingest(aBatch(tenantId, events));
       await one(anEvent({ timestamp: t0 - 1 }), event);
-      expect(await one(withVerdict(event, 'call_executed', t0 + 5))).toEqual({ accepted: 0, duplicates: 1 });
+      expect(await one(withVerdict(event, 'call_executed', t0 + 5))).toMatchObject({
+        accepted: 0,
+        duplicates: 1,
+      });
       await one(withVerdict(event, 'call_executed', t0 + 6), withVerdict(event, event.verdict));
       await one(withVerdict(event, 'call_failed', t0 + 7), anEvent({ timestamp: t0 - 2 }));
       // Two contracts that only observe report one call with one verdict.
@@ -356,7 +385,10 @@ export function eventsContract(name: string, open: Open): void {
       for (const call_id of [uuid(), 'not-a-uuid']) {
         const event = anEvent({ call_id });
         const batch = [event, anEvent(), withVerdict(event, 'call_executed', t0 + 5), event];
-        expect(await store.events.ingest(aBatch(tenantId, batch))).toEqual({ accepted: 2, duplicates: 2 });
+        expect(await store.events.ingest(aBatch(tenantId, batch))).toMatchObject({
+          accepted: 2,
+          duplicates: 2,
+        });
         const stored = (await readAll(store, tenantId)).find((e) => e.call_id === call_id);
         expect(stored).toMatchObject(event);
         expect(stored?.outcomes).toEqual([outcome('call_executed', t0 + 5)]);
@@ -382,7 +414,7 @@ export function eventsContract(name: string, open: Open): void {
       await store.events.ingest(aBatch(tenantId, [event], { env: 'development' }));
       const repeat = withVerdict(event, 'call_failed');
       const there = await store.events.ingest(aBatch(tenantId, [repeat, anEvent()], { env: 'staging' }));
-      expect(there).toEqual({ accepted: 1, duplicates: 1 });
+      expect(there).toMatchObject({ accepted: 1, duplicates: 1 });
       expect((await readAll(store, tenantId)).flatMap(({ outcomes }) => outcomes)).toEqual([]);
       await store.events.ingest(aBatch(tenantId, [repeat], { env: 'development' }));
       const stored = (await readAll(store, tenantId)).find(({ call_id }) => call_id === event.call_id);
@@ -395,7 +427,10 @@ export function eventsContract(name: string, open: Open): void {
       const event = anEvent();
       await store.events.ingest(aBatch(mine, [event]));
       const theirs = { ...event, verdict: 'call_denied' };
-      expect(await store.events.ingest(aBatch(other, [theirs]))).toEqual({ accepted: 1, duplicates: 0 });
+      expect(await store.events.ingest(aBatch(other, [theirs]))).toMatchObject({
+        accepted: 1,
+        duplicates: 0,
+      });
       expect(await readAll(store, mine)).toMatchObject([{ ...event, outcomes: [] }]);
       expect(await readAll(store, other)).toMatchObject([{ ...theirs, outcomes: [] }]);
       const stranger = uuid();
@@ -448,7 +483,7 @@ export function eventsContract(name: string, open: Open): void {
       );
       await store.events.ingest(aBatch(tenantId, [kept], { receivedAt: t0 + 10 }));
       expect(await store.events.purge(tenantId, t0 + 10, 1000)).toBe(1);
-      expect(await store.events.ingest(aBatch(tenantId, [gone, kept]))).toEqual({
+      expect(await store.events.ingest(aBatch(tenantId, [gone, kept]))).toMatchObject({
         accepted: 1,
         duplicates: 1,
       });

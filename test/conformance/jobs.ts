@@ -1,7 +1,7 @@
 // What every kind of background job promises (shared/ports/jobs), in real time.
 import { describe, expect, it } from 'vitest';
 import { GiveUp, keptDeadJobs, maxLosses } from '../../src/shared/job.ts';
-import type { Job, JobRun, Jobs } from '../../src/shared/ports/jobs.ts';
+import type { Job, JobRun, JobState, Jobs } from '../../src/shared/ports/jobs.ts';
 import { parallel, uuid } from './fixtures.ts';
 
 export interface OpenJobs {
@@ -80,6 +80,24 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
         expect(run?.signal.aborted).toBe(false);
         await eventually(() => jobs.find(queue, job.id), isNull);
         expect(await jobs.dead(queue, 10)).toEqual([]);
+      }));
+
+    it('counts jobs by queue and state', () =>
+      using(async (jobs, queue) => {
+        const count = async (state: JobState) =>
+          (await jobs.counts()).find((one) => one.queue === queue && one.state === state)?.count ?? 0;
+        jobs.work(queue, async ({ payload }) => {
+          if (payload === 'bad') throw new GiveUp('no');
+        });
+        await jobs.add(due(queue, { payload: 'later', runAt: Date.now() + 3_600_000 }));
+        await jobs.add(due(queue, { payload: 'later', runAt: Date.now() + 3_600_000 }));
+        await jobs.add(due(queue, { payload: 'bad' }));
+        await eventually(
+          () => count('dead'),
+          (dead) => dead === 1,
+        );
+        expect(await count('waiting')).toBe(2);
+        expect(await count('running')).toBe(0);
       }));
 
     it('adding an id that waits, runs or is dead changes nothing; one that is done is a new job', () =>

@@ -55,6 +55,21 @@ export function serviceAccountsContract(name: string, open: Open): void {
       expect(await serviceAccounts.remove(tenantId, first.id)).toBeNull();
     });
 
+    it('tell when the first of their valid tokens expires', async () => {
+      const { serviceAccounts } = shared.get();
+      const first = anAccount();
+      const { tenantId } = first;
+      const second = anAccount({ tenantId });
+      for (const account of [first, second]) await serviceAccounts.insert(account);
+      for (const expiresAt of [t0 + 3_000, t0 + 1_000, t0 + 2_000])
+        await serviceAccounts.addToken(aToken(first, { expiresAt }));
+      await serviceAccounts.addToken(aToken(second, { expiresAt: t0 + 1_000 }));
+      expect(await serviceAccounts.nextExpiries(tenantId, t0 + 1_000)).toEqual(
+        new Map([[first.id, t0 + 2_000]]),
+      );
+      expect(await serviceAccounts.nextExpiries(uuid(), t0)).toEqual(new Map());
+    });
+
     it('have one of a name, however many ask at once', async () => {
       const { serviceAccounts } = shared.get();
       const tenantId = uuid();

@@ -16,6 +16,7 @@ import type { Open } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
 import { idempotencyContract } from './idempotency.ts';
 import { identitiesContract } from './identities.ts';
+import { installationContract } from './installation.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { libraryRunsContract } from './library-runs.ts';
@@ -71,6 +72,7 @@ export const storeSuites = {
     channelsContract,
     toolsContract,
     pagesContract,
+    installationContract,
   ],
   events: [
     eventsContract,

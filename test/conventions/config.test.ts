@@ -52,6 +52,8 @@ describe('settings', () => {
     ['METRICS_TOKEN', 'fifteen letters'],
     ['METRICS_PORT', '8000'],
     ['METRICS_PORT', '65536'],
+    ['METRICS_TENANTS', '101'],
+    ['METRICS_TENANTS', '-1'],
     ['APPROVALS_PER_MINUTE', '0'],
     ['INGEST_EVENTS_PER_MINUTE', '-1'],
     ['SESSION_TTL_HOURS', '0'],

@@ -36,6 +36,16 @@ describe('settings, system, playground and palette', () => {
     await dialog.getByText(/The purge removes no events received before .* from all environments/).waitFor();
     await accessible(page);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
+    // Retention says what it would remove before it is saved.
+    const retention = page.getByRole('region', { name: 'Retention' });
+    await retention.getByText('Nothing is removed by itself yet.').waitFor();
+    await retention.getByLabel('Events (days)').fill('30');
+    await retention.getByRole('button', { name: 'Preview retention' }).click();
+    await dialog.getByText('These days remove nothing now.').waitFor();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Save retention' }).click();
+    await retention.getByText(/Changed by .* on/).waitFor();
+    expect(await retention.getByLabel('Events (days)').inputValue()).toBe('30');
     await page.goto('/dashboard/admin/assistant');
     const assistant = page.getByRole('region', { name: 'Assistant' });
     await assistant.getByText('No assistant is configured').waitFor();

@@ -4,7 +4,23 @@ import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await hubOfFile({
+  OIDC_ISSUER: 'http://127.0.0.1:9',
+  OIDC_CLIENT_ID: 'console',
+  OIDC_CLIENT_SECRET: 'a-secret-of-the-client',
+  OIDC_NAME: 'Acme',
+  OIDC_ROLES: 'here',
+});
+
+it('offers the identity provider by its name, and leads back to the page', async () => {
+  const guest = await view(hub.url);
+  await guest.page.goto('/dashboard/events');
+  const link = guest.page.getByRole('link', { name: 'Acme' });
+  await link.waitFor();
+  expect(await link.getAttribute('href')).toBe('/auth/oidc?return_to=%2Fdashboard%2Fevents');
+  await accessible(guest.page);
+  await guest.context.close();
+});
 
 it('invites a user, who chooses a password behind the link, and whose roles and sessions an admin changes', async () => {
   const seen = await view(hub.url, { cookie });
@@ -87,6 +103,14 @@ it('adds a service account, whose token is shown once and works until it is revo
   await dialog.getByRole('button', { name: 'Revoke nightly' }).click();
   await expect.poll(async () => (await hub.call('GET', '/api/v1/contracts', { key })).status).toBe(401);
   await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Tokens of pipeline' }).click();
+  await dialog.getByLabel('Label').fill('weekly');
+  await dialog.getByLabel('Expires in (days)').fill('13');
+  await dialog.getByRole('button', { name: 'Create token' }).click();
+  await dialog.getByText('svt_').waitFor();
+  await page.keyboard.press('Escape');
+  await section.getByText('A token of pipeline expires within 14 days.').waitFor();
+  await accessible(page);
   await page.getByRole('button', { name: 'Delete pipeline' }).click();
   await dialog.getByRole('button', { name: 'Delete service account' }).click();
   await section.getByText('Operator in staging').waitFor({ state: 'detached' });

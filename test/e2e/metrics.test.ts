@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../free-port.ts';
 import { HubProcess, run } from './process.ts';
+import { type Samples, samplesOf, scrapeText, sumOf } from './scrape.ts';
 
 const token = 'scrapes-of-sixteen';
 const metricsPort = await freePort();
@@ -40,27 +41,10 @@ it('is the business of admins', async () => {
   expect((await hub.call('GET', '/api/v1/health/metrics')).status).toBe(401);
 });
 
-/** Samples of a scrape: values by name and labels. */
-async function scrape(): Promise<Map<string, number>> {
-  const response = await fetch(`${hub.url}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
-  expect(response.status).toBe(200);
-  expect(response.headers.get('content-type')).toContain('version=0.0.4');
-  const text = await response.text();
-  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return new Map(
-    samples.map((line) => {
-      const at = line.lastIndexOf(' ');
-      expect(line).toMatch(/^[a-z_][a-z0-9_]*(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? \S+$/i);
-      return [line.slice(0, at), Number(line.slice(at + 1))];
-    }),
-  );
-}
-
-const sumOf = (samples: Map<string, number>, start: string): number =>
-  [...samples].reduce((sum, [name, value]) => (name.startsWith(start) ? sum + value : sum), 0);
+const scrape = async (): Promise<Samples> => samplesOf(await scrapeText(hub.url, token));
 
 /** Series of the hub; those of the process come and go with its resources. */
-const hubSeries = (samples: Map<string, number>): number =>
+const hubSeries = (samples: Samples): number =>
   [...samples.keys()].filter((name) => name.startsWith('reeve_')).length;
 
 it('serves the metrics of the node as text', async () => {

@@ -1,5 +1,5 @@
-// Sign-in answers that do not fit: a provider under the test's control forges the ID token, the code and the state. Each
-// gets the same 401 page, which the login limit counts.
+// Sign-in answers that do not fit: a provider under the test's control forges the ID token, the code and the state.
+// Each gets the same 401 page, which the login limit counts.
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -72,6 +72,13 @@ describe('a service account', () => {
     expect(key.status).toBe(201);
   });
 
+  it('is not read from a URL', async () => {
+    const { token } = await account([{ role: 'admin', env: '*' }]);
+    for (const path of ['/api/v1/contracts', '/api/v1/stream/dashboard', '/v1/events', '/v1/events/stream'])
+      for (const name of ['access_token', 'token'])
+        expect([path, (await hub.call('GET', `${path}?${name}=${token}`)).status]).toEqual([path, 401]);
+  });
+
   it('has tokens that are listed without the token, with their last use', async () => {
     const { token, path, tokenId } = await account();
     expect((await call(token, 'GET', '/api/v1/contracts')).status).toBe(200);

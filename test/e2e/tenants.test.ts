@@ -87,6 +87,15 @@ it('are listed with what they hold, a page at a time', async () => {
   expect((await hub.call('GET', '/api/v1/operator/tenants', { cookie: acme.cookie })).status).toBe(401);
 });
 
+it('beside another one: the state of the nodes is the business of the installation', async () => {
+  const { cookie } = await company('neighbour');
+  for (const path of ['/api/v1/health/metrics', '/api/v1/health/cluster']) {
+    expect([path, (await hub.call('GET', path, { cookie })).status]).toEqual([path, 403]);
+    const headers = { Authorization: `Bearer ${operatorToken}` };
+    expect([path, (await hub.call('GET', path, { headers })).status]).toEqual([path, 200]);
+  }
+});
+
 it('suspended: streams end and nobody gets in, until they are resumed with all they had', async () => {
   const tenant = await company('pause');
   const stream = await streamOf(tenant);

@@ -1,8 +1,10 @@
 // A batch is stored in parts that each take the store a short time.
+
 import { expect, it } from 'vitest';
 import type { EventBatch } from '../../src/event/port.ts';
-import type { EventInput } from '../../src/event/record.ts';
+import { countVerdicts, type EventInput } from '../../src/event/record.ts';
 import { createEventIntake } from '../../src/event/use-cases/intake.ts';
+import { createMeters } from '../../src/hub/metrics/meters.ts';
 import type { KeyPrincipal } from '../../src/shared/principal.ts';
 import type { AppPorts } from '../../src/shared/use-case-ports.ts';
 import { anEvent, t0 } from '../conformance/fixtures.ts';
@@ -25,13 +27,14 @@ async function stored(events: readonly EventInput[]): Promise<number[]> {
       events: {
         async ingest({ events: part }: EventBatch) {
           sizes.push(part.length);
-          return { accepted: part.length, duplicates: 0 };
+          return { accepted: part.length, duplicates: 0, verdicts: countVerdicts(part) };
         },
       },
     },
     announcer: { announce: async () => {} },
     actors: { tell: async () => {} },
-    clock: { now: () => t0 },
+    clock: { now: () => t0, monotonic: () => 0 },
+    meters: createMeters(),
     lastSeen: { unregistered: () => [], touchLater: () => {} },
   } as unknown as AppPorts & Parameters<typeof createEventIntake>[0];
   const intake = createEventIntake(ports);

@@ -1,4 +1,5 @@
 // What the tests of the edge share: small tables, stub stores, and a pipeline on them.
+
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
@@ -19,6 +20,7 @@ import { createLive } from '../../src/http/live/live.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createPipeline, type Serve } from '../../src/http/pipeline.ts';
 import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
+import { createMeters } from '../../src/hub/metrics/meters.ts';
 import { keyRoutes } from '../../src/key/console/routes.ts';
 import type { Announcement } from '../../src/shared/announcement.ts';
 import { memberRoles } from '../../src/shared/env-roles.ts';
@@ -388,6 +390,7 @@ export function edge(
   const rateLimits = createRateLimits({
     limits,
     requestLimits: limits,
+    meters: createMeters(),
     settings: {
       approvalsPerMinute: 10,
       ingestEventsPerMinute: 1_000,

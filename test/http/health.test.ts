@@ -1,5 +1,6 @@
 // Probes and health details.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Reply } from '../../src/http/contract/call.ts';
 import type { NodeHealth } from '../../src/http/contract/handler.ts';
 import { health } from '../../src/hub/api/health-handlers.ts';
 import type { StorageState } from '../../src/shared/storage.ts';
@@ -13,7 +14,8 @@ afterEach(() => t.close());
 
 /** The test's hub, feeling otherwise. */
 const ill = (changed: Partial<NodeHealth>) => ({ ...t.hub, health: { ...t.hub.health, ...changed } });
-const none = { params: {}, query: {}, body: {} };
+const none = { params: {}, query: { scope: 'all' as const }, body: {} };
+const node = { ...none, query: { scope: 'node' as const } };
 const limits = {
   count: async () => {},
   tryCount: async () => null,
@@ -64,6 +66,23 @@ const ills: [string, Partial<NodeHealth>][] = [
 it.each(ills)('is not ready, with 503, when %s', async (_what, changed) => {
   const answer = await health.ready(ill(changed), none, { kind: 'none' }, request);
   expect(answer).toMatchObject({ status: 503, body: { status: 'not_ready' } });
+});
+
+it.each(ills)('is not ready for its own part either, in one process, when %s', async (_what, changed) => {
+  const answer = await health.ready(ill(changed), node, { kind: 'none' }, request);
+  expect(answer).toMatchObject({ status: 503 });
+});
+
+it('is ready for its own part while no node reaches a service, unless it stops', async () => {
+  const away = { keyValue: async () => null, workers: () => ({ leases: 'crashed' }) as const };
+  const statusOf = async (changed: Partial<NodeHealth>) =>
+    ((await health.ready(ill({ ...away, ...changed }), node, { kind: 'none' }, request)) as Reply<unknown>)
+      .status;
+  expect(await statusOf({ isAloneWithout: async () => false })).toBe(200);
+  expect(await statusOf({ isAloneWithout: async () => true })).toBe(503);
+  expect(await statusOf({ isAloneWithout: async () => false, draining: () => true })).toBe(503);
+  const crashed = { workers: () => ({ leases: 'crashed' }) as const, isAloneWithout: async () => false };
+  expect(await health.ready(ill(crashed), node, { kind: 'none' }, request)).toMatchObject({ status: 503 });
 });
 
 it.each(['low', 'reserved'] as const)('is ready while the room is %s, and says so', async (state) => {

@@ -43,7 +43,8 @@ export const dockerWorks = async (): Promise<boolean> =>
   );
 
 /**
- * The folder of programs of a virtual environment that has `requirement`, made once and kept. Throws what to install.
+ * The folder of programs of a virtual environment that has `requirement` (several: with a blank between), made once and
+ * kept. Throws what to install.
  */
 export async function pipVenv(name: string, requirement: string): Promise<string> {
   const python = await onPath('python3');
@@ -70,7 +71,7 @@ export async function pipVenv(name: string, requirement: string): Promise<string
     await rm(venv, { recursive: true, force: true });
     await mkdir(cacheFolder, { recursive: true });
     await output(python, ['-m', 'venv', venv], 120_000);
-    await output(join(bin, 'pip'), ['install', '--quiet', requirement], 600_000);
+    await output(join(bin, 'pip'), ['install', '--quiet', ...requirement.split(' ')], 600_000);
     await writeFile(mark, '');
     return bin;
   });

@@ -2,6 +2,7 @@
 // install.
 import { type MongoWishes, startMongo } from './mongo.ts';
 import { startNginx } from './nginx.ts';
+import { startPrometheus } from './prometheus.ts';
 import { openReaper, type Reaper } from './reaper.ts';
 import { type RedisWishes, startRedis } from './redis.ts';
 import type { Service } from './service.ts';
@@ -74,4 +75,13 @@ export const startOwnNginx = (
   withReaper(async (reaper) => {
     const nginx = await startNginx(reaper, hubs);
     return [{ nginx }, [nginx]] as const;
+  });
+
+/** Prometheus with these settings (YAML). */
+export const startOwnPrometheus = (
+  settings: string,
+): Promise<{ readonly prometheus: Service; stop(): Promise<void> }> =>
+  withReaper(async (reaper) => {
+    const prometheus = await startPrometheus(reaper, settings);
+    return [{ prometheus }, [prometheus]] as const;
   });

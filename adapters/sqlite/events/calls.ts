@@ -12,6 +12,14 @@ export const codeOfEntry = (entry: number): number => entry % 32;
 /** All call ids of a segment as bytes, 16 each, or one key each. */
 export type Calls = Uint8Array | readonly CallKey[];
 
+/** The ids of a segment in one text of bytes, in which an id is looked for as its 16 bytes or as JSON. */
+export const keyBytes = (calls: Calls): Uint8Array =>
+  calls instanceof Uint8Array
+    ? calls
+    : Buffer.concat(
+        calls.map((call) => (typeof call === 'string' ? Buffer.from(JSON.stringify(call)) : call)),
+      );
+
 /** Calls that were looked up: their names in memory, and the entries of those that are stored, by position. */
 export interface Looked {
   readonly names: readonly string[];

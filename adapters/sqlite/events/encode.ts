@@ -8,6 +8,7 @@ import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../../src
 import { type Reporter, reportFacts, runNote } from '../../../src/run/rules/report.ts';
 import { factsBySession, type RunFacts } from '../../../src/run/rules/run.ts';
 import type { Env } from '../../../src/shared/ids.ts';
+import { packJson, type StoredJson } from './body.ts';
 import { type BodyForm, segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
 
 /** A UUID in lower case is kept as its 16 bytes, any other call id as text. */
@@ -15,7 +16,8 @@ export type CallKey = string | Uint8Array;
 
 export type SessionFacts = readonly (readonly [session: string, facts: RunFacts])[];
 
-export interface EncodedGroup {
+/** `body` holds a JSON array of the events, UTF-8. */
+export interface EncodedGroup extends StoredJson {
   readonly agent: string;
   readonly count: number;
   readonly minTs: number;
@@ -36,8 +38,6 @@ export interface EncodedGroup {
   readonly runs: SessionFacts;
   /** Decisions of runs among them, for the audit chain. */
   readonly notes: readonly (readonly [position: number, note: AuditNote])[];
-  /** JSON array of the events, UTF-8. */
-  readonly body: Uint8Array<ArrayBuffer>;
   readonly form: BodyForm;
   /** Of form `sent`: the agent of the request, where some events are of others. */
   readonly sender: string | null;
@@ -50,6 +50,7 @@ export interface EncodedBatch {
   readonly sample: boolean;
   readonly reporter?: Reporter;
   readonly events: number;
+  /** Of their JSON. */
   readonly bytes: number;
   /** No call id stands in two of them, nor twice in one. */
   readonly groups: readonly EncodedGroup[];
@@ -220,14 +221,14 @@ function grouped(events: readonly EventInput[]): { groups: Group[]; repeats: Eve
 }
 
 /** A group with its JSON. */
-type WrittenGroup = Group & Pick<EncodedGroup, 'body' | 'form' | 'sender'>;
+type WrittenGroup = Group & StoredJson & Pick<EncodedGroup, 'form' | 'sender'>;
 
 /** The group with its JSON, or its halves and their halves when it has too many characters. */
 function sized({ events, places }: Group): WrittenGroup[] {
   const text = bodyOf(events);
   const half = events.length >> 1;
   if (text.length <= segmentCharacters || half === 0)
-    return [{ events, places, body: encoder.encode(text), form: 'written', sender: null }];
+    return [{ events, places, ...packJson(encoder.encode(text)), form: 'written', sender: null }];
   return [
     ...sized({ events: events.slice(0, half), places: places.slice(0, half) }),
     ...sized({ events: events.slice(half), places: places.slice(half) }),
@@ -238,7 +239,7 @@ function sized({ events, places }: Group): WrittenGroup[] {
 function written(groups: readonly Group[], { sent, sender, events: { length } }: EventBatch): WrittenGroup[] {
   const [only] = groups;
   if (sent && only?.events.length === length && sent.byteLength <= segmentCharacters)
-    return [{ ...only, body: new Uint8Array(sent), form: 'sent', sender: sender ?? null }];
+    return [{ ...only, ...packJson(sent), form: 'sent', sender: sender ?? null }];
   return groups.flatMap(sized);
 }
 
@@ -258,6 +259,8 @@ export function encodeBatch(eventBatch: EventBatch): EncodedBatch {
       runs: sessionFacts(part.events, batch),
       notes: notesOf(part.events, batch),
       body: part.body,
+      isPacked: part.isPacked,
+      jsonBytes: part.jsonBytes,
       form: part.form,
       sender: part.sender,
     }),
@@ -265,7 +268,7 @@ export function encodeBatch(eventBatch: EventBatch): EncodedBatch {
   return {
     ...batch,
     events: events.length,
-    bytes: encoded.reduce((sum, group) => sum + group.body.byteLength, 0),
+    bytes: encoded.reduce((sum, { jsonBytes }) => sum + jsonBytes, 0),
     groups: encoded,
     repeats: repeats.map((event) => ({ call: callKey(event.call_id), report: reportOf(event, batch) })),
   };

@@ -3,12 +3,14 @@
 
 import type { SeenAgent } from '../../../src/agent/port.ts';
 import type { IngestResult } from '../../../src/event/port.ts';
+import { addVerdicts, countVerdicts } from '../../../src/event/record.ts';
 import { minuteMs } from '../../../src/shared/duration.ts';
 import { agentSeen } from '../agent-seen.ts';
 import type { Database } from '../database.ts';
 import { hourOf } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
-import type { CallIndex } from './calls.ts';
+import { packJson } from './body.ts';
+import { type CallIndex, keyBytes } from './calls.ts';
 import { type EncodedBatch, type EncodedGroup, reportOf, sessionFacts } from './encode.ts';
 import { nothingTold, outcomeWriter, type Told } from './outcomes.ts';
 import { eventRemover } from './removal.ts';
@@ -28,7 +30,10 @@ const insertSegment = `INSERT INTO segments
   (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample, versions)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const insertBody = 'INSERT INTO segment_bodies (segment, body, form, sender) VALUES (?, ?, ?, ?)';
+const insertBody =
+  'INSERT INTO segment_bodies (segment, body, form, sender, call_keys) VALUES (?, ?, ?, ?, ?)';
+
+const noVerdicts = countVerdicts([]);
 
 export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) {
   const cache = segmentCache(db);
@@ -57,7 +62,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       ...summarize(events),
       runs: sessionFacts(events, batch),
       notes: group.notes.filter(([position]) => !known.has(position)),
-      body: jsonBytes(events),
+      ...packJson(jsonBytes(events)),
       form: 'written' as const,
       sender: null,
     };
@@ -73,22 +78,28 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   ) {
     const looked = calls.look(tenant, group.calls);
     const kept = looked.known.size === 0 ? group : withoutKnown(batch, group, looked.known, told);
-    if (kept.count === 0) return { segment: null, accepted: 0 };
-    const { minTs, maxTs, agent, count, tallies, names, places, marks, versions, body, form, sender } = kept;
+    if (kept.count === 0) return { segment: null, accepted: 0, verdicts: noVerdicts };
+    const { minTs, maxTs, agent, count, tallies, names, places, marks, versions } = kept;
+    const { body, isPacked, form, sender } = kept;
     const { receivedAt, env, sample } = batch;
     const place = [tenant, maxTs, minTs, receivedAt, first, env, agent];
     const summary = [...place, count, tallies, names, places, marks, sample ? 1 : 0, versions];
     const segment = db.insert(insertSegment, summary);
-    db.run(insertBody, [segment, body, formCode(form), sender]);
-    calls.add(segment, looked, group.verdicts, body.byteLength);
+    const keys = isPacked ? keyBytes(group.calls) : null;
+    db.run(insertBody, [segment, body, formCode(form, isPacked), sender, keys]);
+    calls.add(segment, looked, group.verdicts, kept.jsonBytes);
     usage.noteSegment(segment);
     usage.runs.add(batch, agent, placeOf(segment, 0), kept.runs);
     for (const [, note] of kept.notes) told.notes.push(note);
+    const counts = readTallies(kept);
     if (!sample) {
-      const counted = readRuns(readTallies(kept), versions, marks, minuteMs);
+      const counted = readRuns(counts, versions, marks, minuteMs);
       usage.add({ tenant, env, agent, hour: hourOf(maxTs) }, counted, receivedAt);
     }
-    return { segment, accepted: count };
+    const verdicts = countVerdicts(
+      counts.map(([, verdict, mode, events]) => ({ verdict, mode, count: events })),
+    );
+    return { segment, accepted: count, verdicts };
   }
 
   const noteAgents = ({ tenantId, env, receivedAt, agents }: EncodedBatch): SeenAgent[] =>
@@ -100,16 +111,18 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     ingest(batch: EncodedBatch): IngestResult {
       const agents = noteAgents(batch);
       const noted = agents.length === 0 ? {} : { agents };
-      if (batch.events === 0) return { accepted: 0, duplicates: 0, ...noted };
+      if (batch.events === 0) return { accepted: 0, duplicates: 0, verdicts: noVerdicts, ...noted };
       const tenant = numberOf(batch.tenantId);
       cache.forget();
       const told = nothingTold();
       let accepted = 0;
+      let verdicts = noVerdicts;
       let first: number | null = null;
       for (const group of batch.groups) {
         const stored = storeGroup(tenant, batch, group, first, told);
         first ??= stored.segment;
         accepted += stored.accepted;
+        verdicts = addVerdicts(verdicts, stored.verdicts);
       }
       for (const { call, report } of batch.repeats) {
         const entry = calls.find(tenant, call);
@@ -117,7 +130,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       }
       for (const [agent, sessions] of told.outcomes.byAgent) usage.runs.add(batch, agent, 0, [...sessions]);
       usage.notes.add(told.notes);
-      return { accepted, duplicates: batch.events - accepted, ...noted };
+      return { accepted, duplicates: batch.events - accepted, verdicts, ...noted };
     },
   };
 }

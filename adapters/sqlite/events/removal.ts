@@ -76,10 +76,10 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
          WHERE id = ?`,
       [count, minTs, maxTs, tallies, names, marks, versions, segment],
     );
-    db.run('UPDATE segment_bodies SET body = ?, form = 0, sender = NULL WHERE segment = ?', [
-      jsonBytes(events),
-      segment,
-    ]);
+    db.run(
+      'UPDATE segment_bodies SET body = ?, form = 0, sender = NULL, call_keys = NULL WHERE segment = ?',
+      [jsonBytes(events), segment],
+    );
   }
 
   function oldest(tenant: number, before: number): number | null {

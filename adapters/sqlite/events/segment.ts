@@ -10,6 +10,7 @@ import { eventAsSent } from '../../../src/event/rules/as-sent.ts';
 import { hourMs } from '../../../src/shared/duration.ts';
 import type { Database, Row } from '../database.ts';
 import { givenText } from '../database.ts';
+import { type StoredJson, unpackedText } from './body.ts';
 
 /** No segment spans more than this, so that reading backwards in time knows when to stop looking. */
 export const segmentSpanMs = hourMs;
@@ -228,7 +229,9 @@ export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>
 
 /** How the events of a body are written: as this store does, or as their agent sent them (event/rules/as-sent). */
 export type BodyForm = 'written' | 'sent';
-export const formCode = (form: BodyForm): number => (form === 'sent' ? 1 : 0);
+/** What of a body is stored as one number: 1 for one as it was sent, and 2 more for one that is packed (body.ts). */
+export const formCode = (form: BodyForm, isPacked: boolean): number =>
+  (form === 'sent' ? 1 : 0) + (isPacked ? 2 : 0);
 
 /** The JSON of a segment's events. */
 export interface SegmentBody {
@@ -244,14 +247,11 @@ export function segmentBody(db: Database, segment: number): SegmentBody | null {
   if (!row) return null;
   const [body, form, sender] = row;
   return {
-    text: utf8Text(body as Uint8Array),
-    form: form === 1 ? 'sent' : 'written',
+    text: unpackedText(body as Uint8Array, Number(form) >= 2),
+    form: Number(form) % 2 === 1 ? 'sent' : 'written',
     sender: typeof sender === 'string' ? givenText(sender) : null,
   };
 }
-
-const utf8Text = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
 
 /** The events by position; null where one is no longer, or never was, stored here. */
 export function bodyEvents({ text, form, sender }: SegmentBody): (EventInput | null)[] {
@@ -259,8 +259,8 @@ export function bodyEvents({ text, form, sender }: SegmentBody): (EventInput | n
   return form === 'sent' ? values.map((value) => eventAsSent(value, sender)) : values;
 }
 
-export const eventsIn = ({ body, ...rest }: Omit<SegmentBody, 'text'> & { readonly body: Uint8Array }) =>
-  bodyEvents({ ...rest, text: utf8Text(body) });
+export const eventsIn = ({ body, isPacked, form, sender }: Omit<SegmentBody, 'text'> & StoredJson) =>
+  bodyEvents({ text: unpackedText(body, isPacked), form, sender });
 
 /** The events of a segment; none when it was removed meanwhile. */
 export function segmentEventsOf(db: Database, segment: number): (EventInput | null)[] {

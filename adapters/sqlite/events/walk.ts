@@ -64,15 +64,17 @@ function* ofCall(
   callId: string,
   filter: EventFilter,
 ): Generator<Summary, void, undefined> {
-  const entry = db.get('SELECT entry FROM calls WHERE tenant = ? AND call_id = ?', [tenant, callKey(callId)]);
+  const key = callKey(callId);
+  const entry = db.get('SELECT entry FROM calls WHERE tenant = ? AND call_id = ?', [tenant, key]);
   const known = entry ? segmentOf(placeOfEntry(Number(entry[0]))) : null;
   const needle = Buffer.from(JSON.stringify(callId));
   const rows = db.all(
     `SELECT ${summaryColumns} FROM segments WHERE id = ?1 AND tenant = ?2
      UNION SELECT ${summaryColumns} FROM segments WHERE id > (SELECT merged FROM store) AND tenant = ?2
-       AND instr((SELECT body FROM segment_bodies WHERE segment = segments.id), ?3) > 0
+       AND (SELECT iif(call_keys IS NULL, instr(body, ?3), instr(call_keys, ?3) + instr(call_keys, ?4))
+         FROM segment_bodies WHERE segment = segments.id) > 0
      ORDER BY 2 DESC, 1 DESC`,
-    [known, tenant, needle],
+    [known, tenant, needle, typeof key === 'string' ? needle : key],
   );
   for (const row of rows) {
     const summary = readSummary(row);

@@ -51,3 +51,7 @@ ALTER TABLE segment_bodies ADD COLUMN sender TEXT;
 ALTER TABLE store ADD COLUMN counted_through INTEGER NOT NULL DEFAULT 0;
 UPDATE store SET counted_through = ifnull((SELECT max(id) FROM segments), 0);
 `;
+
+// A form of 2 or 3: the body is packed (events/body.ts), and `call_keys` holds the call ids of its events, so that
+// newer segments than the table of calls knows can be looked through.
+export const packedBodies = 'ALTER TABLE segment_bodies ADD COLUMN call_keys BLOB;';

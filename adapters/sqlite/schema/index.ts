@@ -11,7 +11,7 @@ import { aiUsage } from './ai.ts';
 import { approvalContext, approvalNames } from './approvals.ts';
 import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
-import { bodyForms, eventMarks, eventUsage, laterSummaries } from './events.ts';
+import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies } from './events.ts';
 import { exportTables } from './exports.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
@@ -323,6 +323,7 @@ const migrations: readonly string[] = [
   identityTables,
   retentionTables,
   exportTables,
+  packedBodies,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -7,8 +7,11 @@ import { unavailable } from '../failure.ts';
 import type { LogCopied } from './log-thread.ts';
 
 const pageBytes = 4096;
-/** Pages in the log per page of arguments: events are found by indexes, and each commit writes whole pages. */
-const pagesPerPage = 3;
+/**
+ * Pages in the log per page of arguments: events are packed, but they are found by indexes, and each commit writes whole
+ * pages.
+ */
+const pagesPerPage = 2;
 /** Pages of a small write. */
 const leastPages = 4;
 

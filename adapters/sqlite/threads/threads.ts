@@ -39,6 +39,8 @@ export interface SqliteOptions {
   readonly reserveBytes?: number | null;
   /** Where the folder says whose it is; without one any database is taken. */
   readonly hubId?: HubIdFile;
+  /** Called about once a second with the time that the disk took to answer, in milliseconds. */
+  readonly diskMeasured?: (ms: number) => void;
   /** Starts a thread; tests stop what it returns. */
   readonly startThread?: (start: ThreadStart) => Worker;
 }
@@ -116,6 +118,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     clock,
     log,
     reserveBytes: options.reserveBytes ?? null,
+    measured: (ms) => options.diskMeasured?.(ms),
     work: {
       spareBytes: async () => Number(await ask(reader, 'spareBytes')),
       emptyLog: () => ask(writer, 'checkpoint'),

@@ -3,12 +3,9 @@ import type { z } from 'zod';
 import { type Caller, List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
-import { truncated } from '../../http/contract/listed.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
-import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { Approval } from '../record.ts';
-import { askingAgents, placeOf, principalShown, readPlace } from '../wire.ts';
+import { askingAgents, placeOf, principalShown, readPlace, render } from '../wire.ts';
 import type { approvalRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -80,30 +77,3 @@ export async function requestApproval(
   } as const;
   return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, { idempotencyKey }));
 }
-
-const argsOf = ({ toolArgs, argsBytes }: Approval) =>
-  toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null);
-
-const render = (approval: Approval) => ({
-  id: approval.id,
-  status: approval.status,
-  agent_id: approval.agentId,
-  tool_name: approval.toolName,
-  tool_args: argsOf(approval),
-  message: approval.message,
-  env: approval.env,
-  timeout_seconds: approval.timeoutSeconds,
-  timeout_effect: approval.timeoutEffect,
-  decision_source: approval.decisionSource,
-  contract_name: approval.contractName,
-  contracts: approval.contracts === null ? null : [...approval.contracts],
-  principal: approval.principal,
-  session_id: approval.sessionId,
-  call_id: approval.callId,
-  decided_by: approval.decidedBy,
-  decided_at: isoOrNull(approval.decidedAt),
-  decision_reason: approval.decisionReason,
-  decided_via: approval.decidedVia,
-  created_at: iso(approval.createdAt),
-  expires_at: iso(approval.deadline),
-});

@@ -7,9 +7,10 @@ import { type Finding, isError } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { DocumentKind } from '../../contract/record.ts';
 import { listedEnvs, requireRole, requireSight, seesEnv } from '../../shared/access.ts';
-import { HubError, notFound } from '../../shared/error.ts';
+import { HubError, isRefusal, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import { type IfMatch, requireMatch } from '../../shared/if-match.ts';
+import type { Meters } from '../../shared/meters.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -116,10 +117,27 @@ export interface Deployments {
   ): Promise<Page<Deployment>>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'secrets' | 'evaluator' | 'settings'> & {
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'secrets' | 'evaluator' | 'settings' | 'meters'> & {
   readonly inspector: Inspector;
   readonly environments: Pick<Environments, 'requireChange'>;
 };
+
+/** Counts how the change of an environment went. */
+async function counted<T>(
+  { deployments }: Pick<Meters, 'deployments'>,
+  env: Env,
+  outcome: 'deployed' | 'undeployed',
+  change: () => Promise<T>,
+): Promise<T> {
+  try {
+    const result = await change();
+    deployments.add([env, outcome]);
+    return result;
+  } catch (error) {
+    deployments.add([env, isRefusal(error) ? 'refused' : 'failed']);
+    throw error;
+  }
+}
 
 export function createDeployments({
   store,
@@ -127,6 +145,7 @@ export function createDeployments({
   secrets,
   evaluator,
   settings,
+  meters,
   inspector,
   environments,
 }: Ports): Deployments {
@@ -140,58 +159,70 @@ export function createDeployments({
     return outline && documentKindOf(outline.kind, settings.wire);
   };
 
-  const deployTo: Deployments['deployTo'] = (tenantId, env, { ifMatch = null, ...order }) =>
+  const order = (
+    tenantId: string,
+    env: Env,
+    { ifMatch = null, ...wanted }: DeployOrder,
+  ): Promise<Deployment> =>
     actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
       id: secrets.uuid(),
-      ...order,
+      ...wanted,
       ...(ifMatch === null ? {} : { ifMatch }),
     });
 
+  const deploy: Deployments['deploy'] = async (
+    principal,
+    env,
+    bundleName,
+    version,
+    { force, reason, ifMatch = null },
+  ) => {
+    if (force) requireRole(principal, 'admin');
+    await environments.requireChange(principal, [env]);
+    const { tenantId } = principal;
+    const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+    if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
+    const text = textOf(yaml);
+    const warnings = await inspector.inspect(tenantId, text);
+    const isBad = warnings.some(isError);
+    const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
+    if (!force && !isRollback) requireDeployable(warnings);
+    const deployment = await order(tenantId, env, {
+      bundleName,
+      version,
+      documentKind: await kindOf(tenantId, text),
+      deployedBy: actorName(principal.actor),
+      forced: isBad && !isRollback,
+      reason,
+      actor: auditActor(principal),
+      ifMatch,
+    });
+    return { deployment, warnings };
+  };
+
+  async function undeploy(principal: Principal, env: Env, bundleName: string, ifMatch: IfMatch) {
+    await environments.requireChange(principal, [env]);
+    const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
+      bundleName,
+      undeployedBy: actorName(principal.actor),
+      actor: auditActor(principal),
+      ...(ifMatch === null ? {} : { ifMatch }),
+    });
+    if (!ended) throw absent(env, bundleName);
+  }
+
   return {
     kindOf,
-    deployTo,
+    deployTo: (tenantId, env, wanted) => counted(meters, env, 'deployed', () => order(tenantId, env, wanted)),
     async requireRunning(tenantId, env, bundleName, ifMatch) {
       if (ifMatch === null) return;
       const current = await store.deployments.currentOf(tenantId, env, bundleName);
       requireMatch(ifMatch, current ? deploymentTags(current) : [], deploymentSubject(env, bundleName));
     },
-    async deploy(principal, env, bundleName, version, { force, reason, ifMatch = null }) {
-      if (force) requireRole(principal, 'admin');
-      await environments.requireChange(principal, [env]);
-      const { tenantId } = principal;
-      const yaml = await store.bundles.yaml(tenantId, bundleName, version);
-      if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
-      const text = textOf(yaml);
-      const warnings = await inspector.inspect(tenantId, text);
-      const isBad = warnings.some(isError);
-      const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
-      if (!force && !isRollback) requireDeployable(warnings);
-      const deployedBy = actorName(principal.actor);
-      const forced = isBad && !isRollback;
-      return {
-        deployment: await deployTo(tenantId, env, {
-          bundleName,
-          version,
-          documentKind: await kindOf(tenantId, text),
-          deployedBy,
-          forced,
-          reason,
-          actor: auditActor(principal),
-          ifMatch,
-        }),
-        warnings,
-      };
-    },
-    async undeploy(principal, env, bundleName, ifMatch = null) {
-      await environments.requireChange(principal, [env]);
-      const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
-        bundleName,
-        undeployedBy: actorName(principal.actor),
-        actor: auditActor(principal),
-        ...(ifMatch === null ? {} : { ifMatch }),
-      });
-      if (!ended) throw absent(env, bundleName);
-    },
+    deploy: (principal, env, bundleName, version, how) =>
+      counted(meters, env, 'deployed', () => deploy(principal, env, bundleName, version, how)),
+    undeploy: (principal, env, bundleName, ifMatch = null) =>
+      counted(meters, env, 'undeployed', () => undeploy(principal, env, bundleName, ifMatch)),
     async rollout(principal, id, page) {
       const { tenantId } = principal;
       const deployment = await store.deployments.get(tenantId, id);

@@ -1,12 +1,12 @@
-// What is asked of events, and how they are shown: filters and the words of the console API.
+// What is asked of events: filters in the words of the console API.
 import { shortenedMap } from '../../http/contract/listed.ts';
-import { iso } from '../../http/contract/render.ts';
-import { renderInstant } from '../../shared/instant.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import { readConditions, type StoredEvent } from '../record.ts';
-import { actionOf, callIdOf, consoleVerdict } from '../rules/decision.ts';
+import { actionOf, consoleVerdict } from '../rules/decision.ts';
 import type { EventFilter } from '../rules/filter.ts';
 import type { Query } from '../rules/query/parse.ts';
+import { render } from '../wire/render.ts';
+
+export { render };
 
 export interface EventQuery {
   readonly agent_id?: string | undefined;
@@ -47,28 +47,6 @@ function wordsOf(verdict: string): Pick<EventFilter, 'verdict' | 'verdicts'> {
     ? { verdicts: { any: [verdict, action], others: false } }
     : { verdict };
 }
-
-export const render = (event: StoredEvent) => ({
-  id: event.id,
-  call_id: callIdOf(event),
-  agent_id: event.agent_id,
-  sent_by: event.sent_by ?? null,
-  tool_name: event.tool_name,
-  verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
-  mode: event.mode,
-  timestamp: renderInstant(event.timestamp),
-  payload: event.payload,
-  env: event.env,
-  created_at: iso(event.createdAt),
-  ...(event.truncated ? { truncated: [...event.truncated] } : {}),
-  ...(event.sample ? { sample: true as const } : {}),
-  outcomes: event.outcomes.map(({ conditions, ...outcome }) => ({
-    ...outcome,
-    ...omitUndefined({ conditions: readConditions(conditions) }),
-    timestamp: renderInstant(outcome.timestamp),
-    sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
-  })),
-});
 
 /** What agents count and filter by stays readable beside a large argument. */
 export const shortenPayload = (event: ReturnType<typeof render>): ReturnType<typeof render> =>

@@ -36,13 +36,14 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
   async hostedIngestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns, 'hosted');
+    hub.app.eventIntake.countRejected('hosted', batch.rejected.length);
     const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
     for (const [env, part] of byEnvironment(caller, batch)) {
       const {
         accepted,
         duplicates,
         rejected = [],
-      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.limits.count);
+      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.limits.count, 'hosted');
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);

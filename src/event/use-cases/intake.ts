@@ -9,11 +9,13 @@ import { scopeTest } from '../../shared/agent-scope.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { hourMs } from '../../shared/duration.ts';
 import { hasControl, isAgentId, isWellFormed } from '../../shared/ids.ts';
+import type { EventApi } from '../../shared/meters.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { KeyPrincipal } from '../../shared/principal.ts';
+import { traced } from '../../shared/tracing.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { IngestResult } from '../port.ts';
-import type { AgentManifest, EventInput, Ingested } from '../record.ts';
+import type { AgentManifest, CountedAs, EventInput, Ingested } from '../record.ts';
 import { callIdOf, sessionOf } from '../rules/decision.ts';
 import { maxPayload } from '../rules/payload-fit.ts';
 
@@ -55,7 +57,9 @@ export interface EventIntake {
    * included.
    * @throws HubError rate_limited, overloaded, unavailable
    */
-  accept(principal: KeyPrincipal, batch: IngestBatch, count: CountLimit): Promise<Taken>;
+  accept(principal: KeyPrincipal, batch: IngestBatch, count: CountLimit, api?: EventApi): Promise<Taken>;
+  /** Counts events that cannot be read, for the metrics. */
+  countRejected(api: EventApi, events: number): void;
 }
 
 /** Events stored in one go: a large batch is stored in several, so that others are served between. */
@@ -64,12 +68,15 @@ const storedAtOnce = 1000;
 const storedBytesAtOnce = 1024 * 1024;
 /** Agents, sessions and hours that they are of: stores keep what is told of each, which costs more than an event. */
 const placesAtOnce = 100;
+const countedVerdicts: readonly CountedAs[] = ['allowed', 'denied', 'pending', 'observed'];
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock'> & { readonly lastSeen: LastSeen };
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock' | 'meters'> & {
+  readonly lastSeen: LastSeen;
+};
 type Place = Pick<KeyPrincipal, 'tenantId' | 'env'>;
 
 export function createEventIntake(ports: Ports): EventIntake {
-  const { store, actors, announcer, clock, lastSeen } = ports;
+  const { store, actors, announcer, clock, meters, lastSeen } = ports;
   /**
    * By environment, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so
    * memory will do.
@@ -79,6 +86,11 @@ export function createEventIntake(ports: Ports): EventIntake {
   function owe({ tenantId, env }: Place, accepted: number): void {
     const key = environmentKey(tenantId, env);
     if (accepted > 0) owed.set(key, (owed.get(key) ?? 0) + accepted);
+  }
+
+  function countStored({ tenantId, env }: Place, { accepted, verdicts }: IngestResult): void {
+    for (const verdict of countedVerdicts) meters.decisions.add([env, verdict], verdicts[verdict]);
+    meters.tenantEvents.add(tenantId, accepted);
   }
 
   async function announce(place: Place, accepted: number): Promise<void> {
@@ -126,14 +138,19 @@ export function createEventIntake(ports: Ports): EventIntake {
       if (i > 0) await turns.next(Number.POSITIVE_INFINITY);
       const newIds = takeAgents(unregistered, part);
       const ingest = (agents?: readonly FirstSeenAgent[]): Promise<IngestResult> =>
-        store.events.ingest({
-          ...batchOf,
-          events: part,
-          ...(agents && { agents }),
-          ...(sent && parts.length === 1 && { sent }),
-        });
+        traced('commit events', () =>
+          store.events.ingest({
+            ...batchOf,
+            events: part,
+            ...(agents && { agents }),
+            ...(sent && parts.length === 1 && { sent }),
+          }),
+        );
+      const begun = clock.monotonic();
       const ingested =
         newIds.length === 0 ? await ingest() : await lastSeen.registerWith(principal, newIds, ingest);
+      meters.eventCommits.add(clock.monotonic() - begun);
+      countStored(principal, ingested);
       accepted += ingested.accepted;
       duplicates += ingested.duplicates;
     }
@@ -141,16 +158,21 @@ export function createEventIntake(ports: Ports): EventIntake {
   }
 
   return {
-    async accept(principal, batch, count) {
+    countRejected: (api, events) => meters.events.add([api, 'rejected'], events),
+
+    async accept(principal, batch, count, api = 'console') {
       const { tenantId, env } = principal;
       await withinLimits(principal, batch.events, count);
       const now = clock.now();
       const refused = takeOutOfScope(principal, batch);
+      meters.events.add([api, 'rejected'], refused.outOfScope.length);
       if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
       const agentIds = [...new Set(batch.events.map(({ agent_id }) => agent_id))].filter(canBeRegistered);
       const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
       const reports = versionsRun(batch.events, now);
       const ingested = await storeAll(principal, batch, now, unregistered);
+      meters.events.add([api, 'stored'], ingested.accepted);
+      meters.events.add([api, 'duplicate'], ingested.duplicates);
       lastSeen.touchLater(principal, agentIds);
       try {
         const { manifest } = batch;

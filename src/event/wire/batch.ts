@@ -9,6 +9,7 @@ import { HubError } from '../../shared/error.ts';
 import { changedFields } from '../../shared/json/exact-numbers.ts';
 import { openObject, type Pausing, type Span } from '../../shared/json/outline.ts';
 import { parseSpans, scanList } from '../../shared/json/scan.ts';
+import type { EventApi } from '../../shared/meters.ts';
 import type { KeyPrincipal } from '../../shared/principal.ts';
 import type { EventInput, Ingested } from '../record.ts';
 import { isAsSent, type ParsedBatch, parseBatch } from '../rules/as-sent.ts';
@@ -65,8 +66,14 @@ export async function acceptBatch(
   principal: KeyPrincipal,
   batch: Batch,
   count: CountLimit,
+  api: EventApi = 'console',
 ): Promise<Ingested & Refused> {
-  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(principal, batch, count);
+  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(
+    principal,
+    batch,
+    count,
+    api,
+  );
   const rejected = [
     ...batch.rejected,
     ...outOfScope.map(({ index, callId, reason }) => ({
@@ -77,6 +84,7 @@ export async function acceptBatch(
     })),
   ];
   rejected.sort((one, other) => one.index - other.index);
+  app.eventIntake.countRejected(api, batch.rejected.length);
   return {
     ...ingested,
     ...(rejected.length > 0 ? { rejected } : {}),

@@ -17,6 +17,7 @@ export interface CursorScope {
     | 'runs'
     | 'rollout'
     | `audit-${string}`
+    | `export-${string}`
     | 'coverage'
     | 'tenants';
 }

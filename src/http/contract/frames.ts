@@ -38,6 +38,9 @@ const version = z.number().int().min(1);
 const agents = z.number().int().min(0);
 const decided = approvalStatus.extract(['approved', 'denied']);
 
+/** W3C Trace Context of what the frame tells of: only with `trace=1`, and only where the hub traces. */
+const traceparent = z.string().optional();
+
 const contractUpdate = event(
   'contract_update',
   'A bundle is deployed to an environment, or its deployment is signed with a new key. An agent receives those in ' +
@@ -55,13 +58,14 @@ const contractUpdate = event(
     env,
     tenant_id: uuid,
     ...provenanceFields,
+    traceparent,
   },
 );
 
 const approvalDecided = event(
   'approval_decided',
   'A person approves or denies a call. Only the agent that requested the approval receives it.',
-  { approval_id: uuid, status: decided, decided_by: z.string().nullable() },
+  { approval_id: uuid, status: decided, decided_by: z.string().nullable(), traceparent },
 );
 
 const resyncReason = z.enum(['position_unknown', 'position_gone', 'too_far_behind']);

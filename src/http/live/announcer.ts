@@ -4,6 +4,7 @@ import type { Announcement, AnnouncementKind, AnnouncementOf } from '../../share
 import type { Audience, Frame } from '../../shared/frame.ts';
 import type { Announcer } from '../../shared/ports/announcer.ts';
 import type { Broadcast } from '../../shared/ports/broadcast.ts';
+import { traced } from '../../shared/tracing.ts';
 import type { ResyncReason } from '../contract/frames.ts';
 
 /** Makes one API's frames of each kind of announcement: none, one or several, in order. */
@@ -51,7 +52,7 @@ export function createAnnouncer(
       const frames = announcements.flatMap((announcement) =>
         apis.flatMap((api) => framesOf(api, announcement)),
       );
-      if (frames.length > 0) await broadcast.publish(frames);
+      if (frames.length > 0) await traced('push', () => broadcast.publish(frames));
     },
   };
 }

@@ -46,6 +46,11 @@ export class Backlog {
     return this.#only === null && (this.#several === null || this.#several.size === 0);
   }
 
+  /** Bytes of all pieces. Encodes none that is shared: each encoding is made once for all connections. */
+  unsentBytes(codec: Codec): number {
+    return this.pieces().reduce((sum, piece) => sum + piece.size(codec), 0);
+  }
+
   /** Everything, oldest first. */
   pieces(): readonly Piece[] {
     return this.#only ? [this.#only] : [...(this.#several?.values() ?? [])];

@@ -3,6 +3,8 @@
 import type { Announcements } from '../../shared/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import { currentTrace } from '../../shared/tracing.ts';
 import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../contract/frames.ts';
 import { encodeSignature, provenance, type SignatureEncoding } from '../contract/signature.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
@@ -14,6 +16,11 @@ const bulkId = '__bulk__';
 
 const forAgents = eventMaker(consoleAgentFrames);
 const forDashboards = eventMaker(consoleDashboardFrames);
+
+const traceOf = (): Pick<FrameHeader, 'trace'> => {
+  const trace = currentTrace();
+  return trace === null ? {} : { trace };
+};
 
 /** A frame of an event; its data is written here, for all who get it. */
 const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string }): Frame => ({
@@ -47,13 +54,14 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
   /** For the agents of its environment; one that is newer takes the place of one that was not sent yet. */
   const update = (
     { deployment, yaml, successions }: Deployed,
-    header: Pick<FrameHeader, 'agent' | 'idempotencyKey'>,
+    header: Pick<FrameHeader, 'agent' | 'idempotencyKey' | 'acceptedAt'>,
   ) =>
     frame(
       {
         audience: agentsOf(deployment.tenantId, deployment.env),
         bundle: deployment.bundleName,
         ...header,
+        ...traceOf(),
       },
       forAgents('contract_update', {
         bundle_name: deployment.bundleName,
@@ -90,7 +98,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       const idempotencyKey = `approval:${id}:${status}`;
       const data = forAgents('approval_decided', { approval_id: id, status, decided_by: decidedBy });
       return [
-        frame({ audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey }, data),
+        frame({ audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey, ...traceOf() }, data),
         ...toDashboards(tenantId, data, { envs: [env], idempotencyKey }),
       ];
     },
@@ -105,7 +113,11 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
 
     bundleDeployed(announced) {
       const { tenantId, id, bundleName, version, env, deployedBy, forced, reason } = announced.deployment;
-      const agents = update(announced, { idempotencyKey: signed(announced) });
+      const { acceptedAt } = announced;
+      const agents = update(announced, {
+        idempotencyKey: signed(announced),
+        ...omitUndefined({ acceptedAt }),
+      });
       const audience = dashboardsOf(tenantId);
       const key = `deployment:${id}`;
       return [

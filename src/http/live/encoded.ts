@@ -54,6 +54,7 @@ export class PlacedFrame implements Piece {
   #sse: Buffer | null = null;
   #text: Buffer | null = null;
   #packed: Buffer | null = null;
+  #traced: PlacedFrame | null = null;
 
   constructor(position: Position, encoded: EncodedFrame, order = 0, place: number | null = null) {
     this.position = position;
@@ -65,6 +66,20 @@ export class PlacedFrame implements Piece {
   /** The same for a stream that was sent events up to another place. */
   after(place: number): PlacedFrame {
     return new PlacedFrame(this.position, this.encoded, this.order, place);
+  }
+
+  /** The same with the trace that it belongs to, for streams that ask for it. */
+  traced(): PlacedFrame {
+    const { frame } = this.encoded;
+    if (frame.trace === undefined) return this;
+    const json = Buffer.concat([frame.json.subarray(0, -1), Buffer.from(`,"traceparent":"${frame.trace}"}`)]);
+    this.#traced ??= new PlacedFrame(
+      this.position,
+      new EncodedFrame({ ...frame, json }),
+      this.order,
+      this.place,
+    );
+    return this.#traced;
   }
 
   /** The id that a client sends back to continue after this frame. */

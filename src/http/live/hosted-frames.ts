@@ -2,6 +2,7 @@
 
 import type { Announcements } from '../../shared/announcement.ts';
 import { eventsOf, type Frame, type FrameHeader, hostedAgentsOf } from '../../shared/frame.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Secrets } from '../../shared/ports/secrets.ts';
 import { isoTime } from '../../signing/rules/attestation.ts';
 import { eventMaker } from '../contract/frames.ts';
@@ -25,10 +26,10 @@ const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string 
 export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
   function updates(
     { deployment, yaml, successions, previousVersion = null }: Announcements['bundleDeployed'],
-    more: Pick<FrameHeader, 'agent'> & { readonly key?: string },
+    more: Pick<FrameHeader, 'agent' | 'acceptedAt'> & { readonly key?: string },
   ): readonly Frame[] {
     const { tenantId, env, bundleName, version, revisionHash, publicKey } = deployment;
-    const { key, ...to } = more;
+    const { key, acceptedAt, ...to } = more;
     const header = (what: string) => ({
       audience: hostedAgentsOf(tenantId, env),
       bundle: bundleName,
@@ -52,7 +53,7 @@ export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
         }),
       ),
       frame(
-        header('update'),
+        acceptedAt === undefined ? header('update') : { ...header('update'), acceptedAt },
         make('contract_update', {
           bundle_name: bundleName,
           version,
@@ -72,7 +73,8 @@ export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
   });
 
   const makers: FrameMakers = {
-    bundleDeployed: (announced) => updates(announced, signed(announced)),
+    bundleDeployed: ({ acceptedAt, ...announced }) =>
+      updates(announced, { ...signed(announced), ...omitUndefined({ acceptedAt }) }),
     deploymentResigned: (announced) => updates(announced, signed(announced)),
     deploymentDue: ({ agentId, ...announced }) =>
       updates(announced, agentId === null ? {} : { agent: agentId }),

@@ -94,7 +94,8 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
       return same ? Buffer.compare(same.frame.json, piece.frame.json) === 0 : false;
     };
 
-    for (const frame of replay) if (stream.concerns(frame)) add(place === null ? frame : frame.after(place));
+    for (const frame of replay)
+      if (stream.concerns(frame)) add(stream.sentForm(place === null ? frame : frame.after(place)));
     const lost = resync ?? (isEventPlaceUnknown ? 'position_unknown' : null);
     if (lost) add(own(new EncodedFrame(api.resync(feed.audience, lost))));
     const catchUp = told ?? (await stream.admitted.catchUp());

@@ -50,6 +50,8 @@ export interface LiveCounts {
   readonly dashboardStreams: number;
   readonly byKind: readonly StreamCount[];
   readonly blocked: number;
+  /** Bytes of frames that wait for blocked connections. */
+  readonly unsentBytes: number;
   readonly audiences: number;
   /** Streams on the wheel of keepalives and ages. */
   readonly scheduled: number;
@@ -97,6 +99,8 @@ export interface LiveOptions {
   readonly log: Log;
   /** True if the store still knows the caller's key or login. @throws if the store cannot be reached */
   readonly isStillValid: (caller: LiveCaller) => Promise<boolean>;
+  /** A frame of a deployment was written to an agent's socket. @param acceptedAt epoch milliseconds */
+  readonly pushed?: (acceptedAt: number) => void;
   /** After every turn of the wheel: keepalives and ends are on time. */
   readonly turned?: () => void;
 }
@@ -161,6 +165,7 @@ export function createLive(options: LiveOptions): Live {
     },
     received: messages.received,
     pinged: messages.pinged,
+    pushed: options.pushed ?? (() => {}),
   };
 
   /** Joins it within its time; a failure ends it. Calls `prepared` then. Never rejects. */
@@ -294,6 +299,7 @@ export function createLive(options: LiveOptions): Live {
         dashboardStreams,
         byKind: feeds.byKind(),
         blocked: blocked.size,
+        unsentBytes: [...blocked].reduce((sum, stream) => sum + stream.unsentBytes, 0),
         audiences: feeds.size,
         scheduled: wheel.size,
         ended: { ...endedBy },

@@ -44,6 +44,8 @@ export interface StreamHome {
   ended(stream: Stream, reason: EndReason): void;
   received(stream: Stream, message: Uint8Array, binary: boolean): void;
   pinged(stream: Stream, unread: boolean): void;
+  /** A deployment that was accepted then is in the stream's socket. */
+  pushed(acceptedAt: number): void;
 }
 
 export type LiveCaller = StreamCaller;
@@ -55,6 +57,8 @@ export interface Opening {
   readonly caller: LiveCaller;
   readonly codec: Codec;
   readonly protocol: string | null;
+  /** True if its frames contain the trace that they belong to. */
+  readonly isTraced?: boolean;
   /** The client's Last-Event-ID; null without one. */
   readonly lastEventId: string | null;
   /** The registry's count of endings as it was before the caller was identified. */
@@ -77,6 +81,7 @@ export class Stream implements Session, Follower<Stream> {
   readonly codec: Codec;
   readonly protocol: string | null;
   readonly caller: LiveCaller;
+  readonly isTraced: boolean;
   /** The position the client had seen, as it said. Null once joined. */
   lastEventId: string | null;
   /** Monotonic milliseconds. */
@@ -124,6 +129,7 @@ export class Stream implements Session, Follower<Stream> {
     this.codec = opening.codec;
     this.protocol = opening.protocol;
     this.caller = opening.caller;
+    this.isTraced = opening.isTraced === true;
     this.lastEventId = opening.lastEventId;
     this.revocationSequence = opening.revocationSequence;
     this.openedAt = openedAt;
@@ -140,6 +146,10 @@ export class Stream implements Session, Follower<Stream> {
 
   get isBlocked(): boolean {
     return this.blockedSince >= 0;
+  }
+
+  get unsentBytes(): number {
+    return this.backlog?.unsentBytes(this.codec) ?? 0;
   }
 
   attach(sink: Sink): void {
@@ -173,7 +183,14 @@ export class Stream implements Session, Follower<Stream> {
     const now = this.missed ? this.missed.pass(placed) : placed;
     if (!now) return;
     this.follow(now);
-    this.send(now);
+    this.send(this.sentForm(now));
+    const { acceptedAt } = placed.frame;
+    if (acceptedAt !== undefined && this.backlog === null && !this.ended) this.home.pushed(acceptedAt);
+  }
+
+  /** The frame as this stream is sent it. */
+  sentForm(placed: PlacedFrame): PlacedFrame {
+    return this.isTraced ? placed.traced() : placed;
   }
 
   /** Writes while it is joining; resolves when the connection takes more, or has ended. */

@@ -12,6 +12,7 @@ import { impact } from '../../deployment/console/handlers.ts';
 import { evaluate } from '../../evaluation/console/handlers.ts';
 import { replay } from '../../evaluation/console/replay-handlers.ts';
 import { events } from '../../event/console/handlers.ts';
+import { exports } from '../../export/console/handlers.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { keys } from '../../key/console/handlers.ts';
 import { callbacks } from '../../notification/console/callback-handlers.ts';
@@ -53,6 +54,7 @@ export const handlers: Handlers<typeof api> = {
   ...replay,
   ...evaluate,
   ...events,
+  ...exports,
   ...sampleRun,
   ...approvals,
   ...sessions,

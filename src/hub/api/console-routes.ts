@@ -12,6 +12,7 @@ import { impactRoutes } from '../../deployment/console/routes.ts';
 import { replayRoutes } from '../../evaluation/console/replay-routes.ts';
 import { evaluateRoutes } from '../../evaluation/console/routes.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
+import { exportRoutes } from '../../export/console/routes.ts';
 import { routes } from '../../http/contract/route.ts';
 import { keyRoutes } from '../../key/console/routes.ts';
 import { callbackRoutes } from '../../notification/console/callback-routes.ts';
@@ -53,6 +54,7 @@ export const api = routes({
   ...replayRoutes,
   ...evaluateRoutes,
   ...eventRoutes,
+  ...exportRoutes,
   ...sampleRunRoutes,
   ...approvalRoutes,
   ...sessionRoutes,

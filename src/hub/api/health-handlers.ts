@@ -12,6 +12,11 @@ const link = (latency: number | null) => ({
   latency_ms: latency === null ? null : Math.round(latency * 100) / 100,
 });
 
+interface Links {
+  readonly database: { readonly connected: boolean };
+  readonly cache: { readonly connected: boolean };
+}
+
 /** What a node stands on; it is well when all of it works and the node is to go on. */
 const stateOf = async ({ health }: Hub) => {
   const storage = health.storage();
@@ -24,6 +29,16 @@ const stateOf = async ({ health }: Hub) => {
   return { ready, database, cache, storage, workers };
 };
 
+/**
+ * True if nothing is wrong but that no node reaches a service. Asked of each node every few seconds, because each
+ * answer leaves a note for the others.
+ */
+async function isOnlyShort({ health }: Hub, { database, cache }: Links): Promise<boolean> {
+  const reached = { store: database.connected, keyValue: cache.connected };
+  const isAlone = await health.isAloneWithout(reached);
+  return !isAlone && !health.draining() && !(reached.store && reached.keyValue);
+}
+
 export const health: Handlers<typeof healthRoutes> = {
   health: (hub) => probed(hub),
 
@@ -31,10 +46,15 @@ export const health: Handlers<typeof healthRoutes> = {
     return { status: 'alive' };
   },
 
-  async ready(hub) {
+  async ready(hub, { query }) {
     const { ready, storage, ...parts } = await stateOf(hub);
-    const status = ready ? ('ready' as const) : ('not_ready' as const);
-    return new Reply({ status, ...parts, storage: { state: storage.state } }, { status: ready ? 200 : 503 });
+    const isShort = query.scope === 'node' && (await isOnlyShort(hub, parts));
+    const isReady = ready || isShort;
+    const status = isReady ? ('ready' as const) : ('not_ready' as const);
+    return new Reply(
+      { status, ...parts, storage: { state: storage.state } },
+      { status: isReady ? 200 : 503 },
+    );
   },
 
   async healthCluster(hub, _input, caller) {

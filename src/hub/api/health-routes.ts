@@ -45,7 +45,9 @@ export const healthRoutes = routes({
     role: 'nobody',
     envs: 'none',
     tag: 'health',
-    summary: 'Readiness of the node: 200, or 503 with the same body',
+    summary:
+      'Readiness of the node: 200, or 503 with the same body. With `scope=node`, a service that no node reaches does not count',
+    query: z.object({ scope: z.enum(['node', 'all']).default('all') }),
     status: 200,
     reply: z.object({
       status: z.enum(['ready', 'not_ready']),

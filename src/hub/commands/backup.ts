@@ -3,6 +3,7 @@
 import { closeSync, existsSync, lstatSync, openSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Archive, sealArchive } from '../../../adapters/node/archive.ts';
+import { markBackup } from '../../../adapters/node/backup-mark.ts';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { publishFirst, syncFolder } from '../../../adapters/node/data-folder.ts';
 import { keptSecret } from '../../../adapters/node/master.ts';
@@ -57,6 +58,7 @@ export async function backup(args: readonly string[]): Promise<void> {
     const target = targetOf(file, new Date(systemClock.now()));
     const { manifest, sha256, bytes } = await write(dataDir, target, has('force'));
     const { hubId, createdAt, schema, masterSecret } = manifest;
+    const isMarked = markBackup(dataDir, createdAt);
     const secret = masterSecret === null ? 'not_included' : 'included';
     return {
       result: {
@@ -74,6 +76,9 @@ export async function backup(args: readonly string[]): Promise<void> {
         masterSecret === null
           ? 'The back-up does not contain the master secret, because DATA_DIR does not. Store SECRET_KEY separately: the back-up is useless without it.'
           : 'The back-up contains the master secret. Protect the file like the hub.',
+        ...(isMarked
+          ? []
+          : [`${dataDir} cannot be written, so the metrics of the hub do not show this back-up.`]),
       ],
     };
   });

@@ -17,7 +17,7 @@ import { folderFailure } from '../folder-failure.ts';
 import { opensSeal } from '../master.ts';
 import { markMoved, markOf } from '../move/folder-mark.ts';
 import { Move, type MoveResult } from '../move/move.ts';
-import { answer, UsageError } from './output.ts';
+import { answer, say, UsageError } from './output.ts';
 import { createProgress } from './progress.ts';
 
 const help = `reeve move --to-mongodb URL --to-redis URL [--json]
@@ -129,6 +129,7 @@ async function run({ mongoUrl, redisUrl, settings }: Request): Promise<MoveResul
     const jobs = await openJobTarget(redisUrl, cluster.name, systemClock);
     closing.push(() => jobs.close());
     const { report } = progress;
+    say(`Moving about ${source.total} records from ${resolve(dataDir)} to ${shownTarget(mongoUrl)}.`);
     const at = new Date(systemClock.now()).toISOString();
     const checked = (): void => {
       if (!mark) markMoved(dataDir, { hub_id: source.hubId, to: shownTarget(mongoUrl), at });

@@ -7,6 +7,7 @@ import { portTaken } from '../../http/server.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Secrets } from '../../shared/ports/secrets.ts';
 import type { MetricsSettings } from './settings.ts';
+import { metricsText } from './text.ts';
 
 export const metricsPath = '/metrics';
 const maxConnections = 32;
@@ -33,7 +34,7 @@ export function expositionOf(
           'unauthenticated',
           'METRICS_TOKEN is missing or wrong. Send it as a bearer token.',
         );
-      const text = await registry.metrics();
+      const text = await metricsText(registry);
       return plain(
         200,
         [
@@ -60,7 +61,7 @@ export async function listenForScrapes(
         response.writeHead(404, { 'Content-Type': 'text/plain', Connection: 'close' }).end('Not Found\n');
         return;
       }
-      registry.metrics().then(
+      metricsText(registry).then(
         (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
         () => response.writeHead(500).end(),
       );

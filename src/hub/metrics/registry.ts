@@ -1,161 +1,176 @@
 // The Prometheus registry of a node. Counts lie where they arise and are read at the scrape, so that hot paths pay for
 // plain numbers alone. No label holds a value that a client can choose.
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Live } from '../../http/live/live.ts';
-import type { Metrics } from '../../http/metrics.ts';
-import { type Clock, pause } from '../../shared/ports/clock.ts';
-import type { ClusterState, NodeHealth } from '../../shared/ports/node-health.ts';
-import { fails } from '../../shared/storage.ts';
-import { httpDurations } from './http-durations.ts';
+import { durationBuckets, type Metrics, type Series } from '../../http/metrics.ts';
+import { typeOf } from '../../notification/wire/channel-config.ts';
+import type { Meters } from '../../shared/meters.ts';
+import { addInstallation, type InstallationSources } from './installation.ts';
+import { addNode, type NodeSources } from './node.ts';
+import { addCounter, addCounts, addGauge, addHistogram, type DurationSeries, seriesOf } from './series.ts';
 
-export interface RegistrySources {
-  readonly clock: Pick<Clock, 'after'>;
+export interface RegistrySources extends NodeSources, InstallationSources {
   readonly version: string;
-  readonly mode: 'embedded' | 'cluster';
   readonly requests: Pick<Metrics, 'series'>;
   readonly live: () => Pick<Live, 'counts'>;
-  readonly health: Pick<NodeHealth, 'store' | 'keyValue' | 'storage' | 'cluster'>;
+  readonly meters: Meters;
   /** Written log lines by level. */
   readonly logRecords: ReadonlyMap<string, number>;
   /** Records that retention removed on this node, by kind. */
   readonly retentionRemoved: ReadonlyMap<string, number>;
+  /** Lines that exports sent from this node, by kind and format with a blank between. */
+  readonly exportLines: ReadonlyMap<string, number>;
+  /** Spans that reached no collector. */
+  readonly lostSpans: () => number;
 }
+
+/** Gauges of prom-client with the ending of counters, which promtool refuses. The same by type stay. */
+const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`);
 
 export function createRegistry(sources: RegistrySources): Registry {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  new Gauge({
-    name: 'reeve_build_info',
-    help: 'Always 1; the labels describe the program',
-    labelNames: ['version', 'node_version', 'mode'],
-    registers,
-  }).set({ version: sources.version, node_version: process.version, mode: sources.mode }, 1);
-  new Counter({
-    name: 'reeve_log_records_total',
-    help: 'Written log lines by level',
-    labelNames: ['level'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [level, count] of sources.logRecords) this.inc({ level }, count);
-    },
-  });
-  new Counter({
-    name: 'reeve_retention_removed_total',
-    help: 'Records that retention removed, by kind',
-    labelNames: ['kind'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [kind, count] of sources.retentionRemoved) this.inc({ kind }, count);
-    },
-  });
+  for (const name of misnamed) registry.removeSingleMetric(name);
+  const { version, mode } = sources;
+  addGauge(registry, 'reeve_build_info', 'Always 1; the labels describe the program', () => [
+    { labels: { version, node_version: process.version, mode }, value: 1 },
+  ]);
   addRequests(registry, sources);
   addStreams(registry, sources);
+  addEvents(registry, sources.meters);
+  addApprovals(registry, sources.meters);
+  addRefusals(registry, sources);
   addNode(registry, sources);
+  addInstallation(registry, sources);
   return registry;
 }
 
+/** Upper bounds that Prometheus receives, in milliseconds: eleven and an open one, 14 series a route. */
+const bounds = durationBuckets.filter((bound) => bound !== 2 && bound !== 5000);
+
+/** A request of at most 2 ms counts with those of at most 5 ms, one of at most 5 s with those of at most 10 s. */
+function durationsOf({ route, method, buckets, sumMs }: Series): DurationSeries {
+  const counts = new Array<number>(bounds.length + 1).fill(0);
+  for (const [i, count] of buckets.entries()) {
+    const limit = durationBuckets[i] ?? Number.POSITIVE_INFINITY;
+    const at = bounds.findIndex((bound) => bound >= limit);
+    const place = at < 0 ? bounds.length : at;
+    counts[place] = (counts[place] ?? 0) + count;
+  }
+  return { labels: { route, method }, boundsMs: bounds, counts, sumMs };
+}
+
 function addRequests(registry: Registry, { requests }: RegistrySources): void {
-  new Counter({
-    name: 'reeve_http_requests_total',
-    help: 'Answered requests by declared route',
-    labelNames: ['route', 'method', 'status'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { route, method, statuses } of requests.series()) {
-        for (const [status, count] of statuses) this.inc({ route, method, status: String(status) }, count);
-      }
-    },
-  });
-  httpDurations(registry, requests);
+  addCounter(registry, 'reeve_http_requests_total', 'Answered requests by declared route', () =>
+    requests
+      .series()
+      .flatMap(({ route, method, statuses }) =>
+        [...statuses].map(([status, count]) => ({ labels: { route, method, status }, value: count })),
+      ),
+  );
+  addHistogram(
+    registry,
+    'reeve_http_request_duration_seconds',
+    'Duration of answered requests by declared route',
+    // HEAD and OPTIONS would double the series, and cost no more than the GET of the same path.
+    () =>
+      requests
+        .series()
+        .filter(({ method }) => method !== 'HEAD' && method !== 'OPTIONS')
+        .map(durationsOf),
+  );
 }
 
 function addStreams(registry: Registry, { live }: RegistrySources): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'reeve_streams',
-    help: 'Open live streams of this node',
-    labelNames: ['kind', 'transport', 'api'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { kind, transport, api, streams } of live().counts().byKind) {
-        this.set({ kind, transport, api }, streams);
-      }
-    },
-  });
-  new Counter({
-    name: 'reeve_stream_ends_total',
-    help: 'Ended live streams by reason',
-    labelNames: ['reason'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [reason, count] of Object.entries(live().counts().ended)) this.inc({ reason }, count);
-    },
-  });
+  addGauge(registry, 'reeve_streams', 'Open live streams of this node', () =>
+    live()
+      .counts()
+      .byKind.map(({ kind, transport, api, streams }) => ({
+        labels: { kind, transport, api },
+        value: streams,
+      })),
+  );
+  addCounter(registry, 'reeve_stream_ends_total', 'Ended live streams by reason', () =>
+    Object.entries(live().counts().ended).map(([reason, count]) => ({ labels: { reason }, value: count })),
+  );
+  addGauge(
+    registry,
+    'reeve_stream_unsent_bytes',
+    'Bytes of frames that wait for connections that take nothing for now',
+    () => [{ labels: {}, value: live().counts().unsentBytes }],
+  );
 }
 
-/** Until a dependency that does not answer counts as away: a scrape must not wait for it. */
-const answerMs = 2_000;
+function addEvents(registry: Registry, meters: Meters): void {
+  const { events, eventCommits, decisions, tenantEvents, deployments, pushes } = meters;
+  addCounts(registry, 'reeve_events_total', 'Events that agents sent', ['api', 'outcome'], events);
+  addHistogram(registry, 'reeve_event_commit_seconds', 'Durable commits of events', () => [
+    seriesOf(eventCommits),
+  ]);
+  addCounts(registry, 'reeve_decisions_total', 'Stored events by verdict', ['env', 'verdict'], decisions);
+  if (tenantEvents.series().length > 0) {
+    addCounter(registry, 'reeve_tenant_events_total', 'Stored events by tenant', () =>
+      tenantEvents.series().map(({ tenant, count }) => ({ labels: { tenant }, value: count })),
+    );
+  }
+  addCounts(
+    registry,
+    'reeve_deployments_total',
+    'Deployments and their ends, by outcome',
+    ['env', 'outcome'],
+    deployments,
+  );
+  addHistogram(
+    registry,
+    'reeve_push_seconds',
+    "From the acceptance of a deployment until an agent's socket has it",
+    () => [seriesOf(pushes)],
+  );
+}
 
-/** What it answers in time; null when it does not. */
-const inTime = <T>(clock: Pick<Clock, 'after'>, answer: Promise<T>): Promise<T | null> =>
-  Promise.race([answer.catch(() => null), pause(clock, answerMs).then(() => null)]);
+function addApprovals(registry: Registry, meters: Meters): void {
+  const { approvals, approvalWaits, deliveries } = meters;
+  addCounts(registry, 'reeve_approvals_total', 'Ended approvals', ['env', 'outcome'], approvals);
+  addHistogram(
+    registry,
+    'reeve_approval_wait_seconds',
+    'From a request until its decision or deadline',
+    () => [seriesOf(approvalWaits)],
+  );
+  addCounter(registry, 'reeve_deliveries_total', 'Attempts of notifications by outcome', () =>
+    deliveries.series().map(({ values: [kind, outcome], count }) => ({
+      labels: { channel_type: typeOf[kind], outcome },
+      value: count,
+    })),
+  );
+}
 
-function addNode(registry: Registry, { health, mode, clock }: RegistrySources): void {
-  const registers = [registry];
-  let asked: Promise<ClusterState | null> | null = null;
-  /** Asked once for the gauges of one scrape. */
-  const clusterState = (): Promise<ClusterState | null> => {
-    asked ??= inTime(clock, health.cluster()).finally(() => {
-      asked = null;
-    });
-    return asked;
-  };
-  new Gauge({
-    name: 'reeve_shards',
-    help: 'Shards that this node owns; NaN if the bus does not answer',
-    registers,
-    async collect() {
-      const state = await clusterState();
-      const own = state?.nodes.find(({ node }) => node === state.node);
-      this.set(state ? (own?.shards.length ?? 0) : Number.NaN);
-    },
-  });
-  new Gauge({
-    name: 'reeve_bus_lag_seconds',
-    help: 'Age of the oldest message that waits for an actor of this node; NaN if the bus does not answer',
-    registers,
-    async collect() {
-      const state = await clusterState();
-      this.set(state ? Math.max(0, ...state.lag.map(({ oldestMs }) => oldestMs)) / 1000 : Number.NaN);
-    },
-  });
-  new Gauge({
-    name: 'reeve_dependency_up',
-    help: '1 if the dependency answers, else 0',
-    labelNames: ['dependency'],
-    registers,
-    async collect() {
-      const answers = [health.store(), health.keyValue()].map((answer) => inTime(clock, answer));
-      const [store = null, keyValue = null] = await Promise.all(answers);
-      this.set({ dependency: 'store' }, store === null ? 0 : 1);
-      if (mode === 'cluster') this.set({ dependency: 'redis' }, keyValue === null ? 0 : 1);
-      else this.set({ dependency: 'disk' }, fails(health.storage().state) ? 0 : 1);
-    },
-  });
-  if (mode === 'cluster') return;
-  new Gauge({
-    name: 'reeve_disk_free_bytes',
-    help: 'Free bytes on the disk with the data folder; no value in a cluster',
-    registers,
-    collect() {
-      const { freeBytes } = health.storage();
-      if (freeBytes !== null) this.set(freeBytes);
-    },
-  });
+function addRefusals(
+  registry: Registry,
+  { meters, logRecords, retentionRemoved, exportLines, lostSpans }: RegistrySources,
+): void {
+  addCounts(registry, 'reeve_limited_total', 'Refusals by limit', ['limit'], meters.limited);
+  addCounts(registry, 'reeve_login_failures_total', 'Refused sign-ins', ['method'], meters.loginFailures);
+  addCounts(
+    registry,
+    'reeve_shard_takeovers_total',
+    'Shards that this node took, by reason',
+    ['reason'],
+    meters.takeovers,
+  );
+  addCounter(registry, 'reeve_export_lines_total', 'Lines that exports by cursor sent', () =>
+    [...exportLines].map(([series, value]) => {
+      const [kind = '', format = ''] = series.split(' ');
+      return { labels: { kind, format }, value };
+    }),
+  );
+  addCounter(registry, 'reeve_spans_lost_total', 'Spans of traces that reached no collector', () => [
+    { labels: {}, value: lostSpans() },
+  ]);
+  addCounter(registry, 'reeve_log_records_total', 'Written log lines by level', () =>
+    [...logRecords].map(([level, count]) => ({ labels: { level }, value: count })),
+  );
+  addCounter(registry, 'reeve_retention_removed_total', 'Records that retention removed, by kind', () =>
+    [...retentionRemoved].map(([kind, count]) => ({ labels: { kind }, value: count })),
+  );
 }

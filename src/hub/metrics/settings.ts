@@ -5,9 +5,12 @@ export interface MetricsSettings {
   readonly token: string | null;
   /** Where /metrics is served without a token; null: nowhere. */
   readonly listen: { readonly port: number; readonly host: string } | null;
+  /** Tenants whose events have a series of their own. */
+  readonly maxTenants: number;
 }
 
 const minTokenLength = 16;
+const mostTenants = 100;
 
 /** @param fail notes that a setting is wrong, and what fits */
 export function readMetricsSettings(
@@ -24,5 +27,12 @@ export function readMetricsSettings(
     fail('METRICS_PORT', 'must be a whole number from 1 to 65535, or empty');
   else if (portText !== '' && port === mainPort)
     fail('METRICS_PORT', 'must differ from PORT. Choose another port, or set METRICS_TOKEN alone');
-  return { token: token || null, listen: portText === '' ? null : { port, host: get('METRICS_HOST') } };
+  const tenants = get('METRICS_TENANTS');
+  if (!/^\d{1,3}$/.test(tenants) || Number(tenants) > mostTenants)
+    fail('METRICS_TENANTS', `must be a whole number from 0 to ${mostTenants}`);
+  return {
+    token: token || null,
+    listen: portText === '' ? null : { port, host: get('METRICS_HOST') },
+    maxTenants: Number(tenants),
+  };
 }

@@ -1,5 +1,5 @@
 // A move: copies every record of a stopped hub into an empty MongoDB and Redis, and checks that all arrived. It can be
-// killed anywhere and run again. Knows no arguments of the command.
+// killed anywhere and run again. Knows no arguments of the command. Keeps promise P66.
 import type { JobTarget } from '../../../adapters/bullmq/move.ts';
 import type { MoveTarget } from '../../../adapters/mongo/move/target.ts';
 import type { ValueTarget } from '../../../adapters/redis/move.ts';

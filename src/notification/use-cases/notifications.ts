@@ -49,7 +49,10 @@ export interface Notifications {
   replay(principal: Principal, channelId: string, id: string): Promise<Delivery>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers' | 'log' | 'settings'> & {
+type Ports = Pick<
+  AppPorts,
+  'store' | 'secrets' | 'clock' | 'jobs' | 'messengers' | 'log' | 'settings' | 'meters'
+> & {
   readonly channels: Pick<Channels, 'open'>;
 };
 
@@ -78,7 +81,7 @@ function eventOfEnd(
 }
 
 export function createNotifications(ports: Ports): Notifications {
-  const { store, secrets, clock, jobs, messengers, log, settings } = ports;
+  const { store, secrets, clock, jobs, messengers, log, settings, meters } = ports;
   const { approvals, channels, deliveries } = store;
   const lanes = new Lanes(laneLimits);
 
@@ -154,12 +157,12 @@ export function createNotifications(ports: Ports): Notifications {
     const approval = isAboutTool ? null : await approvals.getWhole(tenantId, approvalId);
     const notice = approval ? noticeOf(delivery, approval) : await toolNotice(delivery);
     if (!notice) {
-      await finish(delivery, 'dead');
+      if (await finish(delivery, 'dead')) meters.deliveries.add([channel.kind, 'dead']);
       return false;
     }
     const isOver = approval !== null && (approval.status !== 'pending' || isDue(approval, startedAt));
     if (isOver && endsWithApproval(delivery)) {
-      await finish(delivery, 'expired');
+      if (await finish(delivery, 'expired')) meters.deliveries.add([channel.kind, 'expired']);
       return false;
     }
     const begun = clock.monotonic();
@@ -175,6 +178,7 @@ export function createNotifications(ports: Ports): Notifications {
     const next = afterAttempt(delivery, outcome, times);
     const about = { channel: channel.id, delivery: delivery.id, attempts: next.attempts };
     if (await deliveries.replace(next, delivery)) {
+      meters.deliveries.add([channel.kind, next.status === 'waiting' ? 'retried' : next.status]);
       if (next.status === 'dead') log.warn({ ...about, outcome }, 'gave up on a notification');
       if (next.status === 'waiting') await jobs.add(deliveryJob(next));
     }

@@ -1,7 +1,7 @@
 // Where the jobs of the embedded store are kept; the runner of adapters/local works on it. The sqlite adapter is the
 // one implementation.
 import type { Job } from '../job.ts';
-import type { DeadJob, JobStatus } from './jobs.ts';
+import type { DeadJob, JobCount, JobStatus } from './jobs.ts';
 
 /** A job as it was taken from a table: the run's number fences it against earlier runs of the same job. */
 export interface TakenJob {
@@ -47,6 +47,7 @@ export interface JobTable {
   bury(run: JobRunKey, now: number, error: string): Promise<void>;
   progress(run: JobRunKey, value: unknown): Promise<void>;
   find(queue: string, id: string): Promise<JobStatus | null>;
+  counts(): Promise<readonly JobCount[]>;
   dead(queue: string, limit: number): Promise<readonly DeadJob[]>;
   retry(queue: string, id: string, now: number): Promise<boolean>;
   remove(queue: string, id: string): Promise<boolean>;

@@ -47,6 +47,13 @@ export interface JobStatus {
   readonly progress: unknown;
 }
 
+/** The jobs of a queue in one state, on all nodes. */
+export interface JobCount {
+  readonly queue: string;
+  readonly state: JobState;
+  readonly count: number;
+}
+
 /** A job that failed too often, or was lost too often. */
 export interface DeadJob {
   readonly id: string;
@@ -82,6 +89,8 @@ export interface Jobs {
   work(queue: string, handler: JobHandler, options?: { readonly concurrency?: number }): void;
   /** Null when it is unknown or done. */
   find(queue: string, id: string): Promise<JobStatus | null>;
+  /** States without a job may be left out. Where nodes share the jobs: of the queues that this node works. */
+  counts(): Promise<readonly JobCount[]>;
   /** Jobs that are dead, the latest first. The newest 10,000 of a queue are kept. */
   dead(queue: string, limit: number): Promise<readonly DeadJob[]>;
   /** Makes a dead job wait again, due now, with all its attempts. False when it is not dead. */

@@ -18,6 +18,10 @@ export interface NodeNote extends ClusterFormat {
   readonly shards: readonly number[];
   /** Agents with an open stream there. */
   readonly agents: number;
+  /** It is about to stop, and gives its shards back. */
+  readonly leaving?: true;
+  /** It does not reach the store. */
+  readonly lacksStore?: true;
 }
 
 /** The nodes of the cluster. */

@@ -17,6 +17,8 @@ export interface Envelope {
   readonly key: string;
   readonly type: string;
   readonly body: unknown;
+  /** The span that it was sent in, as a `traceparent`; absent: none. */
+  readonly trace?: string;
 }
 
 /** The reply to a question: the value, or the error in its parts. */

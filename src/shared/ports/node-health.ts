@@ -73,4 +73,9 @@ export interface NodeHealth {
   /** @throws HubError unavailable when the bus does not answer */
   cluster(): Promise<ClusterState>;
   draining(): boolean;
+  /**
+   * True if this node lacks a service that another node of the cluster reaches. In one process always true.
+   * @param reached what this node reaches now
+   */
+  isAloneWithout(reached: { readonly store: boolean; readonly keyValue: boolean }): Promise<boolean>;
 }

@@ -11,7 +11,8 @@ export type Purpose =
   | 'sign-in-state'
   | 'login-link'
   | 'setup-token'
-  | 'operator-token';
+  | 'operator-token'
+  | 'probe';
 
 /** Everything that needs chance or a key. */
 export interface Secrets {
@@ -25,6 +26,8 @@ export interface Secrets {
   sha256(input: string | Uint8Array): string;
   /** Hex HMAC-SHA256 under a key that is a text. */
   hmac(key: string, input: string | Uint8Array): string;
+  /** Hex HMAC-SHA256 under the purpose's own key: proves the master secret. */
+  proof(purpose: Purpose, input: string): string;
   /** Equality of two texts in a time that depends on the length alone. */
   equal(a: string, b: string): boolean;
   /** A password's hash, computed off the event loop. For people whom the hub knows, or who brought a set-up token. */

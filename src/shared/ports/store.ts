@@ -23,6 +23,7 @@ import type { OperatorTokenStore } from '../../user/port/operator-tokens.ts';
 import type { ServiceAccountStore } from '../../user/port/service-accounts.ts';
 import type { Storage } from '../storage.ts';
 import type { IdempotencyStore } from './idempotency.ts';
+import type { InstallationStore } from './installation.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { ValueStore } from './values.ts';
 
@@ -36,6 +37,7 @@ export type NotingStores = Omit<
   | 'values'
   | 'aiUsage'
   | 'idempotency'
+  | 'installation'
   | 'keyCheck'
   | 'audit'
   | 'exports'
@@ -77,6 +79,7 @@ export interface Store {
   readonly workspaces: WorkspaceStore;
   readonly exports: ExportStore;
   readonly idempotency: IdempotencyStore;
+  readonly installation: InstallationStore;
   /**
    * The stores with a note for the next write: it is recorded exactly when the write's answer says that something
    * changed (`didChange`), never without it and never twice. For one write; reads take no note along.

@@ -64,10 +64,10 @@ const emailTaken = () =>
 /** Characters of a tenant's name that a workspace's id becomes. */
 const maxName = 200;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'log'>;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'log' | 'meters'>;
 
 export function createAccounts(ports: Ports): Accounts {
-  const { store, secrets, clock, settings, log } = ports;
+  const { store, secrets, clock, settings, log, meters } = ports;
   const { tenants, signing } = store;
   /** Set-ups of this process, one after the other: of many at once one hashes its password. */
   const oneAtATime = createSemaphore({
@@ -126,6 +126,7 @@ export function createAccounts(ports: Ports): Accounts {
     const right = secrets.equal(secrets.sha256(token), secrets.sha256(setupToken.value));
     // A right one only asks whether there is room for a wrong one.
     if (right) return counters.check(limits.setupTokens);
+    meters.loginFailures.add(['setup_token']);
     await counters.count(limits.setupTokens);
     const which = setupToken.made ? 'the token that the hub printed at startup' : 'the value of SETUP_TOKEN';
     throw new HubError(

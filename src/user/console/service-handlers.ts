@@ -26,7 +26,10 @@ const renderToken = ({ id, label, createdBy, createdAt, expiresAt, lastUsedAt }:
 
 export const serviceAccounts: Handlers<typeof serviceAccountRoutes> = {
   listServiceAccounts: async ({ app }, { query }, caller) =>
-    listOf(await app.serviceAccounts.list(principalOf(caller), query), query, render),
+    listOf(await app.serviceAccounts.list(principalOf(caller), query), query, (account) => ({
+      ...render(account),
+      next_expiry_at: isoOrNull(account.nextExpiryAt),
+    })),
 
   createServiceAccount: async ({ app }, { body }, caller) =>
     render(await app.serviceAccounts.create(principalOf(caller), body)),

@@ -40,7 +40,12 @@ export const serviceAccountRoutes = routes({
     summary: 'Service accounts, by name',
     query: z.object(paging(1000)),
     status: 200,
-    reply: z.array(serviceAccount),
+    reply: z.array(
+      serviceAccount.extend({
+        /** When the first of its valid tokens expires; null: it has none. */
+        next_expiry_at: instant.nullable(),
+      }),
+    ),
     errors: ['validation_failed'],
   },
   createServiceAccount: {

@@ -5,7 +5,8 @@ import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { noted, noteOf } from '../../audit/note.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { minuteMs } from '../../shared/duration.ts';
-import { HubError } from '../../shared/error.ts';
+import { HubError, isRefusal } from '../../shared/error.ts';
+import type { LoginFailure, Meters } from '../../shared/meters.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { LoginMethod, User } from '../../tenant/record.ts';
@@ -62,8 +63,22 @@ const maxAccounts = 10_000;
 
 type Ports = Pick<
   AppPorts,
-  'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'log' | 'loginLinks' | 'limits'
+  'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'log' | 'loginLinks' | 'limits' | 'meters'
 >;
+
+/** Counts a refused sign-in. */
+export async function counted<T>(
+  { loginFailures }: Pick<Meters, 'loginFailures'>,
+  method: LoginFailure,
+  attempt: Promise<T>,
+): Promise<T> {
+  try {
+    return await attempt;
+  } catch (error) {
+    if (isRefusal(error)) loginFailures.add([method]);
+    throw error;
+  }
+}
 
 const wrong = () => new HubError('unauthenticated', 'Invalid email or password.');
 
@@ -87,7 +102,7 @@ const principalOf = ({ id, tenantId, email }: User): Principal => ({
 });
 
 export function createLogins(ports: Ports): Logins {
-  const { store, secrets, clock, settings, broadcast, log } = ports;
+  const { store, secrets, clock, settings, broadcast, log, meters } = ports;
   const failures = new BoundedMap<{ count: number }>(maxAccounts);
 
   /** An entry for each account and minute, with their number: somebody who guesses must not fill the chain. */
@@ -175,6 +190,7 @@ export function createLogins(ports: Ports): Logins {
         });
       if (!user || !right) {
         if (user) countFailure(user);
+        meters.loginFailures.add(['password']);
         throw wrong();
       }
       await succeeded();
@@ -184,13 +200,14 @@ export function createLogins(ports: Ports): Logins {
     newLink: (email) => newSealedLink(ports, email),
 
     async signInByLink(linkToken, origin) {
-      return logIn(await userOfLink(ports, linkToken), origin, 'link');
+      const user = await counted(meters, 'link', userOfLink(ports, linkToken));
+      return logIn(user, origin, 'link');
     },
 
     async signInByInvite(token, password, origin, counters) {
       requirePasswords(settings);
       await counters.count(limits.logins);
-      const user = await userOfInvite(ports, token);
+      const user = await counted(meters, 'invitation', userOfInvite(ports, token));
       const passwordHash = await secrets.hashPassword(password);
       const noting = noted(ports, principalOf(user), {
         action: 'user.accepted_invitation',

@@ -13,7 +13,7 @@ import type { User } from '../../tenant/record.ts';
 import { inviteHash, inviteOf } from '../rules/invite.ts';
 import { type OidcSettings, rolesIn, textAt } from '../rules/oidc.ts';
 import type { IdentityProvider } from './identity-provider.ts';
-import type { Logins, NewLogin, Origin } from './logins.ts';
+import { counted, type Logins, type NewLogin, type Origin } from './logins.ts';
 import { isSoundReturn, readState, type SignInState, sealState, stateMs } from './oidc-state.ts';
 
 export interface OidcLogins {
@@ -38,7 +38,10 @@ export interface OidcLogins {
   loggedOut(logoutToken: string): Promise<void>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'settings' | 'limits'> & {
+type Ports = Pick<
+  AppPorts,
+  'store' | 'broadcast' | 'secrets' | 'clock' | 'settings' | 'limits' | 'meters'
+> & {
   readonly provider: SignInProvider;
   readonly issuer: Pick<IdentityProvider, 'verifyLogout' | 'tenantOf'>;
   readonly logins: Pick<Logins, 'signInAs' | 'personOf'>;
@@ -165,6 +168,30 @@ export function createOidcLogins(ports: Ports): OidcLogins {
     return changed;
   }
 
+  const finish: OidcLogins['finish'] = async ({ query, state: sealed, token }, origin) => {
+    const state = readState(ports, sealed);
+    if (!state) throw refused();
+    // Once, on whichever node.
+    const { ok } = await limits.hit(`oidcState:${secrets.sha256(state.state)}`, 1, stateMs);
+    if (!ok) throw refused();
+    const claims = await provider.finish(new URL(`${redirectUri}?${query}`), state);
+    const subject = typeof claims.sub === 'string' && claims.sub.length <= 255 ? claims.sub : null;
+    if (subject === null) throw refused();
+    if (state.linkTo !== null) {
+      const person = token === null ? null : await logins.personOf(token);
+      if (person?.id !== state.linkTo) throw refused();
+      await link(person, subject);
+      await withRoles(person, claims);
+      return { login: null, returnTo: state.returnTo };
+    }
+    const identity = await identities.find(oidc.issuer, subject);
+    const known = identity && (await tenants.userById(identity.userId));
+    if (identity && !known) throw refused();
+    const user = await withRoles(known ?? (await newcomer(claims, subject)), claims);
+    const session = typeof claims.sid === 'string' ? claims.sid.slice(0, 255) : null;
+    return { login: await logins.signInAs(user, origin, session), returnTo: state.returnTo };
+  };
+
   return {
     async begin({ returnTo, token }) {
       const person = token === null ? null : await logins.personOf(token);
@@ -186,29 +213,7 @@ export function createOidcLogins(ports: Ports): OidcLogins {
       return { url: await provider.begin(redirectUri, request), state: sealState(ports, state) };
     },
 
-    async finish({ query, state: sealed, token }, origin) {
-      const state = readState(ports, sealed);
-      if (!state) throw refused();
-      // Once, on whichever node.
-      const { ok } = await limits.hit(`oidcState:${secrets.sha256(state.state)}`, 1, stateMs);
-      if (!ok) throw refused();
-      const claims = await provider.finish(new URL(`${redirectUri}?${query}`), state);
-      const subject = typeof claims.sub === 'string' && claims.sub.length <= 255 ? claims.sub : null;
-      if (subject === null) throw refused();
-      if (state.linkTo !== null) {
-        const person = token === null ? null : await logins.personOf(token);
-        if (person?.id !== state.linkTo) throw refused();
-        await link(person, subject);
-        await withRoles(person, claims);
-        return { login: null, returnTo: state.returnTo };
-      }
-      const identity = await identities.find(oidc.issuer, subject);
-      const known = identity && (await tenants.userById(identity.userId));
-      if (identity && !known) throw refused();
-      const user = await withRoles(known ?? (await newcomer(claims, subject)), claims);
-      const session = typeof claims.sid === 'string' ? claims.sid.slice(0, 255) : null;
-      return { login: await logins.signInAs(user, origin, session), returnTo: state.returnTo };
-    },
+    finish: (back, origin) => counted(ports.meters, 'oidc', finish(back, origin)),
 
     async loggedOut(logoutToken) {
       const claims = await issuer.verifyLogout(logoutToken, oidc.login?.clientId ?? '');

@@ -11,9 +11,14 @@ import { maxServiceTokens, type ServiceAccount, type ServiceToken } from '../por
 
 export type { ServiceAccount, ServiceToken };
 
+export interface ListedServiceAccount extends ServiceAccount {
+  /** When the first of its valid tokens expires; null: it has none. */
+  readonly nextExpiryAt: number | null;
+}
+
 export interface ServiceAccounts {
   /** By name. @throws HubError forbidden */
-  list(principal: Principal, page: PageRequest): Promise<Page<ServiceAccount>>;
+  list(principal: Principal, page: PageRequest): Promise<Page<ListedServiceAccount>>;
   /** @throws HubError forbidden, conflict (the name is taken) */
   create(
     principal: Principal,
@@ -59,7 +64,13 @@ export function createServiceAccounts(ports: Ports): ServiceAccounts {
   return {
     async list(principal, page) {
       requireRole(principal, 'admin');
-      return serviceAccounts.list(principal.tenantId, page);
+      const { tenantId } = principal;
+      const [{ items, more }, expiries] = await Promise.all([
+        serviceAccounts.list(tenantId, page),
+        serviceAccounts.nextExpiries(tenantId, clock.now()),
+      ]);
+      const listed = items.map((account) => ({ ...account, nextExpiryAt: expiries.get(account.id) ?? null }));
+      return { items: listed, more };
     },
 
     async create(principal, { name, roles }) {

@@ -1,4 +1,5 @@
 // Group commit on a database that has no room: SQLite's own limit on pages stands for the disk.
+import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Database } from '../../../adapters/sqlite/database.ts';
 import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
@@ -53,9 +54,10 @@ const value = (id: number, bytes = 10): Call => [
   [writerOf(tenantId), `key-${id}`, 'x'.repeat(bytes), t0],
 ];
 const decision = (id: number): Call => [id, 'keyCheck', 'first', [`name-${id}`, 'x']];
+/** Of texts that packing makes no smaller. */
 const eventsOf = (count: number, bytes: number) =>
   Array.from({ length: count }, (_, i) =>
-    anEvent({ timestamp: t0 + i, payload: { text: 'x'.repeat(bytes) } }),
+    anEvent({ timestamp: t0 + i, payload: { text: randomBytes(bytes).toString('base64').slice(0, bytes) } }),
   );
 const ingest = (id: number, events: ReturnType<typeof eventsOf>): Call => [
   id,

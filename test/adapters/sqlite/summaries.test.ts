@@ -1,9 +1,10 @@
-// Summaries and runs are written later than their events. Whatever falls between, they are those of a store that writes
-// them in the commit of the events: after a kill, a rollback, a removal.
+// Summaries, runs and what finds entries of the audit chain are written later than their events. Whatever falls between,
+// they are those of a store that writes them in the commit of the events: after a kill, a rollback, a removal.
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { appendNotes } from '../../../adapters/sqlite/audit.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
 import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
@@ -11,6 +12,7 @@ import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { SummaryFlush } from '../../../adapters/sqlite/threads/summary-flush.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
+import type { AuditNote } from '../../../src/audit/record.ts';
 import type { EventBatch } from '../../../src/event/port.ts';
 import type { EventInput } from '../../../src/event/record.ts';
 import { hourMs } from '../../../src/shared/duration.ts';
@@ -62,6 +64,8 @@ class Writer {
     return Object.fromEntries([
       ...summaries.map((table) => [table, rows('*', table)]),
       ['runs', rows(runColumns, 'runs')],
+      ['audit_links', rows('*', 'audit_links')],
+      ['audit_entries', rows('*', 'audit_entries')],
     ]);
   }
 }
@@ -74,13 +78,18 @@ const verdicts = [
   'call_executed',
 ];
 
+/** Makes a batch so large that it is stored packed. */
+const longText = 'select total from ledger '.repeat(400);
+
 function someEvents(random: Random, sent: EventInput[]): EventInput[] {
   const agentId = `agent-${random.int(3)}`;
+  const more = random.next() < 0.2 ? { tool_args: { query: longText } } : {};
   return Array.from({ length: 1 + random.int(6) }, () => {
     const payload = {
       session_id: `session-${random.int(3)}`,
       decision_name: `contract-${random.int(4)}`,
       policy_version: `v${random.int(2)}`,
+      ...more,
     };
     const timestamp = t0 + random.int(3 * hourMs);
     const verdict = random.pick(verdicts);
@@ -100,12 +109,29 @@ function someEvents(random: Random, sent: EventInput[]): EventInput[] {
 
 type Commit = (writer: Writer) => void;
 
+const keyNote = (tenantId: string): AuditNote => ({
+  id: uuid(),
+  tenantId,
+  at: t0,
+  actor: { type: 'operator', id: 'Ada', display: 'Ada@example.com' },
+  action: 'key.created',
+  subject: { id: uuid(), name: null },
+  summary: 'Ada created a key.',
+  details: {},
+  agentId: null,
+  sessionId: null,
+});
+
 /** What one commit does, the same for every writer. */
 function someCommit(random: Random, tenants: readonly string[], sent: EventInput[]): Commit {
   const tenantId = random.pick(tenants);
   const kind = random.next();
   if (kind < 0.08) return ({ events }) => void events.purge(tenantId, t0 + random.branch('t').int(40), 20);
   if (kind < 0.12) return ({ events }) => events.removeSample(tenantId);
+  if (kind < 0.18) {
+    const note = keyNote(tenantId);
+    return ({ db }) => appendNotes(db, [note]);
+  }
   const batches: EventBatch[] = Array.from({ length: 1 + random.int(3) }, () => ({
     ...aBatch(tenantId, someEvents(random, sent), { receivedAt: t0 + random.int(60) }),
     ...(random.next() < 0.1 ? { sample: true as const } : {}),

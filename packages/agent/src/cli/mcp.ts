@@ -23,7 +23,8 @@ import type { Connect } from './mcp/connection.ts';
 import { type ListenAddress, listenAddress, McpListener } from './mcp/listener.ts';
 import { remoteServer } from './mcp/remote.ts';
 import { serveStdio } from './mcp/stdio.ts';
-import { proxyPins } from './proxy-pins.ts';
+import { proxyPins, serverLabel } from './proxy-pins.ts';
+import { proxyRounds } from './proxy-rounds.ts';
 
 const help = `Usage: reeve-agent mcp [options] -- COMMAND [ARGUMENT...]
        reeve-agent mcp [options] --upstream URL
@@ -100,6 +101,10 @@ export const mcpCommand: Command = {
       eras: { legacy: null, modern: null },
       inputTimeout,
       pins,
+      rounds: await proxyRounds(
+        plan.state,
+        values.server ?? serverLabel({ upstream: values.upstream, command: positionals }),
+      ),
       told,
     };
     try {

@@ -35,6 +35,8 @@ export interface CallRounds {
   readonly count: number;
   /** True after a person approved the call: the contracts that ask do not ask again. */
   readonly isApproved: boolean;
+  /** True after the execution was counted. False while the approval is a question of an earlier round. */
+  readonly isCounted: boolean;
 }
 
 /** How a call goes on over several rounds. All rounds are one call: one attempt, one execution, one approval. */
@@ -45,6 +47,8 @@ export interface RoundOptions<R> {
   readonly isInterim: (result: R) => boolean;
   /** Makes the result that the caller gets in place of an interim one, with what the next round needs. */
   readonly carry: (result: R, rounds: CallRounds) => R;
+  /** Takes what the next round needs, if the approval was handed over to the caller: the tool did not run. */
+  readonly suspend?: (rounds: CallRounds) => void;
 }
 
 /** Options of a call beside tool, arguments and function. */

@@ -2,6 +2,7 @@
 import type { ApprovalOutcome, AskingContract } from '../approvals.ts';
 import type { RuleEvaluated } from '../record.ts';
 import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
+import { type Limit, perToolRefusal, toolCallRefusal } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { RecordDetails } from './journal.ts';
 
@@ -12,6 +13,12 @@ export interface Denial {
   readonly policyError?: boolean;
   /** Of the contract of the document that decided. */
   readonly conditions?: readonly EvaluatedCondition[];
+}
+
+/** @param session the limit of the session, if that is used up; null: the tool's own limit is */
+export function refusedByLimit(session: Limit | null, ofTool: Limit, tool: string): Denial {
+  const refusal = session ? toolCallRefusal(session) : perToolRefusal(ofTool, tool);
+  return { ...refusal, source: session?.rule ? 'yaml_session' : 'operation_limit' };
 }
 
 export const denialOf = (decision: Decision, conditions: readonly EvaluatedCondition[] = []): Denial => ({

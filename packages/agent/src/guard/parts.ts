@@ -2,6 +2,7 @@
 import type { ApprovalBackend } from '../approvals.ts';
 import type { GuardMode, Principal } from '../record.ts';
 import type { SessionStore } from '../sessions.ts';
+import type { Judged } from './arguments.ts';
 import type { CodeContract } from './contract.ts';
 import type { BeforeHook } from './hook.ts';
 import type { JournalPorts } from './journal.ts';
@@ -20,6 +21,14 @@ export interface RunParts extends JournalPorts {
   readonly approvals: ApprovalBackend | null;
   /** Runs the tool so that governed calls inside it know their parent. */
   readonly within: <T>(callId: string, task: () => T) => T;
+}
+
+/** The tool that is called, and its arguments. */
+export interface CallSubject<A> {
+  readonly tool: string;
+  readonly args: A;
+  /** The judged copy of the arguments, which nobody can change while the call waits. */
+  readonly judged: Judged;
 }
 
 export interface CallPlace {

@@ -12,6 +12,8 @@ export class Round<R> {
   readonly count: number;
   /** True after a person approved the call. */
   isApproved: boolean;
+  /** True after the execution was counted. */
+  isCounted: boolean;
   readonly #options: RoundOptions<R> | undefined;
 
   /** @param nextIndex the call's place in its run, if the call begins with this round */
@@ -22,21 +24,22 @@ export class Round<R> {
     this.callIndex = earlier?.callIndex ?? nextIndex;
     this.count = (earlier?.count ?? 0) + 1;
     this.isApproved = earlier?.isApproved ?? false;
+    this.isCounted = earlier?.isCounted ?? false;
   }
 
   get isFirst(): boolean {
     return this.count === 1;
   }
 
-  /** The counters that judge this round: without the call's own execution, which an earlier round has counted. */
+  /** The counters that judge this round: without the call's own execution, if an earlier round has counted it. */
   async countsOf(counters: RunCounters): Promise<Partial<Counters>> {
     const counts = await counters.read();
-    return this.isFirst ? counts : addExecutions(counts, -1);
+    return this.isCounted ? addExecutions(counts, -1) : counts;
   }
 
-  /** The counters for the records of a later round: with the call's own execution. */
+  /** The counters for the records of a round: with the call's own execution. */
   withOwnExecution(counts: Counters): Counters {
-    return { ...counts, ...addExecutions(counts, 1) };
+    return this.isCounted ? { ...counts, ...addExecutions(counts, 1) } : counts;
   }
 
   isInterim(result: R): boolean {
@@ -45,10 +48,17 @@ export class Round<R> {
 
   /** An interim result as the caller gets it. */
   carry(result: R): R {
-    const { callId, callIndex, count, isApproved } = this;
-    return (
-      this.#options?.carry(result, { callId, callIndex, count, isApproved } satisfies CallRounds) ?? result
-    );
+    return this.#options?.carry(result, this.#soFar) ?? result;
+  }
+
+  /** The approval was handed over to the caller. */
+  suspend(): void {
+    this.#options?.suspend?.(this.#soFar);
+  }
+
+  get #soFar(): CallRounds {
+    const { callId, callIndex, count, isApproved, isCounted } = this;
+    return { callId, callIndex, count, isApproved, isCounted };
   }
 }
 

@@ -1,7 +1,7 @@
 // The path of one live call: attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
 import { type ApprovalOutcome, type ApprovalRequest, HandedOverError } from '../approvals.ts';
 import type { AuditAction, AuditRecord, RuleEvaluated } from '../record.ts';
-import { type Counters, perToolRefusal, toolCallRefusal } from '../rules/evaluate/limits.ts';
+import type { Counters } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { CallSpan } from '../telemetry.ts';
 import { type Judged, sayTheSame, shownToPeople } from './arguments.ts';
@@ -16,28 +16,18 @@ import {
   detailsOf,
   observedDetails,
   questionOf,
+  refusedByLimit,
   refusedByPeople,
   shadowDetails,
 } from './denial.ts';
 import { askHooks, type HookCall } from './hook.ts';
 import { decisions, endings, Journal, type RecordDetails, redactedPrincipal } from './journal.ts';
 import { judgeResult, replaceText } from './output.ts';
-import type { CallPlace, RunParts } from './parts.ts';
+import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
 import { Round } from './round.ts';
 
-interface Asked<A> {
-  readonly tool: string;
-  /** The tool's arguments. */
-  readonly args: A;
-  /** The judged copy of the arguments, which nobody can change while the call waits. */
-  readonly judged: Judged;
-}
-
-/**
- * Everything one call needs while it runs. It is judged by the policy it began with; after an approval by the one in
- * force then.
- */
+/** One call while it runs. Judged by the policy that it began with; after an approval by the one in force then. */
 export class GovernedCall<A extends object, R> {
   readonly #parts: RunParts;
   readonly #args: A;
@@ -58,13 +48,18 @@ export class GovernedCall<A extends object, R> {
   #isDecided: boolean;
   #policy: Policy;
 
-  constructor(parts: RunParts, place: CallPlace, { tool, args, judged }: Asked<A>, options: RunOptions<R>) {
+  constructor(
+    parts: RunParts,
+    place: CallPlace,
+    { tool, args, judged }: CallSubject<A>,
+    options: RunOptions<R>,
+  ) {
     this.#parts = parts;
     this.#policy = parts.policy;
     this.#options = options;
     const round = new Round(options.rounds, place.callIndex);
     this.#round = round;
-    this.#isDecided = !round.isFirst;
+    this.#isDecided = round.isCounted;
     const { environment, principal } = place;
     const { metadata = {}, cwd = null } = options;
     const onBehalfOf = redactedPrincipal(parts.redaction, principal);
@@ -94,16 +89,15 @@ export class GovernedCall<A extends object, R> {
       'tool.call_index': round.callIndex,
       'governance.environment': environment,
       'governance.run_id': place.runId,
+      'reeve.policy_version': parts.policy.version,
     });
-    this.#span.set({ 'reeve.policy_version': parts.policy.version });
   }
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
   async run(fn: (args: A) => R | PromiseLike<R>): Promise<R> {
-    const { within } = this.#parts;
     const { running, startedAt } = await this.#decided(() => ({
       startedAt: this.#parts.clock.monotonic(),
-      running: this.#span.within(() => within(this.#round.callId, async () => fn(this.#args))),
+      running: this.#span.within(() => this.#parts.within(this.#round.callId, async () => fn(this.#args))),
     }));
     return this.#finished(running, startedAt);
   }
@@ -136,17 +130,15 @@ export class GovernedCall<A extends object, R> {
   /** Returns when the tool may run, with its execution counted. */
   async #decide(): Promise<void> {
     if (!this.#round.isFirst) return this.#decideRound();
-    const { hooks, matches } = this.#parts;
     this.#counts = await this.#counters.attempt();
     const early = this.#policy.tooManyAttempts(this.#input, this.#counts);
     if (early) return this.#deny(this.#denialOf(early));
     if (this.#judged.doubt !== null) return this.#deny(argumentsInDoubt(this.#judged.doubt));
     const { refusal } = this.#options;
     if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
-    const asked = await askHooks(hooks, this.#input, matches);
+    const asked = await askHooks(this.#parts.hooks, this.#input, this.#parts.matches);
     this.#hooks = asked.evaluated;
     if (asked.denied) return this.#deny({ source: 'hook', ...asked.denied });
-
     const refused = await this.#askOwn('pre');
     if (refused) return this.#deny(refused);
     const decision = this.#policy.before(this.#input, this.#counts);
@@ -158,21 +150,26 @@ export class GovernedCall<A extends object, R> {
     if (spent) return this.#deny(spent);
     // A person is asked last: what anything refuses, nobody is asked about.
     if (decision.verdict === 'approve') return this.#askApproval(decision);
-    if (!(await this.#reserve())) return;
+    if (await this.#allow()) await this.#tellShadows(decision.shadows);
+  }
+
+  async #allow(): Promise<boolean> {
+    if (!(await this.#reserve())) return false;
     await this.#record('call_allowed', {});
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'allowed' });
-    await this.#tellShadows(decision.shadows);
+    return true;
   }
 
   /** A later round: the contracts in force are asked again, and nothing is counted. */
   async #decideRound(): Promise<void> {
     const { refusal } = this.#options;
     if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
-    const judgement = await this.#judgeAgain();
-    if (judgement.refused) return this.#deny(judgement.refused);
+    const { refused, question } = await this.#judgeAgain();
+    if (refused) return this.#deny(refused);
     this.#counts = this.#round.withOwnExecution(this.#counts);
-    if (judgement.question) return this.#askApproval(judgement.question);
+    if (question) return this.#askApproval(question);
+    if (!this.#round.isCounted) await this.#allow();
   }
 
   /** The agent's own contracts before the call, in order, up to the first that refuses; null when none does. */
@@ -227,7 +224,10 @@ export class GovernedCall<A extends object, R> {
       await this.#record('call_approval_requested', detailsOf(asked));
       outcome = await pending.outcome(this.#options.signal);
     } catch (failure) {
-      if (failure instanceof HandedOverError) throw failure;
+      if (failure instanceof HandedOverError) {
+        this.#round.suspend();
+        throw failure;
+      }
       return refuse(
         `The approval request failed: ${failure instanceof Error ? failure.message : String(failure)}`,
       );
@@ -241,32 +241,31 @@ export class GovernedCall<A extends object, R> {
     this.#round.isApproved = true;
     const { refused } = await this.#judgeAgain();
     if (refused) return this.#deny(refused);
-    if (this.#round.isFirst && !(await this.#reserve())) return;
+    if (!this.#round.isCounted && !(await this.#reserve())) return;
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'approved' });
   }
 
   /**
-   * Judges a call again that was approved, or that goes on after a question to its user: with the current contracts and
-   * counters, because minutes or hours have passed. Contracts do not ask again about an approved call. Neither the
-   * attempt nor the execution is counted again.
+   * Judges an approved call, or a later round, with the current contracts and counters, because hours may have passed.
+   * Contracts do not ask again about an approved call. Nothing is counted again.
    */
-  async #judgeAgain(): Promise<{ readonly refused: Denial | null; readonly question: Decision | null }> {
+  async #judgeAgain(): Promise<{ readonly refused?: Denial; readonly question?: Decision }> {
     this.#policy = this.#parts.currentPolicy();
     this.#counts = { ...this.#counts, ...(await this.#round.countsOf(this.#counters)) };
     const first = this.#rules;
     this.#rules = [];
     const refused = await this.#askOwn('pre');
-    if (refused) return { refused, question: null };
+    if (refused) return { refused };
     const decision = this.#policy.before(this.#input, this.#counts, { approved: this.#round.isApproved });
     this.#rules = [...this.#rules, ...decision.records];
     this.#policyError ||= decision.policyError;
-    if (decision.verdict === 'deny') return { refused: this.#denialOf(decision), question: null };
+    if (decision.verdict === 'deny') return { refused: this.#denialOf(decision) };
     const spent = await this.#askOwn('session');
-    if (spent) return { refused: spent, question: null };
-    if (decision.verdict === 'approve') return { refused: null, question: decision };
+    if (spent) return { refused: spent };
+    if (decision.verdict === 'approve') return { question: decision };
     this.#rules = first;
-    return { refused: null, question: null };
+    return {};
   }
 
   /**
@@ -281,15 +280,14 @@ export class GovernedCall<A extends object, R> {
     const { executions, toolExecutions } = this.#counts;
     if (executions <= toolCalls.max && toolExecutions <= toolLimit.max) return true;
     await this.#counters.withdraw();
-    const isSessionOver = executions > toolCalls.max;
-    const refusal = isSessionOver ? toolCallRefusal(toolCalls) : perToolRefusal(toolLimit, tool);
-    const source = isSessionOver && toolCalls.rule ? 'yaml_session' : 'operation_limit';
-    await this.#deny({ ...refusal, source, conditions: this.#conditionsOf(refusal.name) });
+    const refusal = refusedByLimit(executions > toolCalls.max ? toolCalls : null, toolLimit, tool);
+    await this.#deny({ ...refusal, conditions: this.#conditionsOf(refusal.name) });
     return false;
   }
 
   async #countExecution(): Promise<void> {
     this.#counts = { ...this.#counts, ...(await this.#counters.execution()) };
+    this.#round.isCounted = true;
   }
 
   async #finished(running: Promise<R>, startedAt: number): Promise<R> {
@@ -303,17 +301,16 @@ export class GovernedCall<A extends object, R> {
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);
     }
-    const duration_ms = duration();
     const { success, output } = judgeResult(result, this.#options, this.#parts.onError);
     if (this.#round.isInterim(result) && this.#leavesAsIs(output)) {
       this.#span.end(false, null);
       return this.#round.carry(result);
     }
-    const text = await this.#finish(success, output, null, duration_ms);
+    const text = await this.#finish(success, output, null, duration());
     return text === null ? result : (this.#options.replaceText ?? replaceText)(result, text);
   }
 
-  /** Contracts judge a tool's question as a result. One that they change ends the call. */
+  /** Contracts judge a question as a result. One that they change ends the call. */
   #leavesAsIs(output: string | null): boolean {
     const { post, text } = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
     return text === null && post.postconditionsPassed;
@@ -326,8 +323,11 @@ export class GovernedCall<A extends object, R> {
     error: string | null,
     duration_ms: number,
   ): Promise<string | null> {
-    const { redaction } = this.#parts;
-    const { post, warnings: told, text } = this.#policy.after(this.#input, output, redaction.redactText);
+    const {
+      post,
+      warnings: told,
+      text,
+    } = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
     const own = await askAfter(this.#own('post'), this.#input, output);
     const warnings = [...told, ...own.warnings];
     this.#rules = [...this.#rules, ...post.records, ...own.records];
@@ -358,9 +358,8 @@ export class GovernedCall<A extends object, R> {
   }
 
   #record(action: AuditAction, more: RecordDetails): Promise<AuditRecord> {
-    const isDecision = decisions.has(action);
-    const isLater = isDecision && this.#isDecided;
-    this.#isDecided ||= isDecision;
+    const isLater = decisions.has(action) && this.#isDecided;
+    this.#isDecided ||= decisions.has(action);
     return this.#journal.emit(action, {
       ...(isLater ? { follows_decision: true as const } : {}),
       hooks_evaluated: this.#hooks,

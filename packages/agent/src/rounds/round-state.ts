@@ -19,6 +19,8 @@ export interface RoundState extends CallRounds {
   readonly expiresAt: number;
   /** The server's own state; null if it gave none. */
   readonly inner: string | null;
+  /** True if the round asked for an approval of the call, before the server got it. */
+  readonly isApproval: boolean;
 }
 
 /** Why a state is refused. The text is for the client. */
@@ -35,7 +37,7 @@ export const maxInnerBytes = 64 * 1024;
 const maxSealed = 128 * 1024;
 /** Rounds of one call. */
 export const maxRounds = 16;
-/** Milliseconds in which a round is to be answered. */
+/** Milliseconds in which a round is to be answered; for an approval, after its deadline. */
 export const roundLife = 600_000;
 
 const keyBytes = 32;

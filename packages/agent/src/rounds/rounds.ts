@@ -27,6 +27,10 @@ export interface OpenRound {
   readonly earlier: CallRounds;
   /** The server's own state; null if it gave none. */
   readonly inner: string | null;
+  /** True if the round asked for an approval of the call, before the server got it. */
+  readonly isApproval: boolean;
+  /** Identifies the round. */
+  readonly nonce: string;
   /**
    * Uses the state, right before the tool runs. When the promise resolves, the use is durable, if the nonces are.
    * @throws RoundStateError if another process was quicker
@@ -64,14 +68,24 @@ export class Rounds {
     this.#ports = ports;
   }
 
-  /** The sealed state for the next round of a call. @throws RoundStateError if there may be none */
-  carry({ tool, args, session }: RoundCall, rounds: CallRounds, inner: string | null): string {
+  /**
+   * The sealed state for the next round of a call.
+   * @param approvalMs milliseconds in which an approval is to be decided; null: the round asks for none
+   * @throws RoundStateError if there may be no further round
+   */
+  carry(
+    { tool, args, session }: RoundCall,
+    rounds: CallRounds,
+    inner: string | null,
+    approvalMs: number | null = null,
+  ): string {
     const { seal, clock, server } = this.#ports;
     if (rounds.count >= maxRounds) throw new RoundStateError(`the call has ended after ${maxRounds} rounds`);
     const state: RoundState = {
       ...rounds,
       ...{ nonce: newNonce(), tool, digest: digestOf(tool, args), server, session, inner },
-      expiresAt: clock.now() + roundLife,
+      isApproval: approvalMs !== null,
+      expiresAt: clock.now() + (approvalMs ?? 0) + roundLife,
     };
     return seal.seal(state);
   }
@@ -83,7 +97,7 @@ export class Rounds {
   async open(sealed: string, { tool, args, session }: RoundCall): Promise<OpenRound> {
     const { seal, nonces, clock, server } = this.#ports;
     const state = seal.open(sealed);
-    const { nonce, expiresAt, inner, callId, callIndex, count, isApproved } = state;
+    const { nonce, expiresAt, inner, isApproval, callId, callIndex, count, isApproved, isCounted } = state;
     checkRetry(state, { digest: digestOf(tool, args), server, session, now: clock.now() });
     if (this.#open.has(nonce)) throw new AnsweredRoundError(nonce);
     this.#open.add(nonce);
@@ -92,8 +106,8 @@ export class Rounds {
       throw new AnsweredRoundError(nonce);
     }
     return {
-      earlier: { callId, callIndex, count, isApproved },
-      inner,
+      earlier: { callId, callIndex, count, isApproved, isCounted },
+      ...{ inner, isApproval, nonce },
       use: async () => {
         if (!(await nonces.use(nonce, expiresAt))) throw new AnsweredRoundError(nonce);
       },

@@ -1,7 +1,7 @@
 // An MCP server of revision 2026-07-28 over standard input and output: it rejects clients of older revisions.
 // Calls that run are lines of the file in its first argument.
 import { appendFileSync } from 'node:fs';
-import { inputRequired, McpServer } from '@modelcontextprotocol/server';
+import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
@@ -19,17 +19,24 @@ serveStdio(
       if (path === 'end') process.exit(1);
       return { content: [{ type: 'text', text: `contents of ${path}, call 555-1234` }] };
     });
-    server.registerTool('ask', { description: 'asks its user' }, () => {
-      appendFileSync(journal, 'ask\n');
-      return inputRequired({
-        inputRequests: {
-          sure: inputRequired.elicit({
-            message: 'sure?',
-            requestedSchema: { type: 'object', properties: {} },
-          }),
-        },
-      });
-    });
+    server.registerTool(
+      'ask',
+      { description: 'asks its user', inputSchema: z.looseObject({}) },
+      (_args, { mcpReq }) => {
+        const answer = acceptedContent(mcpReq.inputResponses, 'sure');
+        appendFileSync(journal, answer ? `answered ${mcpReq.requestState()}\n` : 'ask\n');
+        if (answer) return { content: [{ type: 'text', text: 'done' }] };
+        return inputRequired({
+          inputRequests: {
+            sure: inputRequired.elicit({
+              message: 'sure?',
+              requestedSchema: { type: 'object', properties: { sure: { type: 'boolean' } } },
+            }),
+          },
+          requestState: 'own state',
+        });
+      },
+    );
     return server;
   },
   { legacy: 'reject' },

@@ -88,19 +88,76 @@ describe('a client of revision 2026-07-28 before a server of it', () => {
     expect(list.ttlMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('reads that a tool that asks its user cannot be answered', async () => {
-    await connect([noEnv]);
-    expect(await call('ask')).toMatchObject({
-      isError: true,
-      content: [{ type: 'text', text: expect.stringContaining('input_required') }],
-    });
-    expect(await executed()).toEqual(['ask']);
-  });
-
   it('goes on with a server that was started again', async () => {
     await connect([noEnv]);
     await expect(call('read', { path: 'end' })).rejects.toThrow('before it answered');
     expect(await call('read', { path: 'notes' })).not.toHaveProperty('isError', true);
     expect(await executed()).toEqual(['read end', 'read notes']);
+  });
+});
+
+describe('a call in several rounds', () => {
+  const yes = { sure: { action: 'accept', content: { sure: true } } };
+  const asking =
+    '{ id: ask-first, type: pre, tool: read, when: { args.path: { contains: notes } }, then: { effect: approve, message: "read {args.path}?", timeout: 30, metadata: { elicit: true } } }';
+  const once =
+    '{ id: once, type: session, limits: { max_calls_per_tool: { ask: 1 } }, then: { effect: deny, message: once } }';
+  const byHand = (name: string, args: object, more: object = {}) =>
+    client.request(
+      { method: 'tools/call', params: { name, arguments: args, ...more } } as never,
+      { allowInputRequired: true } as never,
+    ) as Promise<{ requestState?: string; inputRequests?: { [name: string]: unknown } }>;
+
+  it('reaches the server with its own state and the answers, and counts once', async () => {
+    await connect([once]);
+    const first = await byHand('ask', {});
+    expect(first).toMatchObject({ resultType: 'input_required', inputRequests: { sure: {} } });
+    expect(first.requestState).not.toContain('own');
+    const retry = { inputResponses: yes, requestState: first.requestState };
+    const answer = await byHand('ask', {}, retry);
+    expect(answer).toMatchObject({ content: [{ text: 'done' }] });
+    // A client that lost the answer gets it again, and the server does not get the call again.
+    expect(await byHand('ask', {}, retry)).toEqual(answer);
+    expect(await executed()).toEqual(['ask', 'answered own state']);
+    expect(await byHand('ask', {})).toMatchObject({ isError: true, content: [{ text: 'Denied: once' }] });
+  });
+
+  it('is refused with another state, other arguments or no state, and nothing runs', async () => {
+    await connect([noEnv]);
+    const { requestState = '' } = await byHand('ask', {});
+    const refused = { code: -32_602 };
+    const retry = { inputResponses: yes };
+    await expect(byHand('ask', {}, retry)).rejects.toMatchObject(refused);
+    await expect(byHand('ask', { a: 1 }, { ...retry, requestState })).rejects.toMatchObject(refused);
+    const forged = `${requestState.slice(0, -4)}AAAA`;
+    await expect(byHand('ask', {}, { ...retry, requestState: forged })).rejects.toMatchObject(refused);
+    expect(await executed()).toEqual(['ask']);
+    expect(await byHand('ask', {}, { ...retry, requestState })).toMatchObject({
+      content: [{ text: 'done' }],
+    });
+  });
+
+  it('asks the client’s own user for an approval, once', async () => {
+    await connect([asking]);
+    const first = await byHand('read', { path: 'notes' });
+    expect(first).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { 'reeve.approval': { method: 'elicitation/create', params: { mode: 'form' } } },
+    });
+    expect(await executed()).toEqual([]);
+    const decide = (approve: boolean, requestState = first.requestState) =>
+      byHand(
+        'read',
+        { path: 'notes' },
+        {
+          inputResponses: { 'reeve.approval': { action: 'accept', content: { approve } } },
+          requestState,
+        },
+      );
+    expect(await decide(true)).toMatchObject({ content: [{ text: 'contents of notes, call 555-1234' }] });
+    expect(await executed()).toEqual(['read notes']);
+    const { requestState } = await byHand('read', { path: 'notes' });
+    expect(await decide(false, requestState)).toMatchObject({ isError: true });
+    expect(await executed()).toEqual(['read notes']);
   });
 });

@@ -10,6 +10,7 @@ import {
   acceptedContent,
   createMcpHandler,
   inputRequired,
+  type McpHttpHandler,
   McpServer as ModernServer,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport as ModernStdio, serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -187,7 +188,10 @@ const closing = (server: Server) => async (): Promise<void> => {
   await new Promise((resolve) => server.close(resolve));
 };
 
-async function legacyHttp(log: ServerLog): Promise<RunningServer> {
+/** Serves sessions, each with a server of its own. */
+export async function legacyHttp(
+  begin: () => LegacyServer,
+): Promise<RunningServer & { readonly connect: { readonly url: string } }> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const server = createServer(async (request, response) => {
     const id = request.headers['mcp-session-id'];
@@ -200,7 +204,7 @@ async function legacyHttp(log: ServerLog): Promise<RunningServer> {
         sessionIdGenerator: () => randomUUID(),
         onsessioninitialized: (session) => void sessions.set(session, transport),
       });
-    if (!known) await legacyServer(log).connect(transport as never);
+    if (!known) await begin().connect(transport as never);
     await transport.handleRequest(request, response, body);
   });
   const url = await listening(server);
@@ -214,9 +218,10 @@ async function legacyHttp(log: ServerLog): Promise<RunningServer> {
   };
 }
 
-async function modernHttp(log: ServerLog): Promise<RunningServer> {
-  const handler = createMcpHandler(() => modernServer(log), { legacy: 'reject' });
-  log.announce.push(() => handler.notify.toolsChanged());
+/** Serves requests, each with a server of its own. */
+export async function modernHttp(
+  handler: McpHttpHandler,
+): Promise<RunningServer & { readonly connect: { readonly url: string } }> {
   const server = createServer(async (request, response) => {
     const left = new AbortController();
     response.once('close', () => left.abort());
@@ -247,5 +252,9 @@ async function sendOn(answer: Response, response: ServerResponse): Promise<void>
   }
 }
 
-export const httpServer = (era: ServerEra, log: ServerLog): Promise<RunningServer> =>
-  era === 'legacy' ? legacyHttp(log) : modernHttp(log);
+export function httpServer(era: ServerEra, log: ServerLog): Promise<RunningServer> {
+  if (era === 'legacy') return legacyHttp(() => legacyServer(log));
+  const handler = createMcpHandler(() => modernServer(log), { legacy: 'reject' });
+  log.announce.push(() => handler.notify.toolsChanged());
+  return modernHttp(handler);
+}

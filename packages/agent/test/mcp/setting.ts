@@ -1,5 +1,6 @@
 // A client's session with the proxy's own parts, in one process: a scripted client before it, a scripted server behind
 // it, a clock by hand.
+
 import { McpServer } from '../../src/cli/mcp/connection.ts';
 import {
   type Message,
@@ -10,13 +11,24 @@ import {
   readServerMessages,
   textOf,
 } from '../../src/cli/mcp/message.ts';
+import { ProxyRounds } from '../../src/cli/mcp/rounds.ts';
 import { McpSession } from '../../src/cli/mcp/session.ts';
+import type { Clock } from '../../src/clock.ts';
 import type { GuardOptions } from '../../src/guard/options.ts';
 import { Guard } from '../../src/index.ts';
+import { RoundSeal } from '../../src/rounds/round-state.ts';
+import { Rounds } from '../../src/rounds/rounds.ts';
+import { MemoryNonces } from '../../src/rounds/used-nonces.ts';
 import type { ToolPins } from '../../src/tools/tool-pins.ts';
 import { ManualClock, until } from '../manual-clock.ts';
 
 export type Json = { readonly [name: string]: unknown };
+
+/** Rounds of calls that end with the process. */
+export const memoryRounds = (clock: Clock): ProxyRounds => {
+  const nonces = new MemoryNonces(clock);
+  return new ProxyRounds(new Rounds({ seal: new RoundSeal(), nonces, clock, server: 'test' }), clock);
+};
 
 /** What the client got, and the server. */
 export class Setting {
@@ -62,6 +74,8 @@ export class Setting {
       clock: this.clock,
       hide,
       pins: pins?.session() ?? null,
+      rounds: memoryRounds(this.clock),
+      place: 'test',
       told: (text) => this.told.push(text),
       toClient: (message) => this.got.push(JSON.parse(textOf(message))),
     });

@@ -1,4 +1,4 @@
-// How long records stay: the purge of old events.
+// How long records stay: days by kind, and the purge of old events.
 import { type JSX, useRef, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -10,10 +10,12 @@ import { Failed } from '../../ui/query-result.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 import { TypedConfirm } from '../../ui/typed-confirm.tsx';
 import { AdminPage } from './admin-page.tsx';
+import { Retention } from './retention.tsx';
 
 export default function RetentionPage(): JSX.Element {
   return (
-    <AdminPage title="Retention" needs="purge events">
+    <AdminPage title="Retention" needs="change retention">
+      <Retention />
       <Purge />
     </AdminPage>
   );

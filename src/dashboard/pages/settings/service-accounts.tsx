@@ -11,9 +11,12 @@ import { Button, Data, Field, Time } from '../../ui/parts.tsx';
 import { FormFailed, QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { RoleEditor } from './roles.tsx';
-import { ServiceTokens } from './service-tokens.tsx';
+import { Expiry, isSoon, ServiceTokens } from './service-tokens.tsx';
 
 type Account = Reply<'listServiceAccounts'>[number];
+
+/** Names in the warning about expiring tokens. */
+const maxNames = 5;
 
 /** What is open over the list: an account of it, or (null) the form of a new one. */
 type Open = { readonly what: 'edit'; readonly account: Account | null } | Opened;
@@ -39,7 +42,12 @@ export function ServiceAccounts(): JSX.Element {
         Programs that call the hub with a token, such as a pipeline, with roles of their own.
       </p>
       <QueryResult query={accounts} rows={2}>
-        {(list) => <Accounts list={list} onOpen={setOpen} />}
+        {(list) => (
+          <>
+            <ExpiryWarning accounts={list} />
+            <Accounts list={list} onOpen={setOpen} />
+          </>
+        )}
       </QueryResult>
       {open?.what === 'edit' && <Edit account={open.account} onClose={close} />}
       {open?.what === 'tokens' && <ServiceTokens account={open.account} onClose={close} />}
@@ -60,6 +68,21 @@ export function ServiceAccounts(): JSX.Element {
         </p>
       </Confirm>
     </section>
+  );
+}
+
+/** Names accounts with a token that expires within 14 days, so that nobody has to open each. */
+function ExpiryWarning({ accounts }: { readonly accounts: readonly Account[] }): JSX.Element | null {
+  const expiring = accounts.filter(({ next_expiry_at: at }) => at !== null && isSoon(at));
+  if (expiring.length === 0) return null;
+  const names = expiring.slice(0, maxNames).map(({ name }) => visible(name));
+  const others = expiring.length - names.length;
+  return (
+    <p className="notice notice-ask" role="status">
+      A token of {names.join(', ')}
+      {others > 0 ? ` and ${others} more` : ''} expires within 14 days. Create a new token and use it, then
+      revoke the old one.
+    </p>
   );
 }
 
@@ -89,6 +112,19 @@ const Accounts = ({ list, onOpen }: AccountsProps): JSX.Element => (
         width: 2,
         sort: (account) => rolesText(account.roles),
         cell: (account) => rolesText(account.roles),
+      },
+      {
+        key: 'expiry',
+        label: 'Next expiry',
+        width: 1.6,
+        sort: (account) => Date.parse(account.next_expiry_at ?? '9999-01-01'),
+        text: (account) => account.next_expiry_at ?? '',
+        cell: (account) =>
+          account.next_expiry_at ? (
+            <Expiry at={account.next_expiry_at} />
+          ) : (
+            <span className="muted">no token</span>
+          ),
       },
       {
         key: 'since',

@@ -17,6 +17,12 @@ const dayMs = 86_400_000;
 /** A token that expires within this time is marked. */
 const warningMs = 14 * dayMs;
 
+/** True for a time within the next 14 days. */
+export const isSoon = (at: string): boolean => {
+  const left = Date.parse(at) - now();
+  return left > 0 && left < warningMs;
+};
+
 interface TokensProps {
   readonly account: Reply<'listServiceAccounts'>[number];
   readonly onClose: () => void;
@@ -25,8 +31,8 @@ interface TokensProps {
 export function ServiceTokens({ account, onClose }: TokensProps): JSX.Element {
   const params = { account_id: account.id };
   const tokens = useCall('listServiceTokens', { params });
-  const create = useAction('createServiceToken', ['listServiceTokens']);
-  const revoke = useAction('revokeServiceToken', ['listServiceTokens']);
+  const create = useAction('createServiceToken', ['listServiceTokens', 'listServiceAccounts']);
+  const revoke = useAction('revokeServiceToken', ['listServiceTokens', 'listServiceAccounts']);
   const [form, setForm] = useState({ label: '', days: '90' });
   const copy = async (token: string): Promise<void> =>
     say(
@@ -141,12 +147,12 @@ const TokenTable = ({ tokens, onRevoke }: TableProps): JSX.Element => (
   />
 );
 
-function Expiry({ at }: { readonly at: string }): JSX.Element {
+export function Expiry({ at }: { readonly at: string }): JSX.Element {
   const left = Date.parse(at) - now();
   if (left <= 0) return <span className="tone-deny">expired</span>;
   return (
     <>
-      <Time at={at} className="muted" /> {left < warningMs && <span className="tag tone-ask">soon</span>}
+      <Time at={at} className="muted" /> {isSoon(at) && <span className="tag tone-ask">soon</span>}
     </>
   );
 }

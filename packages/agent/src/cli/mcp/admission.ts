@@ -80,6 +80,6 @@ export function modernMessageOf(
 
 const unsupported = (requested: string | null, id: Id | null): Refusal =>
   new Refusal(400, codes.unsupportedVersion, 'Unsupported protocol version', id, {
-    supported: [modernVersion, ...[...legacyVersions].reverse()],
+    supported: [modernVersion],
     requested,
   });

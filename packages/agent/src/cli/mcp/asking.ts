@@ -4,11 +4,15 @@ import { randomUUID } from 'node:crypto';
 import {
   type ApprovalBackend,
   type ApprovalRequest,
+  HandedOverError,
   localApproval,
   type PendingApproval,
 } from '../../approvals.ts';
 import type { Clock } from '../../clock.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 import type { Id, Message, Response } from './message.ts';
+import type { ProxyRound } from './rounds.ts';
+import { missingCapability } from './translation.ts';
 
 /** Milliseconds between two notifications of progress: clients give up after about a minute of silence. */
 const progressInterval = 10_000;
@@ -22,8 +26,18 @@ interface AskedCall {
   readonly tool: string;
 }
 
-const fieldsOf = (value: unknown): { readonly [name: string]: unknown } =>
-  typeof value === 'object' && value !== null ? (value as { readonly [name: string]: unknown }) : {};
+interface LocalDecision {
+  readonly approved: boolean;
+  readonly decidedBy: string;
+}
+
+/** A call of a modern client, which gets questions as a result and brings the answers with a retry. */
+interface ModernCall {
+  readonly round: ProxyRound;
+  /** As the client declares them with its request. */
+  readonly capabilities: Fields;
+  readonly clientName: string;
+}
 
 /** Whether the user of the client may decide: every contract that asks says `metadata: { elicit: true }`. */
 const mayElicit = ({ contracts = [] }: ApprovalRequest): boolean =>
@@ -58,14 +72,21 @@ export class AskingClient {
     return onAnswer !== undefined;
   }
 
-  /** @param own where the guard asks; null: nowhere */
-  approvals(own: ApprovalBackend | null, call: AskedCall): ApprovalBackend {
+  /**
+   * @param own where the guard asks; null: nowhere
+   * @param modern null for a client that can be asked while its call is open
+   */
+  approvals(own: ApprovalBackend | null, call: AskedCall, modern: ModernCall | null): ApprovalBackend {
+    const canElicit = modern
+      ? missingCapability('elicitation/create', {}, modern.capabilities) === null
+      : this.#canElicit;
     return {
       request: async (request, signal) => {
-        const elicits = this.#canElicit && mayElicit(request);
+        const elicits = canElicit && mayElicit(request);
         if (!elicits && !own) {
           throw new Error('no hub is configured, and the client does not support elicitation');
         }
+        if (elicits && modern) return this.#askByResult(request, call, modern);
         const backend = elicits || !own ? this.#elicitation(call) : own;
         return this.#withProgress(await backend.request(request, signal), request, call);
       },
@@ -99,28 +120,28 @@ export class AskingClient {
   }
 
   #elicitation(call: AskedCall): ApprovalBackend {
-    return localApproval(async (request, signal) => {
-      const { action, content } = fieldsOf(await this.#ask(request, call, signal));
-      return {
-        approved: action === 'accept' && fieldsOf(content).approve === true,
-        decidedBy: `the user of ${this.#name}`,
-      };
-    }, this.#clock);
+    return localApproval(
+      async (request, signal) => decisionOf(await this.#ask(request, call, signal), this.#name),
+      this.#clock,
+    );
   }
 
-  #ask(
-    { message, args }: ApprovalRequest,
-    { id: related, tool }: AskedCall,
-    signal: AbortSignal,
-  ): Promise<unknown> {
+  /** @throws HandedOverError while the client has not brought the answer */
+  #askByResult(
+    request: ApprovalRequest,
+    { tool }: AskedCall,
+    { round, clientName }: ModernCall,
+  ): Promise<PendingApproval> {
+    const answer = round.approvalAnswer;
+    if (answer === null) {
+      round.askApproval({ mode: 'form', ...questionOf(request, tool) }, request.timeout * 1000);
+      throw new HandedOverError();
+    }
+    return localApproval(async () => decisionOf(answer, clientName), this.#clock).request(request);
+  }
+
+  #ask(request: ApprovalRequest, { id: related, tool }: AskedCall, signal: AbortSignal): Promise<unknown> {
     const id = `reeve:approval:${randomUUID()}`;
-    const shown = JSON.stringify(args);
-    const text = `${message}\n\n${tool} ${shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown}`;
-    const requestedSchema = {
-      type: 'object',
-      properties: { approve: { type: 'boolean', title: 'Allow this call', default: false } },
-      required: ['approve'],
-    };
     return new Promise((resolve, reject) => {
       const end = (): void => {
         this.#questions.delete(id);
@@ -139,9 +160,31 @@ export class AskingClient {
         else resolve(result);
       });
       this.#toClient(
-        { kind: 'request', id, method: 'elicitation/create', params: { message: text, requestedSchema } },
+        { kind: 'request', id, method: 'elicitation/create', params: questionOf(request, tool) },
         related,
       );
     });
   }
+}
+
+/** The question as an elicitation's parameters. */
+function questionOf({ message, args }: ApprovalRequest, tool: string): Fields {
+  const written = JSON.stringify(args);
+  const excerpt = written.length > maxShown ? `${written.slice(0, maxShown)}…` : written;
+  return {
+    message: `${message}\n\n${tool} ${excerpt}`,
+    requestedSchema: {
+      type: 'object',
+      properties: { approve: { type: 'boolean', title: 'Allow this call', default: false } },
+      required: ['approve'],
+    },
+  };
+}
+
+function decisionOf(answer: unknown, clientName: string): LocalDecision {
+  const { action, content } = fieldsOf(answer);
+  return {
+    approved: action === 'accept' && fieldsOf(content).approve === true,
+    decidedBy: `the user of ${clientName}`,
+  };
 }

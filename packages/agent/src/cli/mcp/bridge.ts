@@ -9,6 +9,7 @@ import { LegacyClient } from './legacy-client.ts';
 import { LegacyServer } from './legacy-server.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
 import { ModernPassage } from './modern-passage.ts';
+import { withValidTrace } from './trace.ts';
 import {
   clientCapabilitiesOf,
   notification,
@@ -157,7 +158,7 @@ export class EraBridge {
 
   #toServer(message: Message): void {
     const isCall = message.kind === 'request' && message.method === 'tools/call';
-    this.#server.send(message, isCall ? this.declarationsOf(message.params.name) : []);
+    this.#server.send(withValidTrace(message), isCall ? this.declarationsOf(message.params.name) : []);
   }
 
   #toClient(message: Message, related: Id | null): void {
@@ -193,8 +194,10 @@ export class EraBridge {
     const { clock } = this.#options;
     this.#isProbing = true;
     const late = new AbortController();
+    const probe = this.#ask('server/discover', { _meta: meta });
     const answer = await Promise.race([
-      this.#ask('server/discover', { _meta: meta }),
+      // A server that names the revision as one of its own is asked again.
+      probe.then((first) => (namesModern(first) ? this.#ask('server/discover', { _meta: meta }) : first)),
       sleep(clock, probeTimeout, late.signal).then(
         () => null,
         () => null,
@@ -270,6 +273,13 @@ export class EraBridge {
       if (message.kind === 'request') this.#toClient({ kind: 'response', id: message.id, error }, message.id);
   }
 }
+
+const namesModern = ({ error }: Response): boolean => {
+  const { supported } = fieldsOf(error?.data);
+  return (
+    error?.code === codes.unsupportedVersion && Array.isArray(supported) && supported.includes(modernVersion)
+  );
+};
 
 /** The `_meta` of the proxy's own requests. */
 const envelope = (clientInfo: unknown, capabilities: Fields): Fields => ({

@@ -2,10 +2,11 @@
 // every request who asks, and in every result of what kind it is.
 import { type Fields, fieldsOf, without } from './fields.ts';
 import type { Request } from './message.ts';
+import { traceOf } from './trace.ts';
 
 export interface Era {
   readonly isModern: boolean;
-  /** Members of a request's `_meta` that its server needs; everything else is not sent. */
+  /** Members of a request's `_meta` that its server needs, and its trace; everything else is not sent. */
   meta(request: Request): Fields;
   /** A result as it is judged: without the words of the protocol. */
   decode(result: unknown): unknown;
@@ -15,8 +16,6 @@ export interface Era {
   encodeList(result: Fields): Fields;
   /** Why the result cannot be handed on; null: it ends the call, as results do. */
   unendedReason(result: unknown): string | null;
-  /** A member that makes a request the retry of another one; null: there is none. */
-  retryMember(request: Request): string | null;
   /** The answer to `server/discover`, with the capabilities that the proxy has. */
   encodeDiscovery(result: Fields, capabilities: Fields): Fields;
 }
@@ -47,12 +46,11 @@ const longestTtl = 60_000;
 
 const legacy: Era = {
   isModern: false,
-  meta: () => ({}),
+  meta: ({ params }) => traceOf(params._meta),
   decode: (result) => result,
   encode: (result) => result,
   encodeList: (result) => result,
   unendedReason: () => null,
-  retryMember: () => null,
   encodeDiscovery: (result, capabilities) => ({ ...result, capabilities }),
 };
 
@@ -60,7 +58,8 @@ const modern: Era = {
   isModern: true,
   meta({ params }) {
     const meta = fieldsOf(params._meta);
-    return Object.fromEntries(metaKeys.flatMap((key) => (key in meta ? [[key, meta[key]]] : [])));
+    const envelope = Object.fromEntries(metaKeys.flatMap((key) => (key in meta ? [[key, meta[key]]] : [])));
+    return { ...envelope, ...traceOf(meta) };
   },
   decode(result) {
     if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
@@ -82,7 +81,6 @@ const modern: Era = {
     const kind = resultType === 'input_required' || resultType === 'task' ? ` "${resultType}"` : '';
     return `The tool did not finish: the proxy does not hand on results of the kind${kind || ' that it sent'}.`;
   },
-  retryMember: ({ params }) => ['inputResponses', 'requestState'].find((member) => member in params) ?? null,
   encodeDiscovery(result, capabilities) {
     const { supportedVersions } = result;
     const { [tasksKey]: _, ...extensions } = fieldsOf(capabilities.extensions);

@@ -28,7 +28,7 @@ export class HttpSession {
 
   constructor(
     id: string,
-    { guard, clock, hide, connect, eras, inputTimeout, pins, told }: ProxyParts,
+    { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told }: ProxyParts,
     failed: () => void,
   ) {
     this.id = id;
@@ -37,6 +37,8 @@ export class HttpSession {
       clock,
       hide,
       pins: pins?.session() ?? null,
+      rounds,
+      place: `session ${id}`,
       sessionId: id,
       told,
       toClient: (message, related) => this.#send(message, related),

@@ -85,10 +85,12 @@ export class ModernHttp {
 
   #begun(): { readonly session: McpSession; readonly server: EraBridge } {
     if (this.#parts) return this.#parts;
-    const { guard, clock, hide, connect, eras, inputTimeout, pins, told } = this.#proxy;
+    const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told } = this.#proxy;
     const session: McpSession = new McpSession({
       ...{ guard, clock, hide, told },
       pins: pins?.session() ?? null,
+      rounds,
+      place: 'listener',
       toClient: (message, related) => this.#send(message, related),
     });
     const server = new EraBridge(

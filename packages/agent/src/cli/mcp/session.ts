@@ -1,15 +1,15 @@
 // One client's session with an MCP server under a guard: judges the calls of tools, hides what is refused anyway, hands
 // everything else on.
-import { type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
 import type { Clock } from '../../clock.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
-import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
+import type { ToolPinSession } from '../../tools/tool-pins.ts';
 import { AskingClient } from './asking.ts';
-import { answerOf, CallError, unended, unsupported } from './call-error.ts';
+import { answerOf, unsupported } from './call-error.ts';
 import { clientNameOf, type Era, eraOf, isChange, isListening, subscriptionKey, versionOf } from './era.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { introductionOf } from './introduction.ts';
+import { JudgedCall } from './judged-call.ts';
 import {
   codes,
   failureOf,
@@ -19,9 +19,10 @@ import {
   type Notification,
   type Request,
   type Response,
-  toolCallOf,
+  type ToolCall,
 } from './message.ts';
 import { findAmbiguousName } from './names.ts';
+import type { ProxyRounds } from './rounds.ts';
 import { ToolList } from './tool-list.ts';
 
 export interface SessionOptions {
@@ -33,6 +34,10 @@ export interface SessionOptions {
   readonly pins: ToolPinSession | null;
   /** Over the guard's own session. */
   readonly sessionId?: string;
+  /** Of all clients of the proxy. */
+  readonly rounds: ProxyRounds;
+  /** The client's place: a retry from another one is refused. */
+  readonly place: string;
   /** @param related the request of the client that the message belongs to; null: none that is known */
   readonly toClient: (message: Message, related: Id | null) => void;
   /** Told whenever no request of the client is under way any more. */
@@ -227,7 +232,11 @@ export class McpSession {
     // A server may make a task of a call by itself: its result would come past every contract.
     if (foldCase(method).startsWith('tasks/'))
       return void toClient(
-        failureOf(id, codes.invalid, 'tasks are refused, because contracts cannot govern them'),
+        failureOf(
+          id,
+          versionOf(request) === null ? codes.invalid : codes.method,
+          'tasks are refused, because contracts cannot govern them',
+        ),
         id,
       );
     const era = this.#eraOf(request);
@@ -287,44 +296,16 @@ export class McpSession {
     this.#answered();
   }
 
-  async #judged(open: Open): Promise<Response> {
-    const { guard, sessionId } = this.#options;
-    const { signal } = open.cancelled;
-    const { era } = open;
-    const retry = era.retryMember(open.request);
-    if (retry !== null) {
-      const reason = `${retry} belongs to no call that the proxy knows`;
-      throw new MessageError(codes.params, reason, open.request.id);
-    }
-    const { name, args, request, progressToken } = toolCallOf(open.request, era.meta(open.request));
-    await this.#checkNames(name, args, request.id);
-    signal.throwIfAborted();
-    const { verdict, reason } = this.#options.pins?.judge(name) ?? { verdict: 'allowed', reason: null };
-    const asked = { id: request.id, progressToken, tool: name };
-    let given: Response | null = null;
-    const result = await guard.run(
-      name,
-      args,
-      async () => {
-        given = await this.#atServer(open, request);
-        if (given.error) throw new CallError(given, given.error);
-        const reason = era.unendedReason(given.result);
-        if (reason !== null) throw unended(given, era, reason);
-        return era.decode(given.result) as McpResult;
-      },
-      {
-        ...mcpRunOptions,
-        signal,
-        refusal: verdict === 'allowed' ? null : { name: refusalName, reason: reason ?? refusalName },
-        metadata: { mcp: { server: this.#serverName, client: this.#clientName } },
-        approvals: (own) => this.#asking.approvals(own, asked),
-        ...(sessionId === undefined ? {} : { sessionId }),
-      },
-    );
-    const untouched = given as Response | null;
-    return untouched && untouched.result === result
-      ? untouched
-      : { kind: 'response', id: request.id, result: era.encode(result) };
+  #judged(open: Open): Promise<Response> {
+    const { guard, sessionId, pins, rounds, place } = this.#options;
+    const ports = {
+      ...{ guard, sessionId, pins, rounds, place, asking: this.#asking },
+      names: () => ({ server: this.#serverName, client: this.#clientName }),
+      checkNames: ({ name, args, request }: ToolCall) => this.#checkNames(name, args, request.id),
+    };
+    const { request, era, cancelled } = open;
+    const send = (upstream: Request): Promise<Response> => this.#atServer(open, upstream);
+    return new JudgedCall(ports, { request, era, send, signal: cancelled.signal }).run();
   }
 
   /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */

@@ -7,6 +7,7 @@ import { EraBridge, type ServerEras } from './bridge.ts';
 import type { Connect } from './connection.ts';
 import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';
+import type { ProxyRounds } from './rounds.ts';
 import { McpSession } from './session.ts';
 
 /** What both ways to the agent need. */
@@ -20,6 +21,7 @@ export interface ProxyParts {
   readonly inputTimeout: number;
   /** Null: definitions of tools are not judged. */
   readonly pins: ToolPins | null;
+  readonly rounds: ProxyRounds;
   /** For people. */
   readonly told: (text: string) => void;
 }
@@ -33,7 +35,7 @@ const lastWords = 2000;
  * @returns the exit code
  */
 export async function serveStdio(
-  { guard, clock, hide, connect, eras, inputTimeout, pins, told }: ProxyParts,
+  { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told }: ProxyParts,
   input: Readable,
   output: Writable,
   onChange: (task: () => void) => void,
@@ -45,6 +47,8 @@ export async function serveStdio(
     clock,
     hide,
     pins: pins?.session() ?? null,
+    rounds,
+    place: `process ${guard.sessionId}`,
     told,
     toClient: (message) => write(textOf(message)),
     onIdle: () => {

@@ -1,0 +1,151 @@
+// A `tools/call` under a guard: judged once, over all rounds in which the tool or a contract asks the client's user.
+import { type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
+import { HandedOverError } from '../../approvals.ts';
+import type { RunOptions } from '../../guard/call.ts';
+import type { Guard } from '../../guard/guard.ts';
+import { maxRounds, RoundStateError } from '../../rounds/round-state.ts';
+import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
+import type { AskingClient } from './asking.ts';
+import { CallError, unended } from './call-error.ts';
+import { clientCapabilitiesKey, type Era } from './era.ts';
+import { fieldsOf } from './fields.ts';
+import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
+import { ProxyRound, type ProxyRounds } from './rounds.ts';
+
+/** The session's parts that a call uses. */
+export interface CallPorts {
+  readonly guard: Guard;
+  readonly pins: ToolPinSession | null;
+  readonly asking: AskingClient;
+  readonly rounds: ProxyRounds;
+  /** The client's place: a retry from another one is refused. */
+  readonly place: string;
+  /** Over the guard's own session. */
+  readonly sessionId: string | undefined;
+  names(): { readonly server: string; readonly client: string };
+  /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
+  checkNames(call: ToolCall): Promise<void>;
+}
+
+/** A request under way. */
+export interface CallRequest {
+  readonly request: Request;
+  readonly era: Era;
+  readonly signal: AbortSignal;
+  /** Sends the request to the server. Rejects when the client cancels. */
+  send(request: Request): Promise<Response>;
+}
+
+export class JudgedCall {
+  readonly #ports: CallPorts;
+  readonly #sent: CallRequest;
+  readonly #call: ToolCall;
+  #round: ProxyRound | null = null;
+  #answer: Response | null = null;
+
+  /** @throws MessageError for a request that is no call */
+  constructor(ports: CallPorts, sent: CallRequest) {
+    this.#ports = ports;
+    this.#sent = sent;
+    this.#call = toolCallOf(sent.request, sent.era.meta(sent.request));
+  }
+
+  /** @throws DeniedError, CallError, MessageError, TypeError; the failures of a guard */
+  async run(): Promise<Response> {
+    const { rounds } = this.#ports;
+    const { era, request, signal } = this.#sent;
+    const begun = era.isModern ? await this.#begin() : null;
+    if (begun !== null && !(begun instanceof ProxyRound)) return begun;
+    this.#round = begun;
+    try {
+      await this.#ports.checkNames(this.#call);
+      signal.throwIfAborted();
+      const response = await this.#judged();
+      if (begun) rounds.keep(begun, response);
+      return response;
+    } catch (failure) {
+      const question = failure instanceof HandedOverError ? begun?.question : null;
+      if (question) return { kind: 'response', id: request.id, result: question };
+      throw failure instanceof RoundStateError ? this.#refused(failure) : failure;
+    } finally {
+      begun?.end();
+    }
+  }
+
+  /** A retry that may not go on is recorded as a refused call, and nothing runs. */
+  async #begin(): Promise<ProxyRound | Response> {
+    const { name, args } = this.#call;
+    const { guard, rounds, place } = this.#ports;
+    try {
+      return await rounds.begin({ tool: name, args, session: place }, this.#sent.request);
+    } catch (failure) {
+      if (!(failure instanceof RoundStateError)) throw failure;
+      const refusal = { name: 'request_state', reason: failure.message };
+      await guard
+        .run<object, McpResult>(name, args, () => ({}), { ...this.#baseOptions, refusal })
+        .catch(() => {});
+      throw this.#refused(failure);
+    }
+  }
+
+  #refused({ message }: RoundStateError): MessageError {
+    return new MessageError(codes.params, message, this.#sent.request.id);
+  }
+
+  async #judged(): Promise<Response> {
+    const { guard, pins } = this.#ports;
+    const { era, request } = this.#sent;
+    const { name, args } = this.#call;
+    const { verdict, reason } = pins?.judge(name) ?? { verdict: 'allowed', reason: null };
+    const result = await guard.run(name, args, () => this.#runTool(), {
+      ...this.#baseOptions,
+      refusal: verdict === 'allowed' ? null : { name: refusalName, reason: reason ?? refusalName },
+    });
+    if (this.#round && fieldsOf(result).resultType === 'input_required')
+      return { kind: 'response', id: request.id, result: this.#round.interim(fieldsOf(result)) };
+    const untouched = this.#answer;
+    return untouched && untouched.result === result
+      ? untouched
+      : { kind: 'response', id: request.id, result: era.encode(result) };
+  }
+
+  get #baseOptions(): RunOptions<McpResult> {
+    const { asking, sessionId } = this.#ports;
+    const { signal, request } = this.#sent;
+    const { progressToken, name } = this.#call;
+    const { server, client } = this.#ports.names();
+    const round = this.#round;
+    const modern = round && { round, capabilities: this.#capabilities, clientName: client };
+    return {
+      ...mcpRunOptions,
+      signal,
+      metadata: { mcp: { server, client } },
+      approvals: (own) => asking.approvals(own, { id: request.id, progressToken, tool: name }, modern),
+      ...(round ? { rounds: round.options } : {}),
+      ...(sessionId === undefined ? {} : { sessionId }),
+    };
+  }
+
+  get #capabilities() {
+    return fieldsOf(fieldsOf(this.#sent.request.params._meta)[clientCapabilitiesKey]);
+  }
+
+  async #runTool(): Promise<McpResult> {
+    const { era, send } = this.#sent;
+    const round = this.#round;
+    await round?.use();
+    const answer = await send(round ? round.upstream(this.#call.request) : this.#call.request);
+    this.#answer = answer;
+    if (answer.error) throw new CallError(answer, answer.error);
+    if (round && fieldsOf(answer.result).resultType === 'input_required') {
+      if (round.isLast) throw unended(answer, era, `The tool did not finish after ${maxRounds} rounds.`);
+      const missing = round.missingCapability(fieldsOf(answer.result), this.#capabilities);
+      if (missing === null) return answer.result as McpResult;
+      const error = { code: codes.missingCapability, message: missing };
+      throw new CallError({ kind: 'response', id: answer.id, error }, error);
+    }
+    const reason = era.unendedReason(answer.result);
+    if (reason !== null) throw unended(answer, era, reason);
+    return era.decode(answer.result) as McpResult;
+  }
+}

@@ -1,0 +1,132 @@
+// The official conformance suite of the protocol, on both sides of the proxy: what passes without it passes through it.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { McpListener } from '../../src/cli/mcp/listener.ts';
+import { remoteServer } from '../../src/cli/mcp/remote.ts';
+import { systemClock } from '../../src/clock.ts';
+import { Guard } from '../../src/index.ts';
+import { nodeOfSuite, type Outcomes, runSuite } from './conformance.ts';
+import { type ClientRun, runClient } from './conformance-client.ts';
+import { legacyExample, modernExample } from './conformance-servers.ts';
+import { legacyHttp, modernHttp, type RunningServer } from './pair-servers.ts';
+import { noEnv, rules } from './setting.ts';
+
+const node = nodeOfSuite();
+const guard = Guard.fromYaml(rules(noEnv), { openTelemetry: null });
+afterAll(() => guard.close());
+
+type Example = RunningServer & { readonly connect: { readonly url: string } };
+
+function exampleOf(revision: string): Promise<Example> {
+  if (revision !== '2026-07-28') return legacyHttp(legacyExample);
+  const changed = {
+    tools: () => handler.notify.toolsChanged(),
+    prompts: () => handler.notify.promptsChanged(),
+  };
+  const handler = createMcpHandler(() => modernExample(changed), { legacy: 'reject' });
+  return modernHttp(handler);
+}
+
+/** What a client does, by revision. The scenarios of OAuth are not here: the proxy leaves OAuth to `--header`. */
+const clientScenarios = [
+  ['2025-11-25', 'initialize'],
+  ['2025-11-25', 'tools_call'],
+  ['2025-11-25', 'elicitation-sep1034-client-defaults'],
+  ['2025-11-25', 'sse-retry'],
+  ['2026-07-28', 'tools_call'],
+  ['2026-07-28', 'request-metadata'],
+  ['2026-07-28', 'sep-2322-client-request-state'],
+  ['2026-07-28', 'http-standard-headers'],
+  ['2026-07-28', 'http-custom-headers'],
+  ['2026-07-28', 'http-invalid-tool-headers'],
+  ['2026-07-28', 'json-schema-ref-no-deref'],
+] as const;
+
+/** The clients of the runs, one path for each way. */
+const clients = createServer(async (request, response) => {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const run = JSON.parse(Buffer.concat(parts).toString('utf8')) as ClientRun;
+  response.end(await runClient(run, request.url === '/through' ? guard : null).catch(String));
+});
+beforeAll(() => new Promise<void>((resolve) => clients.listen(0, '127.0.0.1', resolve)));
+afterAll(() => new Promise((resolve) => clients.close(resolve)));
+
+const runClientSide = (way: 'alone' | 'through', revision: string, scenario: string): Promise<Outcomes> => {
+  const { port } = clients.address() as AddressInfo;
+  const relay = join(import.meta.dirname, 'conformance-relay.mjs');
+  const command = `${process.execPath} ${relay} http://127.0.0.1:${port}/${way}`;
+  return runSuite(node ?? '', [
+    'client',
+    '--command',
+    command,
+    '--scenario',
+    scenario,
+    '--spec-version',
+    revision,
+  ]);
+};
+
+/** Scenarios that do not pass through the proxy, with the reason. */
+const exceptions: readonly (readonly [scenario: RegExp, reason: string])[] = [
+  [/^server-input-required-result-/, 'a tool that asks its user ends with an error that says so'],
+  [/^sep-2322-client-request-state: /, 'a tool that asks its user ends with an error that says so'],
+];
+
+/** Checks that pass in the first run and not in the second. */
+const lost = (alone: Outcomes, through: Outcomes): string[] =>
+  [...alone].flatMap(([key, { passes }]) => {
+    const other = through.get(key);
+    const isExcepted = exceptions.some(([scenario]) => scenario.test(key));
+    return passes && other?.passes !== true && !isExcepted
+      ? [`${key}: ${other?.message ?? 'not reached'}`]
+      : [];
+  });
+
+describe.skipIf(node === null)('the conformance suite', () => {
+  it.each(['2025-11-25', '2026-07-28'])(
+    'passes through the proxy as it passes without, in %s',
+    { timeout: 300_000 },
+    async (revision) => {
+      const example = await exampleOf(revision);
+      const listener = new McpListener(
+        {
+          ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+          connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
+          eras: { legacy: null, modern: null },
+        },
+        { host: '127.0.0.1', port: 0, token: null },
+      );
+      const port = await listener.start();
+      try {
+        const run = (url: string) =>
+          runSuite(node ?? '', ['server', '--requirements', revision, '--url', url]);
+        const [alone, through] = await Promise.all([
+          run(example.connect.url),
+          run(`http://127.0.0.1:${port}/mcp`),
+        ]);
+        expect([...alone.values()].filter(({ passes }) => passes).length).toBeGreaterThan(30);
+        expect(lost(alone, through)).toEqual([]);
+      } finally {
+        await listener.close();
+        await example.close();
+      }
+    },
+  );
+
+  it.each(clientScenarios)(
+    'passes behind the proxy as it passes without, in %s: %s',
+    { timeout: 120_000 },
+    async (revision, scenario) => {
+      const [alone, through] = await Promise.all([
+        runClientSide('alone', revision, scenario),
+        runClientSide('through', revision, scenario),
+      ]);
+      expect(alone.size).toBeGreaterThan(0);
+      expect(lost(alone, through)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,129 @@
+// How long records stay: days by kind, with a preview of what they would remove.
+import { type JSX, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { counted } from '../../lib/text.ts';
+import { Form } from '../../ui/form.tsx';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Button, Field, Time } from '../../ui/parts.tsx';
+import { Failed, FormFailed, QueryResult } from '../../ui/query-result.tsx';
+
+const kinds = [
+  ['events', 'Events', 'event', 'events'],
+  ['approvals', 'Approvals', 'approval', 'approvals'],
+  ['runs', 'Runs', 'run', 'runs'],
+  ['deliveries', 'Deliveries', 'delivery', 'deliveries'],
+] as const;
+type Kind = (typeof kinds)[number][0];
+type Days = { readonly [K in Kind]: string };
+type Policy = Reply<'retention'>;
+type Preview = Reply<'previewRetention'>;
+
+const daysOf = (policy: Policy): Days => ({
+  events: String(policy.events_days),
+  approvals: String(policy.approvals_days),
+  runs: String(policy.runs_days),
+  deliveries: String(policy.deliveries_days),
+});
+
+const bodyOf = (days: Days) => ({
+  events_days: Number(days.events),
+  approvals_days: Number(days.approvals),
+  runs_days: Number(days.runs),
+  deliveries_days: Number(days.deliveries),
+});
+
+export function Retention(): JSX.Element {
+  const policy = useCall('retention', {});
+  return (
+    <section className="card" aria-label="Retention">
+      <h2>Retention</h2>
+      <p className="muted">
+        Older records are removed each hour, by the time when the hub received them. 0 keeps them. Pending
+        approvals stay.
+      </p>
+      <QueryResult query={policy} rows={4}>
+        {(current) => <RetentionForm key={current.updated_at} current={current} />}
+      </QueryResult>
+    </section>
+  );
+}
+
+function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
+  const [days, setDays] = useState<Days>(daysOf(current));
+  const [preview, setPreview] = useState<Preview | null>(null);
+  const count = useAction('previewRetention');
+  const put = useAction('putRetention', ['retention']);
+  const body = bodyOf(days);
+  const isChanged = kinds.some(([kind]) => days[kind] !== daysOf(current)[kind]);
+  const save = (): void =>
+    put.mutate(
+      { body },
+      {
+        onSuccess: () => {
+          setPreview(null);
+          say('Retention saved. Removal begins within a minute.', 'allow');
+        },
+      },
+    );
+  return (
+    <Form onSubmit={() => count.mutate({ body }, { onSuccess: setPreview })}>
+      <div className="columns-two">
+        {kinds.map(([kind, label]) => (
+          <Field
+            key={kind}
+            label={`${label} (days)`}
+            type="number"
+            required
+            min={0}
+            max={36_500}
+            value={days[kind]}
+            onValue={(value) => setDays({ ...days, [kind]: value })}
+            error={count.error?.fields[`${kind}_days`]}
+          />
+        ))}
+      </div>
+      <p className="muted">
+        {current.updated_at === null ? (
+          'Nothing is removed by itself yet.'
+        ) : (
+          <>
+            Changed by {current.updated_by} on <Time at={current.updated_at} />.
+          </>
+        )}
+      </p>
+      <FormFailed error={count.error} />
+      <div>
+        <Button kind="primary" submit busy={count.isPending} disabled={!isChanged}>
+          Preview retention
+        </Button>
+      </div>
+      <Dialog title="Save retention" open={preview !== null} onClose={() => setPreview(null)}>
+        {preview && <Removal preview={preview} />}
+        {put.error && <Failed error={put.error} />}
+        <div className="decide-buttons">
+          <Button kind="danger" busy={put.isPending} onClick={save}>
+            Save retention
+          </Button>
+          <Button onClick={() => setPreview(null)}>Cancel</Button>
+        </div>
+      </Dialog>
+    </Form>
+  );
+}
+
+/** What the days would remove. */
+function Removal({ preview }: { readonly preview: Preview }): JSX.Element {
+  const removed = kinds.filter(([kind]) => preview[kind] > 0);
+  if (removed.length === 0) return <p>These days remove nothing now.</p>;
+  return (
+    <>
+      <p>These days remove from all environments permanently:</p>
+      <ul>
+        {removed.map(([kind, , one, many]) => (
+          <li key={kind}>{counted(preview[kind], one, many)}</li>
+        ))}
+      </ul>
+    </>
+  );
+}

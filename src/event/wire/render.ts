@@ -1,0 +1,33 @@
+// Events in the words of the console API.
+import { iso } from '../../http/contract/render.ts';
+import { renderInstant } from '../../shared/instant.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import { type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
+import { callIdOf, consoleVerdict } from '../rules/decision.ts';
+
+export const renderOutcome = (
+  { conditions, ...outcome }: EventOutcome,
+  { agent_id: agentId }: Pick<StoredEvent, 'agent_id'>,
+) => ({
+  ...outcome,
+  ...omitUndefined({ conditions: readConditions(conditions) }),
+  timestamp: renderInstant(outcome.timestamp),
+  sent_by: outcome.sent_by === agentId ? null : (outcome.sent_by ?? null),
+});
+
+export const render = (event: StoredEvent) => ({
+  id: event.id,
+  call_id: callIdOf(event),
+  agent_id: event.agent_id,
+  sent_by: event.sent_by ?? null,
+  tool_name: event.tool_name,
+  verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
+  mode: event.mode,
+  timestamp: renderInstant(event.timestamp),
+  payload: event.payload,
+  env: event.env,
+  created_at: iso(event.createdAt),
+  ...(event.truncated ? { truncated: [...event.truncated] } : {}),
+  ...(event.sample ? { sample: true as const } : {}),
+  outcomes: event.outcomes.map((outcome) => renderOutcome(outcome, event)),
+});

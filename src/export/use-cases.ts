@@ -1,0 +1,177 @@
+// Exports by cursor: each line of a kind once, in the order of commits, to whoever reads on from any line.
+import { noteOf } from '../audit/note.ts';
+import { auditActor, entriesOf } from '../audit/record.ts';
+import { requireRole, visibleEnvs } from '../shared/access.ts';
+import { HubError } from '../shared/error.ts';
+import { pause } from '../shared/ports/clock.ts';
+import { actorName, type Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
+import type { ExportPage } from './port.ts';
+import { type ExportKind, type ExportLine, envOfRecord, exportKinds } from './record.ts';
+
+/** Where a reader is. */
+export interface ExportCursor {
+  readonly place: string;
+  /** Lines that removal had taken when the cursor was made: their loss is no news. */
+  readonly removed: number;
+}
+
+export interface ExportRequest {
+  readonly kind: ExportKind;
+  readonly format: string;
+  /** Null: the beginning. */
+  readonly after: ExportCursor | null;
+  readonly limit: number;
+  /** Milliseconds to wait for the first line. */
+  readonly waitMs: number;
+}
+
+export type ExportAnswer =
+  | {
+      readonly isExpired: false;
+      readonly lines: readonly (ExportLine & { readonly cursor: ExportCursor })[];
+      /** Behind the last line; null while nothing was ever stored. */
+      readonly next: ExportCursor | null;
+    }
+  | {
+      readonly isExpired: true;
+      /** The oldest cursor that is good: it continues at the same place with the lines that are left. */
+      readonly oldest: ExportCursor;
+      /** How many lines between the cursor and the newest line are gone, at most; null: unknown. */
+      readonly removed: number | null;
+    };
+
+export interface Exports {
+  /** @throws HubError forbidden; rate_limited while as many of the tenant's exports run as a node allows */
+  read(principal: Principal, request: ExportRequest): Promise<ExportAnswer>;
+  /** Lines that this process sent since its start, by kind and format. */
+  readonly sent: ReadonlyMap<string, number>;
+}
+
+/** Exports of a tenant that run or wait at once on a node. */
+const maxRunning = 10;
+/** Between two looks for new lines. */
+const lookEveryMs = 500;
+/** A read that finds nothing that its reader may see looks on for so long. */
+const maxScanMs = 5_000;
+const auditBytes = 1024 * 1024;
+
+type Page = Omit<ExportPage, 'end'> & { readonly end: string | null };
+
+export function createExports({
+  store,
+  clock,
+  secrets,
+  health,
+}: Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'health'>): Exports {
+  const running = new Map<string, number>();
+  const sent = new Map<string, number>(exportKinds.map((kind) => [`${kind} native`, 0]));
+  /** By tenant and kind, where the last search through lines of others began and ended. */
+  const passed = new Map<string, { readonly from: string | null; readonly to: string | null }>();
+
+  /** The audit chain has numbers of its own. A place is the entry that comes next. */
+  async function auditPage(tenantId: string, after: string | null, limit: number): Promise<Page> {
+    const [seq = 1, index = 0] = (after ?? '1.0').split('.').map(Number);
+    const links = await store.audit.links(tenantId, seq, Number.MAX_SAFE_INTEGER, auditBytes);
+    const lines: ExportLine[] = [];
+    let end = after;
+    for (const link of links) {
+      const entries = entriesOf(link.body);
+      for (let i = link.seq === seq ? index : 0; i < entries.length && lines.length < limit; i++) {
+        const entry = entries[i];
+        end = i + 1 < entries.length ? `${link.seq}.${i + 1}` : `${link.seq + 1}.0`;
+        if (entry) lines.push({ type: 'audit_entry', entry, place: end });
+      }
+    }
+    const start = await store.audit.start(tenantId);
+    const removed = start?.seq ?? 0;
+    return { lines, end, hasMore: links.length > 0, removed, isTrimmed: after !== null && seq <= removed };
+  }
+
+  const pageOf = (tenantId: string, kind: ExportKind, after: string | null, limit: number): Promise<Page> =>
+    kind === 'audit' ? auditPage(tenantId, after, limit) : store.exports.lines(tenantId, kind, after, limit);
+
+  async function readOn(
+    principal: Principal,
+    { kind, after, limit, waitMs }: ExportRequest,
+  ): Promise<ExportAnswer> {
+    const { tenantId } = principal;
+    const envs = visibleEnvs(principal);
+    const isSeen = (line: ExportLine): boolean => {
+      const env = envOfRecord(line);
+      return env === null || envs === null || envs.some((one) => one === env);
+    };
+    const name = `${tenantId} ${kind} ${envs?.join() ?? '*'}`;
+    const memory = passed.get(name);
+    const from = after?.place ?? null;
+    let place = memory && memory.from === from ? memory.to : from;
+    let removed = after?.removed ?? 0;
+    const begun = clock.monotonic();
+    for (;;) {
+      const page = await pageOf(tenantId, kind, place, limit);
+      if (after && page.isTrimmed && page.removed > after.removed) {
+        const count = kind === 'audit' ? null : page.removed - after.removed;
+        return { isExpired: true, oldest: { place: after.place, removed: page.removed }, removed: count };
+      }
+      removed = page.removed;
+      place = page.end;
+      const lines = page.lines.filter(isSeen);
+      const elapsed = clock.monotonic() - begun;
+      const mayLook = page.hasMore ? elapsed < Math.max(waitMs, maxScanMs) : elapsed < waitMs;
+      if (lines.length > 0 || !mayLook || health.draining()) {
+        if (lines.length === 0) passed.set(name, { from, to: place });
+        const next = place === null ? null : { place, removed };
+        return {
+          isExpired: false,
+          lines: lines.map((line) => ({ ...line, cursor: cursorOf(line, removed) })),
+          next,
+        };
+      }
+      if (!page.hasMore) await pause(clock, Math.min(lookEveryMs, Math.max(1, waitMs - elapsed)));
+    }
+  }
+
+  return {
+    sent,
+
+    async read(principal, request) {
+      requireRole(principal, request.kind === 'audit' ? 'admin' : 'viewer');
+      const { tenantId, actor } = principal;
+      const { kind, format } = request;
+      const count = running.get(tenantId) ?? 0;
+      if (count >= maxRunning)
+        throw new HubError(
+          'rate_limited',
+          `${maxRunning} exports are already running. Wait for one to end.`,
+          {
+            retryAfter: 5,
+          },
+        );
+      running.set(tenantId, count + 1);
+      try {
+        const answer = await readOn(principal, request);
+        if (answer.isExpired || answer.lines.length === 0) return answer;
+        // An export is recorded where it begins, before its first line is sent.
+        if (request.after === null) {
+          const by = auditActor(principal);
+          const note = noteOf({ clock, secrets }, tenantId, by, {
+            action: 'user.exported_events',
+            subject: { id: by.id, name: actorName(actor) },
+            summary: `${actorName(actor)} began an export.`,
+            details: { kind, format },
+          });
+          await store.audit.append([note]);
+        }
+        const series = `${kind} ${format}`;
+        sent.set(series, (sent.get(series) ?? 0) + answer.lines.length);
+        return answer;
+      } finally {
+        const left = (running.get(tenantId) ?? 1) - 1;
+        if (left > 0) running.set(tenantId, left);
+        else running.delete(tenantId);
+      }
+    },
+  };
+}
+
+const cursorOf = ({ place }: ExportLine, removed: number): ExportCursor => ({ place, removed });

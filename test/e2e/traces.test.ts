@@ -1,0 +1,131 @@
+// Traces of a real hub at a small OTLP receiver: requests, actors, commits and pushes in one trace, `traceparent` in
+// frames of streams that ask for it alone, and nothing of a call's content in any span.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bundleYaml } from '../contract/library.ts';
+import { HubProcess } from './process.ts';
+import { SseClient } from './sse.ts';
+
+interface SentSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+}
+
+const spans: SentSpan[] = [];
+let bodies = '';
+const receiver = createServer((request, response) => {
+  let body = '';
+  request.on('data', (chunk: Buffer) => {
+    body += chunk.toString();
+  });
+  request.on('end', () => {
+    bodies += body;
+    for (const { scopeSpans } of JSON.parse(body).resourceSpans)
+      for (const { spans: some } of scopeSpans) spans.push(...some);
+    response.end('{}');
+  });
+});
+
+let hub: HubProcess;
+let cookie = '';
+let key = '';
+const secret = 'sw0rdfish-in-an-argument';
+const email = 'nobody-else@example.com';
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const { port } = receiver.address() as AddressInfo;
+  hub = new HubProcess({ LOG_LEVEL: 'warn', OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+  await hub.start();
+  cookie = await hub.admin(email);
+  key = (await hub.key(cookie)).key;
+}, 60_000);
+afterAll(async () => {
+  await hub?.remove();
+  receiver.close();
+});
+
+let made = 0;
+const newTrace = () => {
+  const traceId = String(++made).padStart(32, 'a');
+  return { traceId, headers: { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` } };
+};
+const namesOf = (traceId: string): string[] =>
+  spans.filter((span) => span.traceId === traceId).map(({ name }) => name);
+const within = (traceId: string) =>
+  expect.poll(() => namesOf(traceId).sort(), { timeout: 20_000, interval: 100 });
+
+it('continues the trace of a request, and ignores a broken one', async () => {
+  const { traceId, headers } = newTrace();
+  await hub.call('GET', '/api/v1/contracts/none', { cookie, headers });
+  await within(traceId).toEqual(['GET /api/v1/contracts/{contract_id}']);
+  expect(spans.find((span) => span.traceId === traceId)?.parentSpanId).toBe('b'.repeat(16));
+  const broken = { traceparent: '00-zzz' };
+  expect((await hub.call('GET', '/api/v1/agents/status', { cookie, headers: broken })).status).toBe(200);
+  const events = newTrace();
+  const sent = [{ call_id: 'c', agent_id: 'a', tool_name: 't', verdict: 'call_allowed', mode: 'enforce' }];
+  const payload = { tool_args: { text: secret } };
+  await hub.call('POST', '/api/v1/events', {
+    key,
+    headers: events.headers,
+    body: { events: sent.map((event) => ({ ...event, payload })) },
+  });
+  await within(events.traceId).toEqual(
+    expect.arrayContaining(['POST /api/v1/events', 'commit events', 'push']),
+  );
+});
+
+it('brings the trace of a deployment and of a decision to streams that ask for it, and to no other', async () => {
+  const open = (query: string) =>
+    SseClient.open(`${hub.url}/api/v1/stream?env=production${query}`, {
+      Authorization: `Bearer ${key}`,
+      'X-Service-Agent-Id': 'asker',
+    });
+  const [traced, plain] = [await open('&trace=1'), await open('')];
+  await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: bundleYaml('guard') } });
+  const deploy = newTrace();
+  const path = '/api/v1/bundles/guard/1/deploy';
+  const deployed = await hub.call('POST', path, {
+    cookie,
+    headers: deploy.headers,
+    body: { env: 'production' },
+  });
+  expect(deployed.status).toBeLessThan(300);
+  const ask = newTrace();
+  const body = { tool_name: 'rm', message: 'may I?', tool_args: { path: secret }, timeout: 60 };
+  const asked = await hub.call('POST', '/api/v1/approvals', {
+    key,
+    agent: 'asker',
+    headers: ask.headers,
+    body,
+  });
+  const decide = newTrace();
+  await hub.call('PUT', `/api/v1/approvals/${asked.body.id}`, {
+    cookie,
+    headers: decide.headers,
+    body: { approved: true },
+  });
+  for (const [type, traceId] of [
+    ['contract_update', deploy.traceId],
+    ['approval_decided', decide.traceId],
+  ] as const) {
+    const { data } = await traced.next(type, 0, 20_000);
+    expect(data.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+    const same = await plain.next(type, 0, 20_000);
+    expect(same.data).not.toHaveProperty('traceparent');
+  }
+  await within(decide.traceId).toEqual(
+    expect.arrayContaining([
+      'PUT /api/v1/approvals/{approval_id}',
+      expect.stringMatching(/^actor environment /),
+      'push',
+    ]),
+  );
+  traced.close();
+  plain.close();
+  expect(bodies).not.toContain(secret);
+  expect(bodies).not.toContain(email);
+});
