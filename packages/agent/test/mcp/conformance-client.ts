@@ -22,8 +22,8 @@ function throughProxy(url: string, guard: Guard): { readonly transport: Wire; en
   const served = serveStdio(
     {
       ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
-      connect: remoteServer({ url, headers: {}, clock: systemClock }),
       rounds: memoryRounds(systemClock),
+      connect: remoteServer({ url, headers: {}, clock: systemClock }),
       eras: { legacy: null, modern: null },
     },
     input,

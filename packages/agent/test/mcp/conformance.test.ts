@@ -92,8 +92,8 @@ describe.skipIf(node === null)('the conformance suite', () => {
       const listener = new McpListener(
         {
           ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
-          connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
           rounds: memoryRounds(systemClock),
+          connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
           eras: { legacy: null, modern: null },
         },
         { host: '127.0.0.1', port: 0, token: null },

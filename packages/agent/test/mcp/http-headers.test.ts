@@ -65,8 +65,8 @@ beforeAll(async () => {
   listener = new McpListener(
     {
       ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
-      connect: remoteServer({ url: upstream, headers: { 'mcp-name': 'forged' }, clock: systemClock }),
       rounds: memoryRounds(systemClock),
+      connect: remoteServer({ url: upstream, headers: { 'mcp-name': 'forged' }, clock: systemClock }),
       eras: { legacy: null, modern: null },
     },
     { host: '127.0.0.1', port: 0, token: null },
