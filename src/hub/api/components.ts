@@ -63,6 +63,7 @@ import {
   toolPinDetail,
 } from '../../tool/console/routes.ts';
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
+import { callCounts } from '../../usage/console/routes.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
 import { serviceAccount } from '../../user/console/service-routes.ts';
@@ -133,6 +134,7 @@ export const components: {
   UpdateStrategy: updateStrategy,
   YamlDocument: yamlDocument,
   Approval: approval,
+  CallCounts: callCounts,
   AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   TimeoutWord: timeoutWord,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { notificationQueues } from '../../notification/rules/jobs.ts';
+import { logLevels } from '../../shared/ports/log.ts';
 import { email, newPassword } from '../../user/wire.ts';
 
 /** The queues that the hub works. */
@@ -103,6 +104,16 @@ export const operatorRoutes = routes({
     audit: ['user.created'],
     errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
     limit: 'operator',
+  },
+  setLogLevel: {
+    ...operated,
+    method: 'PUT',
+    path: '/api/v1/operator/log-level',
+    summary: 'Sets the log level of all nodes for some minutes; then that of their settings is back',
+    body: z.object({ level: z.enum(logLevels), minutes: z.number().int().min(1).max(60) }),
+    status: 200,
+    reply: z.object({ level: z.enum(logLevels), until: instant }),
+    errors: ['unavailable'],
   },
   linkWorkspace: {
     method: 'PUT',
