@@ -5,7 +5,7 @@ import { verdictsOf } from '../../src/event/record.ts';
 import { needleOf } from '../../src/event/rules/query/needles.ts';
 import type { Query, QueryTerm, QueryValue } from '../../src/event/rules/query/parse.ts';
 import { escapeRegExp } from '../../src/event/rules/query/words.ts';
-import type { EventRow } from './event-filter.ts';
+import type { EventRow } from './event-row.ts';
 import { toBsonText } from './form.ts';
 
 type RowFilter = Filter<EventRow>;
