@@ -1,21 +1,21 @@
 // The level of this node's log: that of its settings, or for a while another one.
 import type { Clock, Timer } from '../shared/ports/clock.ts';
-import type { LogLevel } from './config.ts';
+import type { LogThreshold } from './config.ts';
 
 export interface LogLevelSwitch {
-  current(): LogLevel;
+  current(): LogThreshold;
   /** @param until epoch milliseconds; the level of the settings is back then */
-  set(level: LogLevel, until: number): void;
+  set(level: LogThreshold, until: number): void;
 }
 
 export function createLogLevel(
   logger: { level: string },
-  normal: LogLevel,
+  normal: LogThreshold,
   clock: Pick<Clock, 'now' | 'after'>,
 ): LogLevelSwitch {
   let timer: Timer | null = null;
   let current = normal;
-  const change = (level: LogLevel): void => {
+  const change = (level: LogThreshold): void => {
     current = level;
     logger.level = level;
   };

@@ -1,5 +1,5 @@
-// The order of exports, as records of a move: links of the lines in the order of the one writer's commits, as exports.ts
-// reads them. A line's item has an id that follows from its segment, its outcome or its approval.
+// The order of exports, as records of a move: links of the lines in the order of the one writer's commits, as
+// exports.ts reads them. An item's id follows from its segment, its outcome or its approval.
 import type { ApprovalChange, OrderedKind } from '../../../src/export/record.ts';
 import type { MovedExportItem, MovedRecords } from '../../../src/shared/ports/moved-records.ts';
 import type { Database } from '../database.ts';

@@ -152,7 +152,11 @@ export const inventory: { readonly [table: string]: TableInventory } = {
       'id tenant max_ts min_ts received_at batch env agent events outcomes tallies names later places marks versions ' +
       'sample',
   },
-  segment_bodies: { kinds: ['events'], columns: 'segment body form sender call_keys' },
+  segment_bodies: {
+    kinds: ['events'],
+    left: 'call_keys finds the call ids in a packed body',
+    columns: 'segment body form sender call_keys',
+  },
   outcomes: {
     kinds: ['events', 'exportLinks'],
     columns: 'id segment position key outcome after_segment',

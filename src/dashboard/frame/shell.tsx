@@ -279,7 +279,7 @@ function Breadcrumb({ page }: { readonly page: ReturnType<typeof pageAt> }): JSX
   return (
     <nav aria-label="Breadcrumb" className="breadcrumb">
       <span className="breadcrumb-workspace">{'workspace' in page ? page.workspace : 'Account'}</span>
-      <Link to={page.path}>{page.label}</Link>
+      <strong>{page.label}</strong>
     </nav>
   );
 }

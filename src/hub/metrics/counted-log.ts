@@ -1,13 +1,13 @@
 // Counts written log lines by level, for reeve_log_records_total.
 import type { Log } from '../../shared/ports/log.ts';
-import type { LogLevel } from '../config.ts';
+import type { LogThreshold } from '../config.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 
 /** @param levelOf the lowest level that `log` writes now */
 export function countLog(
   log: Log,
-  levelOf: () => LogLevel,
+  levelOf: () => LogThreshold,
 ): { readonly log: Log; readonly counts: Map<string, number> } {
   const counts = new Map<string, number>(levels.map((name) => [name, 0]));
   const lowest = (): number => {

@@ -9,6 +9,8 @@ import { email, newPassword } from '../../user/wire.ts';
 /** The queues that the hub works. */
 export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notificationQueues)]);
 
+export const logLevel = z.enum(logLevels);
+
 export const tenant = z.object({
   id: uuid,
   name: z.string(),
@@ -110,9 +112,9 @@ export const operatorRoutes = routes({
     method: 'PUT',
     path: '/api/v1/operator/log-level',
     summary: 'Sets the log level of all nodes for some minutes; then that of their settings is back',
-    body: z.object({ level: z.enum(logLevels), minutes: z.number().int().min(1).max(60) }),
+    body: z.object({ level: logLevel, minutes: z.number().int().min(1).max(60) }),
     status: 200,
-    reply: z.object({ level: z.enum(logLevels), until: instant }),
+    reply: z.object({ level: logLevel, until: instant }),
     errors: ['unavailable'],
   },
   linkWorkspace: {

@@ -14,6 +14,7 @@ const notFilled: { readonly [collection: string]: string } = {
   formats: 'the number of the format, written at the end of a move',
   moves: 'the marker of the move',
   probes: 'a write that tries the disk',
+  reach: 'which nodes reach Redis now',
 };
 
 describe('what a move carries', () => {

@@ -92,7 +92,8 @@ function useBase(name: string, env: Environment) {
   const before = current.data ? decode(current.data.yaml_bytes) : none ? '' : undefined;
   const [accepted, setAccepted] = useState<string | undefined>(undefined);
   const first = useRef<string | undefined>(undefined);
-  first.current ??= before;
+  // An answer from before is no base.
+  if (!current.isFetching) first.current ??= before;
   const base = accepted ?? first.current;
   return {
     current,
