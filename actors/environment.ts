@@ -20,6 +20,7 @@ import { FleetWatch, fleetTimer } from './fleet-watch.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, type EnvironmentMessages, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import { maxAbsent, Roster } from './roster.ts';
+import { followedBundles } from './roster-matrix.ts';
 import type { ActorContext, Effects } from './runtime/define.ts';
 import { actorKind } from './runtime/kind.ts';
 import { attestOlder, deployedYaml, signAndDeploy } from './signing.ts';
@@ -361,6 +362,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
 
     async fleet({ roster, current }, _body, { ports }) {
       return { reply: roster.numbers(current, ports.isGone) };
+    },
+
+    async followed({ roster, current }, _body, { ports }) {
+      return { reply: followedBundles(roster, current, ports.isGone) };
     },
 
     async streamsByKey({ roster }, _body, { ports }) {

@@ -4,6 +4,7 @@ import type {
   AssignmentRule,
   DriftStatus,
   FleetNumbers,
+  FollowedBundle,
   StreamTransport,
   Tags,
 } from '../src/agent/record.ts';
@@ -126,6 +127,8 @@ export interface AgentState {
    * it. Of one that follows all: where all have the same. Absent from a node of an earlier version.
    */
   readonly documentKind?: DocumentKind | null;
+  /** Since when it runs another version than it should; null: it does not. Absent as above. */
+  readonly driftSince?: number | null;
 }
 
 export interface RolloutRequest {
@@ -185,10 +188,7 @@ export type EnvironmentMessages = {
    * null: nothing was deployed. Throws changed.
    */
   undeploy: { body: UndeployOrder; reply: Deployment | null };
-  /**
-   * Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a
-   * bundle's name.
-   */
+  /** Announces every current deployment again (after a rotation of the signing key), `after` a bundle's name. */
   reannounce: { body: { readonly after: string } | null; reply: null };
   /** Stores a pending approval, sets its timer and announces it. `approval.id` makes a repeat harmless. */
   requestApproval: {
@@ -214,10 +214,7 @@ export type EnvironmentMessages = {
   };
   /** Times out a due approval, and announces that once. The reply says whether this call did it. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
-  /**
-   * Announces again what an approval came to, unless that was announced: its owner may have died between write and
-   * announcement.
-   */
+  /** Announces again what an approval came to, unless that was announced: its owner may have died before. */
   announceApproval: { body: { readonly id: string }; reply: null };
   /**
    * A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version,
@@ -285,6 +282,8 @@ export type EnvironmentMessages = {
   rollout: { body: RolloutRequest; reply: Rollout };
   /** How the connected agents stand. Looks at each of them once. */
   fleet: { body: null; reply: FleetNumbers };
+  /** Which bundles the connected agents follow and which versions they run. Looks at each of them once. */
+  followed: { body: null; reply: readonly FollowedBundle[] };
   /** Open streams by the API key that opened them. */
   streamsByKey: { body: null; reply: { readonly [keyId: string]: number } };
   /** How these agents stand, in their order; at most a few hundred. `bundleName` counts for one without a stream. */
@@ -327,8 +326,7 @@ export type AgentMessages = {
   };
 };
 
-/** `note` is what the audit chain says of it. */
-/** `ifMatch`: hashes of the rule that is changed; absent without a condition. */
+/** `note` is for the audit chain. `ifMatch`: hashes of the rule that is changed; absent without a condition. */
 export type RuleChange = { readonly note: AuditNote; readonly ifMatch?: readonly string[] } & (
   | { readonly action: 'create'; readonly rule: AssignmentRule }
   | {

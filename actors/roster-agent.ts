@@ -22,6 +22,8 @@ export interface ReportedVersion {
   readonly bundleName: string | null;
   readonly policyVersion: string;
   readonly at: number;
+  /** When the first report of this version came, as far as this activation knows. */
+  readonly since?: number;
 }
 
 /** What an agent fetched with one API key. */
@@ -56,7 +58,8 @@ export type IsGone = (node: string) => boolean;
 
 export type CurrentVersions = ReadonlyMap<
   string,
-  Pick<Deployment, 'revisionHash' | 'version'> & { readonly documentKind?: DocumentKind | null }
+  Pick<Deployment, 'revisionHash' | 'version'> &
+    Partial<Pick<Deployment, 'createdAt'>> & { readonly documentKind?: DocumentKind | null }
 >;
 
 const noFetches: readonly Fetches[] = [];
@@ -88,12 +91,37 @@ export function newestOf(streams: readonly RosterStream[], isGone: IsGone): Rost
  * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the
  * newest of any bundle, because an agent that still runs another bundle has drifted.
  */
-export function newest(versions: readonly ReportedVersion[], bundleName: string | null): string | null {
+export const newest = (versions: readonly ReportedVersion[], bundleName: string | null): string | null =>
+  newestReport(versions, bundleName)?.policyVersion ?? null;
+
+/** The report of that version. */
+export function newestReport(
+  versions: readonly ReportedVersion[],
+  bundleName: string | null,
+): ReportedVersion | null {
   const own = versions.filter((version) => version.bundleName === bundleName || version.bundleName === null);
   const candidates = bundleName === null || own.length === 0 ? versions : own;
   let found: ReportedVersion | null = null;
   for (const version of candidates) if (!found || version.at >= found.at) found = version;
-  return found?.policyVersion ?? null;
+  return found;
+}
+
+/**
+ * Since when an agent runs another version than the one that it should run: the later of when that one became its, and
+ * when the first report of the other one came. Null while it is current, and where nothing is deployed for it.
+ */
+export function driftSince(
+  { versions, assigned }: RosterAgent,
+  bundleName: string | null,
+  deployed: CurrentVersions,
+): number | null {
+  const report = newestReport(versions, bundleName);
+  const status = statusOf(report?.policyVersion ?? null, bundleName, deployed);
+  if (status === 'current' || report === null) return null;
+  const due = bundleName === null ? [...deployed.values()] : [deployed.get(bundleName)];
+  const deployedAt = Math.max(...due.map((deployment) => deployment?.createdAt ?? Number.NEGATIVE_INFINITY));
+  if (!Number.isFinite(deployedAt)) return null;
+  return Math.max(deployedAt, assigned?.at ?? deployedAt, report.since ?? report.at);
 }
 
 /** Drift per bundle; a stream that follows all is current when any deployed bundle has its version. */

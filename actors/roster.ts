@@ -25,6 +25,7 @@ import type {
 } from './protocol.ts';
 import {
   type CurrentVersions,
+  driftSince,
   followed,
   type IsGone,
   kindToLoad,
@@ -187,7 +188,8 @@ export class Roster {
     const { bundleName, policyVersion, at } = report;
     const before = agent.versions.find((version) => version.bundleName === bundleName);
     if (before && before.at > at) return false;
-    const version = { bundleName, policyVersion, at };
+    const since = before?.policyVersion === policyVersion ? (before.since ?? before.at) : at;
+    const version = { bundleName, policyVersion, at, since };
     if (before) agent.versions = agent.versions.map((one) => (one === before ? version : one));
     else agent.versions = agent.versions.concat(version);
     if (agent.versions.length > this.#versionsCap) {
@@ -271,6 +273,7 @@ export class Roster {
       version: running?.[1].version ?? null,
       status,
       documentKind: kindToLoad(policyVersion, follows, deployed),
+      driftSince: agent ? driftSince(agent, follows, deployed) : null,
     };
   }
 
@@ -322,6 +325,11 @@ export class Roster {
       counts[statusOf(newest(agent.versions, follows), follows, deployed)]++;
     }
     return counts;
+  }
+
+  /** Those with a stream, streams of nodes that are gone included. */
+  connectedAgents(): Iterable<RosterAgent> {
+    return this.#connected.values();
   }
 
   /** Agents with a stream, those of nodes that are gone included. */

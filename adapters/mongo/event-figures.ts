@@ -12,11 +12,14 @@ const bounded = { maxTimeMS: maxSearchMs };
 const denied = { $in: ['$verdict', verdictsOf('denied')] };
 const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
 const observing = { $eq: ['$mode', 'observe'] };
-const observed = { $or: [wouldDeny, { $and: [denied, observing] }] };
-const asked = { $in: ['$verdict', verdictsOf('pending')] };
+export const observed = { $or: [wouldDeny, { $and: [denied, observing] }] };
+export const asked = { $in: ['$verdict', verdictsOf('pending')] };
 const count = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } });
 const and = (...conditions: object[]) => ({ $and: conditions });
 const not = (condition: object) => ({ $not: [condition] });
+
+/** A denial that was enforced. */
+export const enforcedDenial = and(denied, not(observing));
 
 const valueIn = (path: string) => [{ $project: { value: path } }];
 const eachOf = (list: object | string) => [
@@ -77,7 +80,7 @@ export function mongoEventFigures(
               $group: {
                 _id: start,
                 allowed: count(and(not(denied), not(wouldDeny), not(asked))),
-                denied: count(and(denied, not(observing))),
+                denied: count(enforcedDenial),
                 pending: count(asked),
                 observed: count(observed),
               },
@@ -119,7 +122,7 @@ function eventCounts(events: Collection<EventRow>): EventStore['counts'] {
               $group: {
                 _id: null,
                 events: { $sum: 1 },
-                denials: count(and(denied, not(observing))),
+                denials: count(enforcedDenial),
                 observeFindings: count(observed),
               },
             },

@@ -171,7 +171,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(verdicts === undefined ? [] : [wordsWanted(verdicts)]),
     ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
-    ...(filter.query === undefined ? [] : fieldTests(filter.query)),
+    ...(filter.query === undefined ? [] : (fieldTests(filter.query) as Filter<EventRow>[])),
     ...(search ? [{ $or: [...textSearch(search).flatMap(namesOrTexts), payloadWithoutTexts(search)] }] : []),
   ];
   return {

@@ -1,14 +1,14 @@
 // The terms of a query for MongoDB: exactly, where the fields of a document decide them; the others narrow a scan, and
 // the adapter tests each document that passes.
-import type { Filter } from 'mongodb';
+import type { Document, Filter } from 'mongodb';
 import { verdictsOf } from '../../src/event/record.ts';
 import { needleOf } from '../../src/event/rules/query/needles.ts';
 import type { Query, QueryTerm, QueryValue } from '../../src/event/rules/query/parse.ts';
 import { escapeRegExp } from '../../src/event/rules/query/words.ts';
-import type { EventRow } from './event-filter.ts';
 import { toBsonText } from './form.ts';
 
-type RowFilter = Filter<EventRow>;
+/** Of documents of events (event-filter.ts). */
+type RowFilter = Filter<Document>;
 
 const globPattern = (text: string): string => `^${text.split('*').map(escapeRegExp).join('[\\s\\S]*')}$`;
 

@@ -27,7 +27,7 @@ export function mongoEventScan(events: Collection<EventRow>, now = () => perform
     const began = now();
     const base = eventQuery(tenantId, filter);
     const { fits } = queryTest(filter.query);
-    const needles = filter.query.terms.map(needleTest).filter((test) => test !== null);
+    const needles = filter.query.terms.map(needleTest).filter((test) => test !== null) as RowFilter[];
     const sort = order === 'oldest' ? ({ ts: 1, _id: 1 } as const) : ({ ts: -1, _id: -1 } as const);
     const matching: StoredEvent[] = [];
     const bounded = { maxTimeMS: maxSearchMs };

@@ -9,6 +9,7 @@ import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
 import { mongoEventIngest } from './event-ingest.ts';
 import { mongoEventScan } from './event-scan.ts';
+import { mongoEventSeries } from './event-series.ts';
 import type { ExportLog } from './export-log.ts';
 import type { ExportRemovals } from './export-removals.ts';
 import { toBsonText } from './form.ts';
@@ -53,6 +54,7 @@ export function mongoEvents(
   return {
     ingest: mongoEventIngest(events, runs, audit, nextId, clock, log),
     ...mongoEventFigures(events),
+    ...mongoEventSeries(events),
 
     async search(tenantId, filter, limit, cursor, order = 'newest', budgetMs = undefined) {
       const { query: terms } = filter;

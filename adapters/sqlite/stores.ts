@@ -15,6 +15,7 @@ import type { CallIndex } from './events/calls.ts';
 import { countFitting, countReceived, counts, facets, histogram } from './events/count.ts';
 import { eventWriter } from './events/ingest.ts';
 import { eventOf, eventSearch } from './events/search.ts';
+import { series, seriesTotals } from './events/series.ts';
 import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
@@ -69,6 +70,8 @@ export function storesOf(
       get: (tenantId, id) => eventOf(db, tenantId, id),
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       count: (tenantId, filter) => countFitting(db, tenantId, filter),
+      series: (tenantId, request) => series(db, tenantId, request),
+      seriesTotals: (tenantId, scope, limit) => seriesTotals(db, tenantId, scope, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince, entries) =>
         counts(db, tenantId, env, since, activeSince, entries),
@@ -222,6 +225,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     settledBy: 'read',
     newestOf: 'read',
     histogram: 'read',
+    series: 'read',
+    seriesTotals: 'read',
     counts: 'read',
     countReceived: 'read',
     purge: 'write',

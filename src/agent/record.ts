@@ -81,3 +81,18 @@ export interface AgentPlace {
   /** The time that the list is sorted by; 0 where it is sorted by agent id. */
   readonly at: number;
 }
+
+/** What connected agents that follow a bundle run. */
+export interface FollowedBundle {
+  /** Null: they follow none in particular. */
+  readonly bundleName: string | null;
+  readonly connected: number;
+  /** Most agents first, at most 50. */
+  readonly versions: readonly {
+    /** Null: they never reported one. */
+    readonly policyVersion: string | null;
+    readonly agents: number;
+    /** Of those that run another version than they should, the longest. Epoch milliseconds; null: none does. */
+    readonly oldestSince: number | null;
+  }[];
+}

@@ -6,6 +6,7 @@ import type { ContractNames } from '../usage/port.ts';
 import type { EventInput, FacetName, Ingested, StoredEvent, VerdictCounts } from './record.ts';
 import type { Facet } from './rules/facet.ts';
 import type { EventFilter } from './rules/filter.ts';
+import type { CallSeries, SeriesBy, SeriesRange, SeriesTotal } from './rules/series.ts';
 
 /** Events that came together. */
 export interface EventBatch {
@@ -81,6 +82,17 @@ export interface HistogramBucket {
   readonly observed: number;
 }
 
+export interface SeriesRequest extends SeriesRange {
+  readonly env: EnvFilter;
+  readonly by: SeriesBy;
+  /** The values that are counted, at most 100; of the total: ['']. */
+  readonly values: readonly string[];
+  /** Milliseconds; buckets begin at its multiples. */
+  readonly bucketMs: number;
+  /** Contracts that several names stand for, by name. */
+  readonly entries?: ContractNames['entries'];
+}
+
 /** The figures of a window of time. */
 export interface EventCounts {
   readonly events: number;
@@ -151,6 +163,17 @@ export interface EventStore {
   count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
+  /**
+   * Counts by bucket for each of the values, in their order. An event counts once for each of its values, by its first
+   * verdict; a contract's are those that the event or a later report names.
+   */
+  series(tenantId: string, request: SeriesRequest): Promise<readonly CallSeries[]>;
+  /** The events of each value in the range: the first `limit` of them in the order of `byRefusals`. */
+  seriesTotals(
+    tenantId: string,
+    request: Omit<SeriesRequest, 'values' | 'bucketMs'>,
+    limit: number,
+  ): Promise<readonly SeriesTotal[]>;
   /**
    * Counts over events that are not older than `since`; contracts are counted by what `entries` call them. Events from
    * an agent whose clock is ahead count, as they do in lists and facets.

@@ -6,9 +6,11 @@ import { createFetchedRulesets, type FetchedRulesets } from '../agent/use-cases/
 import { createFleet, type Fleet } from '../agent/use-cases/fleet.ts';
 import { createHistories, type Histories } from '../agent/use-cases/history.ts';
 import { createLastSeen } from '../agent/use-cases/last-seen.ts';
+import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matrix.ts';
 import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
+import { type ApprovalGroups, createApprovalGroups } from '../approval/use-cases/groups.ts';
 import { type Approvals, createApprovals } from '../approval/use-cases.ts';
 import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
@@ -55,7 +57,9 @@ import { createRetention, type RecordRetention } from '../tenant/use-cases/reten
 import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
+import { type Attention, createAttention } from '../usage/use-cases/attention.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
+import { createSeriesReader, type SeriesReader } from '../usage/use-cases/series.ts';
 import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
@@ -71,6 +75,7 @@ export interface App {
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
   readonly approvals: Approvals;
+  readonly approvalGroups: ApprovalGroups;
   readonly rateLimits: RateLimits;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
@@ -83,9 +88,12 @@ export interface App {
   readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
   readonly histories: Histories;
+  readonly attention: Attention;
+  readonly series: SeriesReader;
   readonly statistics: Statistics;
   readonly fleet: Fleet;
   readonly impacts: Impacts;
+  readonly matrices: FleetMatrices;
   readonly notifications: Notifications;
   readonly people: People;
   readonly playground: Playground;
@@ -154,8 +162,11 @@ export function createApp(ports: AppPorts): App {
     tenants: createTenants(ports),
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
+    attention: createAttention({ ...ports, rulings }),
+    series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
+    approvalGroups: createApprovalGroups(ports),
     rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules({ ...ports, environments }),
@@ -166,6 +177,7 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles({ ...ports, inspector }),
     compositions,
     installation: createInstallation(ports),
+    matrices: createFleetMatrices(ports),
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
     exports: createExports(ports),

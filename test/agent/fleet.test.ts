@@ -56,13 +56,15 @@ it('show an agent that runs what is deployed, and then an older version', async 
     connected: true,
     streams: 1,
     coverage: null,
+    wanted_version: 1,
+    drift_since: null,
     connected_at: at,
     last_seen_at: at,
     created_at: at,
   };
   expect((await list()).body).toEqual([entry]);
   await deploy(t, user, 'base', '2');
-  expect((await list()).body).toEqual([{ ...entry, status: 'drift' }]);
+  expect((await list()).body).toEqual([{ ...entry, status: 'drift', wanted_version: 2, drift_since: at }]);
   expect(await ids({ status: 'drift' })).toEqual(['agent-1']);
   expect(await ids({ status: 'current' })).toEqual([]);
 });

@@ -10,6 +10,7 @@ import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
 import { eventsQueryContract } from './events-query.ts';
 import { eventsSearchContract } from './events-search.ts';
+import { eventsSeriesContract } from './events-series.ts';
 import { exportsContract } from './exports.ts';
 import { figuresContract } from './figures.ts';
 import type { Open } from './fixtures.ts';
@@ -77,6 +78,7 @@ export const storeSuites = {
   events: [
     eventsContract,
     eventsQueryContract,
+    eventsSeriesContract,
     eventsSearchContract,
     searchTextsContract,
     eventsModelContract,

@@ -30,7 +30,7 @@ const summedPerStep = 500;
 type Single = (segment: Summary) => void;
 
 /** Hands the segments that may hold events that fit to `alike` and `agents`, or one by one to `single`. */
-function* count(
+export function* countSegments(
   db: Database,
   tenantId: string,
   filter: CompiledFilter,
@@ -77,7 +77,7 @@ export function* histogram(
     buckets.set(start, bucket);
   }
   const telling = { slotMs: bucketMs, outcomes: false };
-  yield* count(db, tenantId, filter, telling, {
+  yield* countSegments(db, tenantId, filter, telling, {
     alike(group) {
       const { segments, start, tallies } = group;
       for (const tally of tallies) {
@@ -98,7 +98,7 @@ export function* histogram(
 export function* countFitting(db: Database, tenantId: string, wholeFilter: EventFilter): Steps<number> {
   const filter = compileFilter(wholeFilter);
   let found = 0;
-  yield* count(
+  yield* countSegments(
     db,
     tenantId,
     filter,
@@ -148,7 +148,7 @@ export function* facets(
       add('decisionName', name, events);
     }
   }
-  yield* count(
+  yield* countSegments(
     db,
     tenantId,
     filter,

@@ -24,6 +24,8 @@ export interface Alike {
   readonly env: string;
   /** Null where segments are not told apart by agent. */
   readonly agent: string | null;
+  /** The one policy version of their events; null where segments are not told apart by it. */
+  readonly version: string | null;
   /** When the slot begins; 0 without slots. */
   readonly start: number;
   readonly tallies: readonly Tally[];
@@ -48,6 +50,8 @@ export interface Telling {
   /** True where repeats of a call count. */
   readonly outcomes: boolean;
   readonly agents?: boolean;
+  /** A column that tells segments apart; `versions`: those of several versions are looked at one by one. */
+  readonly by?: 'agent' | 'versions';
 }
 
 /** Whether the filter takes some of the events of a segment. */
@@ -79,7 +83,7 @@ export function* tellings(
   db: Database,
   tenantId: string,
   filter: EventFilter,
-  { slotMs, outcomes, agents = false }: Telling,
+  { slotMs, outcomes, agents = false, by }: Telling,
 ): Generator<TalliedWindow, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
@@ -100,7 +104,9 @@ export function* tellings(
   const named = outcomes || isByName;
   const slot = slotMs === undefined ? '0' : 'floor(max_ts / ?)';
   const slotParams = slotMs === undefined ? [] : [slotMs];
-  const byAgent = (agents && isPartial(filter)) || asksFor(filter, 'agent');
+  const byAgent = (agents && isPartial(filter)) || asksFor(filter, 'agent') || by === 'agent';
+  if (by === 'versions') whole.sql += ' AND json_array_length(versions) = 1';
+  const column = by ?? (byAgent ? 'agent' : 'NULL');
   const parsed = new Map<string, readonly Tally[]>();
   const talliesOf = (text: string): readonly Tally[] => {
     let known = parsed.get(text);
@@ -115,13 +121,13 @@ export function* tellings(
     const from = `${window.sql} AND sample = 0 AND ${sql}`;
     const groups = db.all(
       `SELECT ${slot} AS slot, CASE WHEN ${whole.sql} THEN 0 ELSE id END AS one, env,
-         ${byAgent ? 'agent' : 'NULL'} AS whose, tallies, count(*) ${from} GROUP BY slot, one, env, whose, tallies`,
+         ${column} AS whose, tallies, count(*) ${from} GROUP BY slot, one, env, whose, tallies`,
       [...slotParams, ...whole.params, ...window.params, ...params],
     );
     const alike: Alike[] = [];
     const single: Summary[] = [];
     const old = new Set<string>();
-    for (const [number, one, env, agent, text, segments] of groups) {
+    for (const [number, one, env, whose, text, segments] of groups) {
       const tallies = talliesOf(String(text));
       if (one !== 0) {
         single.push(
@@ -133,7 +139,8 @@ export function* tellings(
         alike.push({
           segments: Number(segments),
           env: String(env),
-          agent: agent === null ? null : givenText(String(agent)),
+          agent: byAgent && whose !== null ? givenText(String(whose)) : null,
+          version: by === 'versions' ? String((JSON.parse(String(whose)) as unknown[])[0]) : null,
           start: Number(number) * (slotMs ?? 0),
           tallies,
         });

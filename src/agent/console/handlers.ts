@@ -11,10 +11,29 @@ import type { CoverageCounts } from '../../usage/use-cases/coverage.ts';
 import { renderCounts } from '../../usage/wire.ts';
 import type { AgentOrder, AgentPlace } from '../record.ts';
 import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';
+import type { MatrixCell } from '../use-cases/matrix.ts';
 import type { RegistrationView, StatusStart, StatusView } from '../use-cases/registrations.ts';
 import type { agentRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
+
+const renderCell = ({ env, deployment, connected, versions }: MatrixCell) => ({
+  env,
+  deployment: deployment && {
+    id: deployment.id,
+    version: deployment.version,
+    revision_hash: deployment.revisionHash,
+    deployed_by: deployment.deployedBy,
+    created_at: iso(deployment.createdAt),
+  },
+  connected,
+  versions: versions.map(({ version, policyVersion, agents: count, oldestSince }) => ({
+    version,
+    policy_version: policyVersion,
+    agents: count,
+    oldest_since: isoOrNull(oldestSince),
+  })),
+});
 
 const orders: { readonly [field: string]: AgentOrder } = {
   agent_id: 'agentId',
@@ -23,8 +42,19 @@ const orders: { readonly [field: string]: AgentOrder } = {
 };
 
 export const agents: Handlers<typeof agentRoutes> = {
+  async fleetMatrix(hub, { query }, caller) {
+    const scope = { tenantId: caller.tenantId, list: 'matrix' } as const;
+    const after = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
+    const { bundles, unassigned, next } = await hub.app.matrices.read(principalOf(caller), after);
+    return {
+      bundles: bundles.map(({ name, cells }) => ({ name, cells: cells.map(renderCell) })),
+      unassigned,
+      next_cursor: next === null ? null : sealCursor(hub, scope, next),
+    };
+  },
+
   async listAgents(hub, { query }, caller) {
-    const { sort, cursor, limit, env, status, connected, tag, bundle, search } = query;
+    const { sort, cursor, limit, env, status, connected, tag, bundle, search, policy_version } = query;
     const scope = { tenantId: caller.tenantId, list: 'agents' } as const;
     const [name = '', value = null] = tag?.split(/:(.*)/s) ?? [];
     const principal = principalOf(caller);
@@ -35,6 +65,8 @@ export const agents: Handlers<typeof agentRoutes> = {
       tag: tag === undefined ? null : { name, value },
       bundleName: bundle ?? null,
       search: search ?? null,
+      policyVersion: policy_version ?? null,
+      byDrift: sort === 'drift_since',
       order: orders[sort.replace('-', '')] ?? 'agentId',
       descending: sort.startsWith('-'),
       limit,
@@ -162,7 +194,15 @@ const renderStream = (stream: AgentStreamList['streams'][number], isAdmin: boole
 
 const renderCoverage = (counts: CoverageCounts | undefined) => (counts ? renderCounts(counts) : null);
 
-const renderFleetAgent = ({ registration, env, resolution, state, cannotLoad, version }: FleetAgent) => ({
+const renderFleetAgent = ({
+  registration,
+  env,
+  resolution,
+  state,
+  cannotLoad,
+  version,
+  wantedVersion,
+}: FleetAgent) => ({
   agent_id: registration.agentId,
   display_name: registration.displayName,
   tags: { ...registration.tags },
@@ -178,6 +218,8 @@ const renderFleetAgent = ({ registration, env, resolution, state, cannotLoad, ve
   cannot_load: cannotLoad,
   connected: (state?.streams ?? 0) > 0,
   streams: state?.streams ?? 0,
+  wanted_version: wantedVersion,
+  drift_since: isoOrNull(state?.driftSince ?? null),
   connected_at: isoOrNull(state?.connectedAt ?? null),
   last_seen_at: isoOrNull(registration.lastSeenAt),
   created_at: iso(registration.createdAt),

@@ -66,6 +66,10 @@ export const fleetAgent = z.object({
    * used none.
    */
   coverage: coverageCounts.nullable(),
+  /** The version that the environment runs under the bundle that it should run; null: none. */
+  wanted_version: z.number().int().nullable(),
+  /** Since when it runs another document than it should; null: it is current, or unknown. */
+  drift_since: instant.nullable(),
   connected_at: instant.nullable(),
   last_seen_at: instant.nullable(),
   created_at: instant,
@@ -79,9 +83,58 @@ const agentSort = z.enum([
   '-last_seen_at',
   'created_at',
   '-created_at',
+  /** Agents that run another document than they should, the longest first. */
+  'drift_since',
 ]);
 
+const matrixCell = z.object({
+  env,
+  /** The current deployment; null: none. */
+  deployment: z
+    .object({
+      id: uuid,
+      version: z.number().int(),
+      revision_hash: z.string(),
+      deployed_by: z.string(),
+      created_at: instant,
+    })
+    .nullable(),
+  /** Connected agents that follow the bundle. */
+  connected: z.number().int(),
+  /** What they run, most agents first, at most 50. */
+  versions: z.array(
+    z.object({
+      /** Null: no recent deployment of the bundle there has the document. */
+      version: z.number().int().nullable(),
+      /** Null: they never reported one. */
+      policy_version: z.string().nullable(),
+      agents: z.number().int(),
+      /** Since when the longest of them runs another document than it should; null: none does. */
+      oldest_since: instant.nullable(),
+    }),
+  ),
+});
+
 export const agentRoutes = routes({
+  fleetMatrix: {
+    method: 'GET',
+    path: '/api/v1/fleet/matrix',
+    auth: ['cookie'],
+    role: 'viewer',
+    envs: 'record',
+    tag: 'agents',
+    summary: 'Bundles by environment: what is deployed, and which versions the connected agents run',
+    query: z.object({ cursor: cursor.optional() }),
+    status: 200,
+    reply: z.object({
+      /** By name, at most 100. */
+      bundles: z.array(z.object({ name: z.string(), cells: z.array(matrixCell) })),
+      /** Connected agents without a bundle. */
+      unassigned: z.number().int(),
+      next_cursor: z.string().nullable(),
+    }),
+    errors: ['bad_request', 'validation_failed', 'unavailable'],
+  },
   listAgents: {
     method: 'GET',
     path: '/api/v1/agents',
@@ -100,6 +153,8 @@ export const agentRoutes = routes({
       tag: text(400, 1).optional(),
       /** Followed by a stream, or given by its assignment or a rule. */
       bundle: text(128, 1).optional(),
+      /** The hash of the document that it runs. */
+      policy_version: text(255, 1).optional(),
       /** Part of the agent id or the display name, in any case. */
       search: text(255, 1).optional(),
       sort: agentSort.default('agent_id'),

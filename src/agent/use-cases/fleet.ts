@@ -4,6 +4,7 @@ import { type AgentState, environmentKey, type OpenStream } from '../../../actor
 import { requireRole, requireSight, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
+import type { Page } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { isUnable } from '../../shared/vocabulary.ts';
@@ -19,6 +20,8 @@ export interface FleetFilter {
   readonly tag: { readonly name: string; readonly value: string | null } | null;
   /** The bundle that it follows or should run. */
   readonly bundleName: string | null;
+  /** The hash of the document that it runs. */
+  readonly policyVersion?: string | null;
   /** Part of the agent id or the display name. */
   readonly search: string | null;
 }
@@ -26,6 +29,8 @@ export interface FleetFilter {
 export interface FleetQuery extends FleetFilter {
   readonly order: AgentOrder;
   readonly descending: boolean;
+  /** Only agents that run another document than they should, the longest first, in place of `order`. */
+  readonly byDrift?: boolean;
   readonly limit: number;
   readonly after: AgentPlace | null;
 }
@@ -41,7 +46,12 @@ export interface FleetAgent {
   readonly cannotLoad: boolean;
   /** The bundle version it runs, as far as it was deployed in the environment among the newest. */
   readonly version: number | null;
+  /** The version that the environment runs under the bundle that it should run; null: none. */
+  readonly wantedVersion: number | null;
 }
+
+/** An agent without the versions that only lists name. */
+export type DescribedAgent = Omit<FleetAgent, 'version' | 'wantedVersion'>;
 
 export interface FleetPage {
   readonly agents: readonly FleetAgent[];
@@ -54,12 +64,12 @@ export interface FleetPage {
 
 export interface Fleet {
   /** Null for an agent that is not registered. */
-  get(tenantId: string, agentId: string): Promise<Omit<FleetAgent, 'version'> | null>;
+  get(tenantId: string, agentId: string): Promise<DescribedAgent | null>;
   /** Those of these that are registered and were seen, in their order. */
   ofRegistrations(
     tenantId: string,
     registrations: readonly RegistrationSummary[],
-  ): Promise<readonly Omit<FleetAgent, 'version'>[]>;
+  ): Promise<readonly DescribedAgent[]>;
   list(principal: Principal, query: FleetQuery): Promise<FleetPage>;
   /** The open streams of an agent on all nodes, the newest first. @throws HubError not_found */
   streams(principal: Principal, agentId: string, limit: number): Promise<AgentStreamList>;
@@ -89,7 +99,7 @@ export function createFleet({
     tenantId: string,
     registrations: readonly RegistrationSummary[],
     asked: Env | null,
-  ): Promise<readonly Omit<FleetAgent, 'version'>[]> {
+  ): Promise<readonly DescribedAgent[]> {
     if (registrations.length === 0) return [];
     const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
     const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: Env | null): Resolution =>
@@ -118,7 +128,7 @@ export function createFleet({
   }
 
   /** Versions by environment, bundle and hash, of agents that run none of those that are deployed now. */
-  async function versionsOf(tenantId: string, agents: readonly Omit<FleetAgent, 'version'>[]) {
+  async function versionsOf(tenantId: string, agents: readonly DescribedAgent[]) {
     const wanted = new Map<string, { readonly env: Env; readonly bundleName: string }>();
     for (const { env, state } of agents) {
       if (env === null || !state?.policyVersion || state.version !== null || state.bundleName === null)
@@ -138,8 +148,57 @@ export function createFleet({
         }
       }),
     );
-    return ({ env, state }: Omit<FleetAgent, 'version'>): number | null =>
+    return ({ env, state }: DescribedAgent): number | null =>
       state?.version ?? found.get(JSON.stringify([env, state?.bundleName, state?.policyVersion])) ?? null;
+  }
+
+  async function withVersions(
+    tenantId: string,
+    agents: readonly DescribedAgent[],
+  ): Promise<readonly FleetAgent[]> {
+    const envs = environments.filter((env) => agents.some((agent) => agent.env === env));
+    const [versionOf, ...current] = await Promise.all([
+      versionsOf(tenantId, agents),
+      ...envs.map((env) => store.deployments.current(tenantId, env)),
+    ]);
+    const deployed = current.flat();
+    const wantedBy = ({ env, state }: DescribedAgent): number | null =>
+      deployed.find((one) => one.env === env && one.bundleName === state?.bundleName)?.version ?? null;
+    return agents.map((agent) => ({ ...agent, version: versionOf(agent), wantedVersion: wantedBy(agent) }));
+  }
+
+  async function listByDrift(principal: Principal, query: FleetQuery): Promise<FleetPage> {
+    const { tenantId } = principal;
+    const drifting: { readonly agent: DescribedAgent; readonly place: AgentPlace }[] = [];
+    let after: AgentPlace | null = null;
+    for (let looked = 0; looked < maxLookedAt; looked += portion) {
+      const request = {
+        order: 'agentId',
+        descending: false,
+        search: query.search,
+        limit: portion,
+        after,
+      } as const;
+      const { items, more }: Page<RegistrationSummary> = await store.agents.find(tenantId, request);
+      for (const agent of await describe(tenantId, items, query.env)) {
+        const at = agent.state?.driftSince ?? null;
+        if (at === null || (agent.env !== null && !seesEnv(principal, agent.env)) || !fits(agent, query))
+          continue;
+        drifting.push({ agent, place: { agentId: agent.registration.agentId, at } });
+      }
+      const last = items.at(-1);
+      if (!more || !last) break;
+      after = { agentId: last.agentId, at: 0 };
+    }
+    drifting.sort((a, b) => comparePlaces(a.place, b.place));
+    const { after: from } = query;
+    const rest = from === null ? drifting : drifting.filter(({ place }) => comparePlaces(place, from) > 0);
+    const page = rest.slice(0, query.limit);
+    const agents = await withVersions(
+      tenantId,
+      page.map(({ agent }) => agent),
+    );
+    return { agents, next: (sent) => (sent < rest.length ? (page[sent - 1]?.place ?? null) : null) };
   }
 
   return {
@@ -177,12 +236,13 @@ export function createFleet({
       const { tenantId } = principal;
       const { order, descending, search, limit } = query;
       if (query.env !== null) requireSight(principal, query.env);
+      if (query.byDrift) return listByDrift(principal, query);
       const isHidden = visibleEnvs(principal) !== null;
       const placeIn = ({ agentId, ...times }: RegistrationSummary): AgentPlace => ({
         agentId,
         at: order === 'agentId' ? 0 : (times[order] ?? 0),
       });
-      const found: Omit<FleetAgent, 'version'>[] = [];
+      const found: DescribedAgent[] = [];
       let after = query.after;
       let left = true;
       const atOnce = isOpen(query) && !isHidden ? limit : portion;
@@ -198,8 +258,7 @@ export function createFleet({
         left = more && last !== undefined;
       }
       const shown = found.slice(0, limit);
-      const versionOf = await versionsOf(tenantId, shown);
-      const agents = shown.map((agent) => ({ ...agent, version: versionOf(agent) }));
+      const agents = await withVersions(tenantId, shown);
       return {
         agents,
         next(sent) {
@@ -212,9 +271,13 @@ export function createFleet({
   };
 }
 
+/** The longest drift first. */
+const comparePlaces = (a: AgentPlace, b: AgentPlace): number =>
+  a.at - b.at || (a.agentId < b.agentId ? -1 : a.agentId > b.agentId ? 1 : 0);
+
 /** True when every registration that the store finds is shown. */
-const isOpen = ({ env, status, connected, tag, bundleName }: FleetFilter): boolean =>
-  [env, status, connected, tag, bundleName].every((filter) => filter === null);
+const isOpen = ({ env, status, connected, tag, bundleName, policyVersion = null }: FleetFilter): boolean =>
+  [env, status, connected, tag, bundleName, policyVersion].every((filter) => filter === null);
 
 /** The environment that an agent is shown in; null when there is none. */
 function placeOf(
@@ -231,13 +294,11 @@ function placeOf(
   return environments.find(isConnected) ?? lastEnv;
 }
 
-function fits(
-  { registration, resolution, state }: Omit<FleetAgent, 'version'>,
-  filter: FleetFilter,
-): boolean {
-  const { status, connected, tag, bundleName } = filter;
+function fits({ registration, resolution, state }: DescribedAgent, filter: FleetFilter): boolean {
+  const { status, connected, tag, bundleName, policyVersion = null } = filter;
   const { tags } = registration;
   return (
+    (policyVersion === null || state?.policyVersion === policyVersion) &&
     (status === null || (state?.status ?? 'unknown') === status) &&
     (connected === null || (state?.streams ?? 0) > 0 === connected) &&
     (tag === null ||

@@ -4,6 +4,7 @@ import { type Caller, List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { askingAgents, placeOf, principalShown, readPlace, render } from '../wire.ts';
 import type { approvalRoutes } from './routes.ts';
@@ -15,9 +16,31 @@ export const approvals: Handlers<typeof approvalRoutes> = {
   createApproval: (hub, { body }, caller, request) =>
     requestApproval(hub, caller, body, request.header('idempotency-key')),
 
+  async approvalGroups(hub, { query }, caller) {
+    const scope = { tenantId: caller.tenantId, list: 'approval_groups' } as const;
+    const after = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
+    const { groups, next } = await hub.app.approvalGroups.list(principalOf(caller), query.env ?? null, after);
+    return {
+      groups: groups.map(({ toolName, contractNames, firstDeadline, amounts, differing, ids, ...group }) => ({
+        ...group,
+        tool_name: toolName,
+        contract_names: [...contractNames],
+        first_expires_at: iso(firstDeadline),
+        amounts: [...amounts],
+        differing: [...differing],
+        ids: [...ids],
+      })),
+      next_cursor: next === null ? null : sealCursor(hub, scope, next),
+    };
+  },
+
   async listApprovals(hub, { query }, caller) {
     const { tenantId } = caller;
-    const { status, env, agent_id: agentId, since, until, search, cursor, limit, offset } = query;
+    const { status, env, agent_id: agentId, since, until, search, cursor, limit, offset, group } = query;
+    if (group !== undefined) {
+      const members = await hub.app.approvalGroups.members(principalOf(caller), group, limit);
+      return new List(members.map(render), null);
+    }
     const filter = { env: env ?? null, ...omitUndefined({ status, agentId, since, until, search }) };
     const scope = { tenantId, list: 'approvals' } as const;
     const after = cursor === undefined ? undefined : readPlace(openCursor(hub, scope, cursor));

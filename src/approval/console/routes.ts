@@ -126,6 +126,11 @@ export const approvalRoutes = routes({
       until: instantInput.optional(),
       /** Part of the agent's id, the tool's or contract's name, the message, or who decided, in any case. */
       search: text(255, 1).optional(),
+      /** The key of a group: its pending members, the first to expire first. No other filter counts with it. */
+      group: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .optional(),
       cursor: text(4096, 1).optional(),
       ...paging(1000, 100),
     }),
@@ -133,6 +138,43 @@ export const approvalRoutes = routes({
     reply: z.array(
       approval.extend({ message: listed(z.string()), decision_reason: listed(z.string()).nullable() }),
     ),
+    search: true,
+    errors: ['bad_request', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  approvalGroups: {
+    method: 'GET',
+    path: '/api/v1/approvals/groups',
+    auth: ['cookie'],
+    role: 'viewer',
+    envs: 'query',
+    tag: 'approvals',
+    summary:
+      'Pending approvals of one tool, the same contracts and one environment, as groups of two and more, the first to ' +
+      'expire first, at most 100',
+    query: z.object({ env: env.optional(), cursor: text(4096, 1).optional() }),
+    status: 200,
+    reply: z.object({
+      groups: z.array(
+        z.object({
+          /** For the parameter `group` of the list. */
+          key: z.string(),
+          tool_name: z.string(),
+          contract_names: z.array(z.string()),
+          env,
+          /** All members. */
+          count: z.number().int(),
+          first_expires_at: instant,
+          /** This and the rest are of the 200 members that expire next. `currency` is null where none is named. */
+          amounts: z.array(
+            z.object({ currency: z.string().nullable(), sum: z.number(), min: z.number(), max: z.number() }),
+          ),
+          /** Paths whose values differ (`args.…`, `principal.…`), and `agent`; at most 100. */
+          differing: z.array(z.string()),
+          ids: z.array(uuid),
+        }),
+      ),
+      next_cursor: z.string().nullable(),
+    }),
     search: true,
     errors: ['bad_request', 'validation_failed', 'search_timeout', 'rate_limited'],
   },

@@ -19,6 +19,11 @@ export interface CursorScope {
     | `audit-${string}`
     | `export-${string}`
     | 'coverage'
+    | 'matrix'
+    | 'approval_groups'
+    | 'deployments'
+    | 'run_timeline'
+    | 'agent_timeline'
     | 'tenants';
 }
 

@@ -50,7 +50,7 @@ import {
 import { channelConfig } from '../../notification/wire/schemas.ts';
 import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
 import * as sessions from '../../session/console/routes.ts';
-import { jobQueue, tenant } from '../../tenant/console/operator-routes.ts';
+import { jobQueue, logLevel, tenant } from '../../tenant/console/operator-routes.ts';
 import { retentionSettings } from '../../tenant/console/retention-routes.ts';
 import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';
 import {
@@ -63,6 +63,7 @@ import {
   toolPinDetail,
 } from '../../tool/console/routes.ts';
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
+import { callCounts } from '../../usage/console/routes.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
 import { serviceAccount } from '../../user/console/service-routes.ts';
@@ -133,6 +134,7 @@ export const components: {
   UpdateStrategy: updateStrategy,
   YamlDocument: yamlDocument,
   Approval: approval,
+  CallCounts: callCounts,
   AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   TimeoutWord: timeoutWord,
@@ -181,6 +183,7 @@ export const components: {
   DeliveryStatus: deliveryStatus,
   StorageState: storageState,
   JobQueue: jobQueue,
+  LogLevel: logLevel,
   Tenant: tenant,
   OperatorTokenRole: operatorRole,
   EnvironmentRole: envRole,

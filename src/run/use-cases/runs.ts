@@ -3,7 +3,7 @@
 
 import type { AgentPlace } from '../../agent/record.ts';
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../../agent/rules/health.ts';
-import type { Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
+import type { DescribedAgent, Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
 import {
   createRulesetNames,
   type RulesetNames,
@@ -25,7 +25,7 @@ export interface RunView {
   readonly ruleset: RulesetVersionKey | null;
 }
 
-export interface AgentView extends Omit<FleetAgent, 'version'> {
+export interface AgentView extends DescribedAgent {
   readonly lastEventAt: number | null;
   readonly ruleset: RulesetVersionKey | null;
   readonly health: AgentHealth;
@@ -85,7 +85,7 @@ export function createRuns(ports: Ports): Runs {
 
   async function agentViews(
     tenantId: string,
-    agents: readonly Omit<FleetAgent, 'version'>[],
+    agents: readonly DescribedAgent[],
   ): Promise<readonly AgentView[]> {
     if (agents.length === 0) return [];
     const at = time();

@@ -1,15 +1,42 @@
 // The figures on the first page, and how contracts decided. A key sees its environment, a user all of them; agents are
 // counted per tenant.
 
+import type { CallSeries } from '../../event/rules/series.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
+import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { renderInstant } from '../../shared/instant.ts';
+import type { CallCounts } from '../use-cases/statistics.ts';
 import type { overviewRoutes } from './routes.ts';
 
+const renderCalls = ({ observed, pending, ...rest }: CallCounts) => ({
+  ...rest,
+  would_deny: observed,
+  asked: pending,
+});
+
+function renderSeries({ value, allowed, denied, observed, pending }: CallSeries) {
+  const counts = {
+    allowed: [...allowed],
+    denied: [...denied],
+    would_deny: [...observed],
+    asked: [...pending],
+  };
+  const total = Object.values(counts)
+    .flat()
+    .reduce((sum, count) => sum + count, 0);
+  return { value: value === '' ? null : value, total, ...counts };
+}
+
 export const overview: Handlers<typeof overviewRoutes> = {
-  async statsOverview({ app }, { query }, caller) {
-    const found = await app.statistics.overview(principalOf(caller), query.env ?? null);
+  async statsOverview({ app, clock }, { query }, caller) {
+    const { env = null, compare, until = clock.now() + 1, since = until - dayMs } = query;
+    const principal = principalOf(caller);
+    const [found, range] = await Promise.all([
+      app.statistics.overview(principal, env),
+      compare === undefined ? null : app.statistics.range(principal, { env, since, until }),
+    ]);
     return {
       pending_approvals: found.pendingApprovals,
       active_agents: found.activeAgents,
@@ -18,6 +45,39 @@ export const overview: Handlers<typeof overviewRoutes> = {
       denials_24h: found.denials,
       observe_findings_24h: found.observeFindings,
       contracts_triggered_24h: found.contractsTriggered,
+      ...(range === null
+        ? {}
+        : {
+            calls: renderCalls(range.calls),
+            previous: renderCalls(range.previous),
+            agents: range.agents,
+            next_deadline: isoOrNull(range.nextDeadline),
+          }),
+    };
+  },
+
+  async attention({ app }, { query }, caller) {
+    const items = await app.attention.read(principalOf(caller), query.env ?? null);
+    return {
+      items: items.map(({ role: _role, since, deadline, ...item }) => ({
+        ...item,
+        since: isoOrNull(since),
+        deadline: isoOrNull(deadline),
+        facts: { ...item.facts },
+      })),
+    };
+  },
+
+  async statsSeries({ app, clock }, { query }, caller) {
+    const { env = null, by, values = null, top, points, until = clock.now() + 1 } = query;
+    const since = query.since ?? until - dayMs;
+    const question = { env, by, values, top, points, since, until };
+    const { start, bucketMs, completeTo, series } = await app.series.read(principalOf(caller), question);
+    return {
+      start: iso(start),
+      bucket_seconds: bucketMs / 1000,
+      complete_to: iso(completeTo),
+      series: series.map(renderSeries),
     };
   },
 

@@ -1,14 +1,18 @@
 // Statistics of what contracts decided, from the store's summaries.
 
+import { environmentKey } from '../../../actors/protocol.ts';
+import type { FleetNumbers } from '../../agent/record.ts';
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
+import type { SeriesRange } from '../../event/rules/series.ts';
 import type { SampleRuns } from '../../run/use-cases/samples.ts';
 import { listedEnvs, requireRole, visibleEnvs } from '../../shared/access.ts';
 import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
-import type { Env } from '../../shared/ids.ts';
+import { type Env, environments, isInFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ContractUse } from '../port.ts';
+import { checkRange } from './series.ts';
 
 const floorMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
 
@@ -28,7 +32,27 @@ export interface Overview {
   readonly contractsTriggered: number;
 }
 
+/** Calls by the word that people read for their first verdict. */
+export interface CallCounts {
+  readonly allowed: number;
+  readonly denied: number;
+  readonly observed: number;
+  readonly pending: number;
+}
+
+/** The figures of a range, beside those of the range of the same length before it. */
+export interface RangeOverview {
+  readonly calls: CallCounts;
+  readonly previous: CallCounts;
+  /** `known`: registered agents; the others count connected ones. */
+  readonly agents: FleetNumbers & { readonly known: number };
+  /** Of the pending approvals the first to expire; null: none is pending. Epoch milliseconds. */
+  readonly nextDeadline: number | null;
+}
+
 export interface Statistics {
+  /** @throws HubError validation_failed for a range that ends before it begins */
+  range(principal: Principal, range: SeriesRange & { readonly env: Env | null }): Promise<RangeOverview>;
   /** @param env null: all environments that the principal sees */
   overview(principal: Principal, env: Env | null): Promise<Overview>;
   /**
@@ -42,12 +66,56 @@ export interface Statistics {
   ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'clock'> & {
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'actors'> & {
   readonly sampleRuns: Pick<SampleRuns, 'pending'>;
   readonly rulings: Pick<Rulings, 'entryNames'>;
 };
 
-export const createStatistics = ({ store, clock, sampleRuns, rulings }: Ports): Statistics => ({
+const noAgents: FleetNumbers = { connected: 0, current: 0, drift: 0, unknown: 0 };
+
+const addNumbers = (one: FleetNumbers, other: FleetNumbers): FleetNumbers => ({
+  connected: one.connected + other.connected,
+  current: one.current + other.current,
+  drift: one.drift + other.drift,
+  unknown: one.unknown + other.unknown,
+});
+
+export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: Ports): Statistics => ({
+  async range(principal, { env, since, until }) {
+    requireRole(principal, 'viewer');
+    checkRange({ since, until });
+    const { tenantId } = principal;
+    const seen = listedEnvs(principal, env);
+    const envs = environments.filter((one) => isInFilter(seen, one));
+    const countsIn = async (range: SeriesRange): Promise<CallCounts> => {
+      const bucketMs = range.until - range.since;
+      const request = { ...range, env: seen, by: 'total', values: [''], bucketMs } as const;
+      const [series] = await store.events.series(tenantId, request);
+      const sum = (counts: readonly number[] = []) => counts.reduce((total, count) => total + count, 0);
+      return {
+        allowed: sum(series?.allowed),
+        denied: sum(series?.denied),
+        observed: sum(series?.observed),
+        pending: sum(series?.pending),
+      };
+    };
+    const [calls, previous, known, pending, ...fleets] = await Promise.all([
+      countsIn({ since, until }),
+      countsIn({ since: 2 * since - until, until: since }),
+      store.agents.count(tenantId, seen),
+      Promise.all(envs.map((one) => store.approvals.pending(tenantId, one))),
+      ...envs.map((one) => actors.ask('environment', environmentKey(tenantId, one), 'fleet', null)),
+    ]);
+    const now = clock.now();
+    const deadlines = pending.flatMap((all) => all.map(({ deadline }) => deadline)).filter((at) => at > now);
+    return {
+      calls,
+      previous,
+      agents: { known, ...fleets.reduce(addNumbers, noAgents) },
+      nextDeadline: deadlines.length === 0 ? null : deadlines.reduce((a, b) => Math.min(a, b)),
+    };
+  },
+
   async overview(principal, env) {
     const { tenantId } = principal;
     const now = clock.now();

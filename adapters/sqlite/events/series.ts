@@ -1,0 +1,117 @@
+// Counts of events over time by one of their properties, from the summaries of segments: they change with each event
+// that is stored or removed, so the counts equal a recount. Runs on the reader, in steps.
+import type { SeriesRequest } from '../../../src/event/port.ts';
+import { type CountedAs, countedAs, type EventOutcome } from '../../../src/event/record.ts';
+import type { EventFilter } from '../../../src/event/rules/filter.ts';
+import {
+  bucketsOf,
+  byRefusals,
+  type CallSeries,
+  type SeriesBy,
+  SeriesSums,
+  type SeriesTotal,
+} from '../../../src/event/rules/series.ts';
+import type { Database } from '../database.ts';
+import type { Steps } from '../sync.ts';
+import { countSegments } from './count.ts';
+import { fittingCounts } from './search.ts';
+import type { Telling } from './tallies.ts';
+
+type SeriesScope = Omit<SeriesRequest, 'values' | 'bucketMs'>;
+
+interface SeriesEvent {
+  readonly agent: string;
+  readonly tool: string;
+  readonly name: string | null;
+  readonly version: string;
+}
+
+/** The values of an event, each once. */
+function valuesOf(
+  { agent, tool, name, version }: SeriesEvent,
+  outcomes: readonly EventOutcome[],
+  { by, entries }: Pick<SeriesScope, 'by' | 'entries'>,
+): readonly string[] {
+  if (by === 'total') return [''];
+  if (by === 'agent') return [agent];
+  if (by === 'tool') return [tool];
+  if (by === 'version') return version === '' ? [] : [version];
+  const names = new Set<string>();
+  for (const one of [name, ...outcomes.map(({ decision_name }) => decision_name)]) {
+    if (one !== null) names.add(entries?.get(one) ?? one);
+  }
+  return [...names];
+}
+
+const columns: { readonly [B in SeriesBy]?: NonNullable<Telling['by']> } = {
+  agent: 'agent',
+  version: 'versions',
+};
+
+/** Hands over the events of the range, alike ones together. @param slotMs one slot for the whole range by default */
+function* eachCount(
+  db: Database,
+  tenantId: string,
+  scope: SeriesScope,
+  slotMs: number,
+  add: (value: string, ts: number, as: CountedAs, events: number) => void,
+): Steps<void> {
+  const { env, since, until, by } = scope;
+  const filter: EventFilter = { env, since, until };
+  const column = columns[by];
+  const telling: Telling = { slotMs, outcomes: by === 'contract', ...(column ? { by: column } : {}) };
+  yield* countSegments(db, tenantId, filter, telling, {
+    alike({ segments, start, tallies, agent, version }) {
+      for (const [tool, verdict, mode, events, name = null] of tallies) {
+        const event = { agent: agent ?? '', tool, name, version: version ?? '' };
+        for (const value of valuesOf(event, [], scope)) {
+          add(value, start, countedAs(verdict, mode), events * segments);
+        }
+      }
+    },
+    single(segment) {
+      for (const { event, outcomes } of fittingCounts(db, segment, filter)) {
+        if (event.ts >= until) continue;
+        const values = valuesOf({ ...event, agent: segment.agent }, outcomes, scope);
+        for (const value of values) add(value, event.ts, countedAs(event.verdict, event.mode), 1);
+      }
+    },
+  });
+}
+
+export function* series(
+  db: Database,
+  tenantId: string,
+  request: SeriesRequest,
+): Steps<readonly CallSeries[]> {
+  const { values, bucketMs } = request;
+  const { start, count } = bucketsOf(request, bucketMs);
+  const sums = new SeriesSums(count);
+  const wanted = new Set(values);
+  yield* eachCount(db, tenantId, request, bucketMs, (value, ts, as, events) => {
+    if (wanted.has(value)) sums.add(value, Math.floor((ts - start) / bucketMs), as, events);
+  });
+  return sums.series(values);
+}
+
+/** Longer than any range: all segments lie in one slot. */
+const oneSlot = Number.MAX_SAFE_INTEGER;
+
+export function* seriesTotals(
+  db: Database,
+  tenantId: string,
+  scope: SeriesScope,
+  limit: number,
+): Steps<readonly SeriesTotal[]> {
+  const totals = new Map<string, { value: string; events: number; refused: number }>();
+  yield* eachCount(db, tenantId, scope, oneSlot, (value, _ts, as, events) => {
+    let total = totals.get(value);
+    if (!total) {
+      total = { value, events: 0, refused: 0 };
+      totals.set(value, total);
+    }
+    total.events += events;
+    if (as === 'denied' || as === 'observed') total.refused += events;
+  });
+  return [...totals.values()].sort(byRefusals).slice(0, limit);
+}

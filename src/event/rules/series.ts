@@ -1,0 +1,74 @@
+// Counts of calls over time by one of their properties: widths of buckets, and sums. Pure.
+import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
+import type { CountedAs } from '../record.ts';
+
+export const seriesBy = ['total', 'agent', 'tool', 'contract', 'version'] as const;
+export type SeriesBy = (typeof seriesBy)[number];
+
+/** Counts of one value by bucket. */
+export type SeriesCounts = { readonly [C in CountedAs]: readonly number[] };
+
+export interface CallSeries extends SeriesCounts {
+  /** Empty for the total. */
+  readonly value: string;
+}
+
+export interface SeriesRange {
+  /** Epoch milliseconds, inclusive. */
+  readonly since: number;
+  /** Exclusive. */
+  readonly until: number;
+}
+
+const widths: readonly number[] = [minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs];
+
+/** The first bucket's start and the number of buckets. */
+export function bucketsOf({ since, until }: SeriesRange, width: number) {
+  const start = Math.floor(since / width) * width;
+  return { start, count: Math.ceil((until - start) / width) };
+}
+
+/** The smallest width that keeps so many buckets; null if even a day is too short. Agents have no minutes. */
+export function bucketWidth(range: SeriesRange, points: number, by: SeriesBy): number | null {
+  const allowed = widths.filter((width) => by !== 'agent' || width >= hourMs);
+  return allowed.find((width) => bucketsOf(range, width).count <= points) ?? null;
+}
+
+/** Adds up counts by value and bucket. */
+export class SeriesSums {
+  readonly #buckets: number;
+  readonly #sums = new Map<string, { readonly [C in CountedAs]: number[] }>();
+
+  constructor(buckets: number) {
+    this.#buckets = buckets;
+  }
+
+  add(value: string, bucket: number, as: CountedAs, events: number): void {
+    let sums = this.#sums.get(value);
+    if (!sums) {
+      const zeros = () => Array.from({ length: this.#buckets }, () => 0);
+      sums = { allowed: zeros(), denied: zeros(), pending: zeros(), observed: zeros() };
+      this.#sums.set(value, sums);
+    }
+    const counts = sums[as];
+    if (bucket >= 0 && bucket < counts.length) counts[bucket] = (counts[bucket] ?? 0) + events;
+  }
+
+  /** In the order of the values, and empty ones for values without events; or all, by value. */
+  series(values: readonly string[] | null): readonly CallSeries[] {
+    const zeros = Array.from({ length: this.#buckets }, () => 0);
+    const empty = { allowed: zeros, denied: zeros, pending: zeros, observed: zeros };
+    const names = values ?? [...this.#sums.keys()].sort();
+    return names.map((value) => ({ value, ...(this.#sums.get(value) ?? empty) }));
+  }
+}
+
+/** A value's events in a range: most denials and would-be denials first, then most calls, then by name. */
+export interface SeriesTotal {
+  readonly value: string;
+  readonly events: number;
+  readonly refused: number;
+}
+
+export const byRefusals = (a: SeriesTotal, b: SeriesTotal): number =>
+  b.refused - a.refused || b.events - a.events || (a.value < b.value ? -1 : 1);

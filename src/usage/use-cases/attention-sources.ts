@@ -1,0 +1,278 @@
+// The sources of what needs attention: each reads one noun of a tenant and returns its items. Who may read an item is
+// decided later.
+import { environmentKey } from '../../../actors/protocol.ts';
+import type { Rulings } from '../../agent/use-cases/rulings.ts';
+import { dayMs, minuteMs } from '../../shared/duration.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { OperatorRole } from '../../shared/principal.ts';
+import { refuses } from '../../shared/storage.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+
+export const attentionKinds = [
+  'approval_deadline',
+  'deny_spike',
+  'out_of_date',
+  'delivery_failing',
+  'key_expiring',
+  'tool_waits',
+  'store',
+] as const;
+
+export interface AttentionItem {
+  readonly kind: (typeof attentionKinds)[number];
+  readonly severity: 'high' | 'medium';
+  /** Null: of all environments. */
+  readonly env: Env | null;
+  readonly subject: {
+    readonly type:
+      | 'approval'
+      | 'contract'
+      | 'bundle'
+      | 'channel'
+      | 'key'
+      | 'service_account'
+      | 'server'
+      | 'store';
+    readonly id: string;
+    readonly name: string;
+  };
+  /** Epoch milliseconds; null: unknown. */
+  readonly since: number | null;
+  /** Epoch milliseconds of the moment after which it is too late; null: none. */
+  readonly deadline: number | null;
+  readonly count: number;
+  readonly facts: { readonly [name: string]: string | number | null };
+  /** The role that may read the subject. */
+  readonly role: OperatorRole;
+}
+
+export type AttentionPorts = Pick<AppPorts, 'store' | 'actors' | 'clock' | 'health'> & {
+  readonly rulings: Pick<Rulings, 'entryNames'>;
+};
+
+/** Items of one source, at most. */
+const maxItems = 20;
+const firstPage = { limit: 200, offset: 0 };
+
+const soonMs = 5 * minuteMs;
+const soonPart = 0.2;
+
+export async function approvalDeadlines(
+  { store, clock }: AttentionPorts,
+  tenantId: string,
+  env: Env,
+): Promise<readonly AttentionItem[]> {
+  const now = clock.now();
+  const pending = [...(await store.approvals.pending(tenantId, env))]
+    .filter(({ deadline }) => deadline > now)
+    .sort((a, b) => a.deadline - b.deadline);
+  const first = await Promise.all(
+    pending.slice(0, maxItems).map(({ id }) => store.approvals.get(tenantId, id)),
+  );
+  return first.flatMap((approval) => {
+    if (approval === null) return [];
+    const { id, toolName, agentId, createdAt, deadline, contractName } = approval;
+    const left = deadline - now;
+    if (left >= soonMs && left >= soonPart * (deadline - createdAt)) return [];
+    return {
+      kind: 'approval_deadline' as const,
+      severity: 'high' as const,
+      env,
+      subject: { type: 'approval' as const, id, name: toolName },
+      since: createdAt,
+      deadline,
+      count: 1,
+      facts: { agent_id: agentId, contract_name: contractName },
+      role: 'viewer' as const,
+    };
+  });
+}
+
+const windowMs = 15 * minuteMs;
+const windowsBefore = 96;
+const minSpike = 20;
+const spikeFactor = 4;
+
+const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
+};
+
+export async function denySpikes(
+  { store, clock, rulings }: AttentionPorts,
+  tenantId: string,
+  env: Env,
+): Promise<readonly AttentionItem[]> {
+  const now = clock.now();
+  const { entries } = await rulings.entryNames(tenantId);
+  const by = 'contract' as const;
+  const recent = { env, by, since: now - windowMs, until: now + 1, entries };
+  const totals = await store.events.seriesTotals(tenantId, recent, maxItems);
+  const many = totals.filter(({ refused }) => refused >= minSpike);
+  if (many.length === 0) return [];
+  const until = Math.floor(recent.since / windowMs) * windowMs;
+  const before = { env, by, since: until - windowsBefore * windowMs, until, entries };
+  const values = many.map(({ value }) => value);
+  const series = await store.events.series(tenantId, { ...before, values, bucketMs: windowMs });
+  return many.flatMap(({ value, refused }, i) => {
+    const { denied = [], observed = [] } = series[i] ?? {};
+    const usual = Math.max(1, median(denied.map((count, at) => count + (observed[at] ?? 0))));
+    if (refused < spikeFactor * usual) return [];
+    return {
+      kind: 'deny_spike' as const,
+      severity: 'high' as const,
+      env,
+      subject: { type: 'contract' as const, id: value, name: value },
+      since: now - windowMs,
+      deadline: null,
+      count: refused,
+      facts: { usual, window_seconds: windowMs / 1000 },
+      role: 'viewer' as const,
+    };
+  });
+}
+
+export async function outOfDate(
+  { store, actors, clock }: AttentionPorts,
+  tenantId: string,
+  env: Env,
+): Promise<readonly AttentionItem[]> {
+  const [followed, current] = await Promise.all([
+    actors.ask('environment', environmentKey(tenantId, env), 'followed', null),
+    store.deployments.current(tenantId, env),
+  ]);
+  return followed.flatMap(({ bundleName, versions }) => {
+    if (bundleName === null) return [];
+    const behind = versions.filter(({ oldestSince }) => oldestSince !== null);
+    const since = Math.min(...behind.map(({ oldestSince }) => oldestSince ?? Number.POSITIVE_INFINITY));
+    if (!(since < clock.now() - soonMs)) return [];
+    const wanted = current.find((one) => one.bundleName === bundleName)?.version ?? null;
+    return {
+      kind: 'out_of_date' as const,
+      severity: 'medium' as const,
+      env,
+      subject: { type: 'bundle' as const, id: bundleName, name: bundleName },
+      since,
+      deadline: null,
+      count: behind.reduce((sum, { agents }) => sum + agents, 0),
+      facts: { wanted_version: wanted },
+      role: 'viewer' as const,
+    };
+  });
+}
+
+export async function waitingTools(
+  { store }: AttentionPorts,
+  tenantId: string,
+  env: Env,
+): Promise<readonly AttentionItem[]> {
+  const { mode, servers } = await store.tools.servers(tenantId, env);
+  const holding = new Set(
+    servers.filter(({ ownMode }) => (ownMode ?? mode) === 'hold').map(({ server }) => server),
+  );
+  if (holding.size === 0) return [];
+  const { items } = await store.tools.entries(tenantId, { env, server: null }, firstPage);
+  const waiting = items.filter(({ ruling, server }) => ruling === null && holding.has(server));
+  return [...new Set(waiting.map(({ server }) => server))].map((server) => {
+    const own = waiting.filter((entry) => entry.server === server);
+    return {
+      kind: 'tool_waits' as const,
+      severity: 'medium' as const,
+      env,
+      subject: { type: 'server' as const, id: server, name: server },
+      since: Math.min(...own.map(({ firstSeenAt }) => firstSeenAt)),
+      deadline: null,
+      count: own.length,
+      facts: { tool_name: own[0]?.tool ?? null },
+      role: 'viewer' as const,
+    };
+  });
+}
+
+const failuresInARow = 3;
+
+export async function failingDeliveries(
+  { store }: AttentionPorts,
+  tenantId: string,
+): Promise<readonly AttentionItem[]> {
+  const { items } = await store.channels.list(tenantId, firstPage);
+  const lists = await Promise.all(
+    items.map(
+      async ({ id }) => (await store.deliveries.list(tenantId, id, {}, { limit: 10, offset: 0 })).items,
+    ),
+  );
+  return items.flatMap(({ id, name, kind }, i) => {
+    const attempts = (lists[i] ?? []).flatMap(({ log }) => log).sort((a, b) => b.at - a.at);
+    const success = attempts.findIndex(({ failure }) => failure === null);
+    const failures = success < 0 ? attempts : attempts.slice(0, success);
+    if (failures.length < failuresInARow) return [];
+    return {
+      kind: 'delivery_failing' as const,
+      severity: 'high' as const,
+      env: null,
+      subject: { type: 'channel' as const, id, name },
+      since: failures.at(-1)?.at ?? null,
+      deadline: null,
+      count: failures.length,
+      facts: { channel_kind: kind },
+      role: 'operator' as const,
+    };
+  });
+}
+
+const expiringMs = 14 * dayMs;
+
+export async function expiringKeys(
+  { store, clock }: AttentionPorts,
+  tenantId: string,
+): Promise<readonly AttentionItem[]> {
+  const now = clock.now();
+  const isExpiring = (expiresAt: number | null): expiresAt is number =>
+    expiresAt !== null && expiresAt > now && expiresAt <= now + expiringMs;
+  const [keys, accounts] = await Promise.all([
+    store.keys.list(tenantId, { limit: 1000, offset: 0 }),
+    store.serviceAccounts.list(tenantId, firstPage),
+  ]);
+  const ofKeys = keys.items
+    .filter(({ expiresAt, revokedAt }) => revokedAt === null && isExpiring(expiresAt))
+    .map(({ id, label, prefix, env, expiresAt }) => ({
+      ...{ kind: 'key_expiring' as const, severity: 'medium' as const, env, since: null, count: 1 },
+      subject: { type: 'key' as const, id, name: label ?? prefix },
+      deadline: expiresAt,
+      facts: { prefix },
+      role: 'operator' as const,
+    }));
+  const tokens = await Promise.all(
+    accounts.items.map(({ id }) => store.serviceAccounts.tokens(tenantId, id)),
+  );
+  const ofAccounts = accounts.items.flatMap(({ id, name }, i) =>
+    (tokens[i] ?? [])
+      .filter(({ expiresAt }) => isExpiring(expiresAt))
+      .map(({ label, expiresAt }) => ({
+        ...{ kind: 'key_expiring' as const, severity: 'medium' as const, env: null, since: null, count: 1 },
+        subject: { type: 'service_account' as const, id, name },
+        deadline: expiresAt,
+        facts: { token: label },
+        role: 'admin' as const,
+      })),
+  );
+  return [...ofKeys, ...ofAccounts];
+}
+
+export async function storeTrouble({ health }: AttentionPorts): Promise<readonly AttentionItem[]> {
+  const { state, freeBytes } = health.storage();
+  if (state === 'ok') return [];
+  return [
+    {
+      kind: 'store',
+      severity: refuses(state) ? 'high' : 'medium',
+      env: null,
+      subject: { type: 'store', id: 'store', name: state },
+      since: null,
+      deadline: null,
+      count: 1,
+      facts: { state, free_bytes: freeBytes },
+      role: 'admin',
+    },
+  ];
+}

@@ -1,0 +1,73 @@
+// The fleet by bundle and environment, and agents that run another document than they should, the longest first.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
+import { settled } from '../clock.ts';
+import { deploy } from '../deployment/deploy.ts';
+import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+
+let t: TestHub;
+let user: UserCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+});
+afterEach(() => t.close());
+
+async function connect(caller: KeyCaller, query: object = {}) {
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const id = `${caller.env}/${caller.agentId}`;
+  const stream = await streams.admitAgent(caller, { env: caller.env, ...query }, id);
+  await stream.catchUp();
+  await settled();
+}
+
+const agent = (id: string) => t.key(user, 'production', id);
+const iso = (at: number): string => new Date(at).toISOString();
+const matrix = async (query = {}, as = user) => (await t.call('fleetMatrix', { query }, as)).body;
+
+it('counts connected agents by bundle, environment and version, with the longest drift', async () => {
+  const first = await deploy(t, user, 'shop', '1');
+  await connect(agent('a'), { bundle_name: 'shop', policy_version: first.revisionHash });
+  await connect(agent('b'), { bundle_name: 'shop', policy_version: first.revisionHash });
+  await connect(agent('c'), { bundle_name: 'shop', policy_version: 'f'.repeat(64) });
+  await connect(agent('d'));
+  await t.clock.advance(60_000);
+  const deployedAt = t.clock.now();
+  const second = await deploy(t, user, 'shop', '2');
+  await connect(agent('b'), { bundle_name: 'shop', policy_version: second.revisionHash });
+  const body = await matrix();
+  expect(body.unassigned).toBe(1);
+  const [shop] = body.bundles;
+  const cell = shop?.cells.find(({ env }) => env === 'production');
+  expect(cell).toMatchObject({
+    connected: 3,
+    deployment: { version: 2, revision_hash: second.revisionHash },
+  });
+  const versions = cell?.versions.map(({ version, agents, oldest_since }) => [version, agents, oldest_since]);
+  expect(versions?.sort()).toEqual(
+    [
+      [1, 1, iso(deployedAt)],
+      [2, 1, null],
+      [null, 1, iso(deployedAt)],
+    ].sort(),
+  );
+  expect(shop?.cells.find(({ env }) => env === 'staging')).toMatchObject({ connected: 0, deployment: null });
+
+  const query = { policy_version: first.revisionHash };
+  expect((await t.call('listAgents', { query }, user)).body.map(({ agent_id }) => agent_id)).toEqual(['a']);
+  const drifting = { sort: 'drift_since', limit: '1' };
+  const page = await t.call('listAgents', { query: drifting }, user);
+  expect(page.body.map(({ agent_id }) => agent_id)).toEqual(['a']);
+  const cursor = String(page.headers['X-Next-Cursor']);
+  const rest = await t.call('listAgents', { query: { ...drifting, cursor } }, user);
+  expect(rest.body.map(({ agent_id }) => agent_id)).toEqual(['c']);
+  expect(rest.headers['X-Next-Cursor']).toBeUndefined();
+});
+
+it('leaves out environments without a role', async () => {
+  await deploy(t, user, 'shop', '1');
+  await connect(agent('a'), { bundle_name: 'shop' });
+  const stranger = { ...user, roles: [{ role: 'viewer', env: 'staging' }] as const };
+  expect(await matrix({}, stranger)).toEqual({ bundles: [], unassigned: 0, next_cursor: null });
+});

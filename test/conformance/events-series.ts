@@ -1,0 +1,121 @@
+// What every store promises of counts over time: they equal a count of the stored events, one by one, and go with the
+// events that are removed (event/port).
+import { describe, expect, it } from 'vitest';
+import { type CountedAs, countedAs, type StoredEvent } from '../../src/event/record.ts';
+import { bucketsOf, byRefusals, type SeriesBy, seriesBy } from '../../src/event/rules/series.ts';
+import { aBatch, readAll } from './events.ts';
+import { anEvent, type Open, sharedStore, t0, uuid } from './fixtures.ts';
+
+const minute = 60_000;
+const entries = new Map([['entry-1', 'contract-1']]);
+const verdicts = ['call_allowed', 'call_denied', 'call_would_deny', 'call_asked', 'odd'];
+
+function valuesOf(event: StoredEvent, by: SeriesBy): readonly string[] {
+  const { payload, outcomes } = event;
+  if (by === 'total') return [''];
+  if (by === 'agent') return [event.agent_id];
+  if (by === 'tool') return [event.tool_name];
+  const text = (value: unknown) => (typeof value === 'string' ? [value] : []);
+  if (by === 'version') return text(payload?.policy_version);
+  const names = [
+    ...text(payload?.decision_name),
+    ...outcomes.flatMap((outcome) => text(outcome.decision_name)),
+  ];
+  return [...new Set(names.map((name) => entries.get(name) ?? name))];
+}
+
+function recount(
+  all: readonly StoredEvent[],
+  by: SeriesBy,
+  range: { since: number; until: number },
+  bucketMs: number,
+) {
+  const { start, count } = bucketsOf(range, bucketMs);
+  const sums = new Map<string, Record<CountedAs, number[]>>();
+  for (const event of all) {
+    if (event.timestamp < range.since || event.timestamp >= range.until || event.sample) continue;
+    for (const value of valuesOf(event, by)) {
+      const zeros = () => Array.from({ length: count }, () => 0);
+      const row = sums.get(value) ?? {
+        allowed: zeros(),
+        denied: zeros(),
+        pending: zeros(),
+        observed: zeros(),
+      };
+      sums.set(value, row);
+      const at = Math.floor((event.timestamp - start) / bucketMs);
+      const counts = row[countedAs(event.verdict, event.mode)];
+      counts[at] = (counts[at] ?? 0) + 1;
+    }
+  }
+  return sums;
+}
+
+export function eventsSeriesContract(name: string, open: Open): void {
+  describe(`${name}: counts over time`, () => {
+    const shared = sharedStore(open);
+
+    it('equal a recount, by each property, whole or in part, before and after a purge', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const events = Array.from({ length: 240 }, (_, i) =>
+        anEvent({
+          agent_id: `agent-${i % 5}`,
+          tool_name: `tool-${i % 3}`,
+          verdict: verdicts[i % verdicts.length] ?? '',
+          mode: i % 7 === 0 ? 'observe' : 'enforce',
+          timestamp: t0 + ((i * 17) % 240) * 31_000,
+          payload: {
+            ...(i % 4 === 0 ? {} : { decision_name: i % 8 === 1 ? 'entry-1' : `contract-${i % 3}` }),
+            ...(i % 10 === 0 ? {} : { policy_version: `hash-${i % 2}` }),
+            tool_args: { i },
+          },
+        }),
+      );
+      for (let at = 0; at < events.length; at += 60) {
+        await store.events.ingest(aBatch(tenantId, events.slice(at, at + 60), { receivedAt: t0 + at }));
+      }
+      const repeats = events
+        .filter(({ verdict }) => verdict === 'call_asked')
+        .slice(0, 6)
+        .map((event) => ({
+          ...event,
+          verdict: 'call_denied',
+          payload: { decision_name: 'contract-9', reason: null },
+        }));
+      await store.events.ingest(aBatch(tenantId, repeats, { receivedAt: t0 + 240 }));
+      await store.events.ingest(aBatch(tenantId, [anEvent({ timestamp: t0 })], { sample: true }));
+
+      for (let turn = 0; turn < 2; turn++) {
+        const all = await readAll(store, tenantId);
+        for (const [since, until, bucketMs] of [
+          [t0, t0 + 240 * minute, 15 * minute],
+          [t0 + 90_500, t0 + 61 * minute + 7, minute],
+          [t0 - 5 * minute, t0 + 600 * minute, 60 * minute],
+        ] as const) {
+          for (const by of seriesBy) {
+            const scope = { env: null, by, since, until, entries };
+            const expected = recount(all, by, scope, bucketMs);
+            const totals = await store.events.seriesTotals(tenantId, scope, 100);
+            const sum = (counts: readonly number[] = []) => counts.reduce((total, one) => total + one, 0);
+            const expectedTotals = [...expected].map(([value, counts]) => ({
+              value,
+              events: Object.values(counts).reduce((total, one) => total + sum(one), 0),
+              refused: sum(counts.denied) + sum(counts.observed),
+            }));
+            expect(totals, by).toEqual(expectedTotals.sort(byRefusals));
+            const values = [...expected.keys(), 'nobody'];
+            const series = await store.events.series(tenantId, { ...scope, values, bucketMs });
+            expect(series.map(({ value }) => value)).toEqual(values);
+            for (const { value, ...counts } of series) {
+              if (value === 'nobody') expect(sum(counts.allowed)).toBe(0);
+              else expect(counts, `${by} ${value}`).toEqual(expected.get(value));
+            }
+          }
+        }
+        // A part of the events goes.
+        if (turn === 0) expect(await store.events.purge(tenantId, t0 + 100, 1000)).toBeGreaterThan(60);
+      }
+    });
+  });
+}

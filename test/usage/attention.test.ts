@@ -1,0 +1,106 @@
+// What needs attention: each source, the order, and who reads which items.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
+import { settled } from '../clock.ts';
+import { deploy } from '../deployment/deploy.ts';
+import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+
+const day = 86_400_000;
+let t: TestHub;
+let user: UserCaller;
+let key: KeyCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+  key = t.key(user);
+});
+afterEach(() => t.close());
+
+const iso = (at: number): string => new Date(at).toISOString();
+const attention = async (as = user, query = {}) => (await t.call('attention', { query }, as)).body.items;
+
+let calls = 0;
+const denials = (count: number, at: number) => {
+  const events = Array.from({ length: count }, () => ({
+    call_id: `d${++calls}`,
+    agent_id: 'agent-1',
+    tool_name: 'x',
+    verdict: 'call_denied',
+    timestamp: iso(at),
+    payload: { decision_name: 'no-prod-sql' },
+  }));
+  return t.call('ingestEvents', { body: { events } }, key);
+};
+
+it('is nothing at first; then a contract that denies more than usual, an approval near its end, and agents out of date', async () => {
+  expect(await attention()).toEqual([]);
+  await t.clock.advance(6_000);
+  const now = t.clock.now();
+  await denials(2, now - 3 * 3_600_000);
+  await denials(21, now - 60_000);
+  await t.call(
+    'createApproval',
+    { body: { tool_name: 'refund', message: 'ok?' } },
+    key,
+  );
+  const first = await deploy(t, user, 'shop', '1');
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const query = { env: key.env, bundle_name: 'shop', policy_version: first.revisionHash };
+  await (await streams.admitAgent(key, query, 'stream-1')).catchUp();
+  await deploy(t, user, 'shop', '2');
+  await settled();
+  const deployedAt = t.clock.now();
+  // An answer of the last 5 seconds stays.
+  await t.clock.advance(6_000);
+  const kinds = async () => (await attention()).map(({ kind, count }) => [kind, count]);
+  expect(await kinds()).toEqual([
+    ['approval_deadline', 1],
+    ['deny_spike', 21],
+  ]);
+  await t.clock.advance(200_000);
+  expect((await attention()).find(({ kind }) => kind === 'deny_spike')).toMatchObject({
+    severity: 'high',
+    env: 'production',
+    subject: { type: 'contract', id: 'no-prod-sql' },
+    facts: { usual: 1 },
+  });
+  await t.clock.advance(310_000);
+  expect((await attention()).find(({ kind }) => kind === 'out_of_date')).toMatchObject({
+    severity: 'medium',
+    subject: { type: 'bundle', id: 'shop' },
+    since: iso(deployedAt),
+    count: 1,
+    facts: { wanted_version: 2 },
+  });
+});
+
+it('is shown to those who may read its subject', async () => {
+  const body = { env: 'production' as const, label: 'ci', expires_at: iso(t.clock.now() + 3 * day) };
+  await t.call('createKey', { body }, user);
+  const [item] = await attention();
+  expect(item).toMatchObject({ kind: 'key_expiring', deadline: body.expires_at, subject: { name: 'ci' } });
+  const viewer = { ...user, roles: [{ role: 'viewer', env: '*' }] as const };
+  expect(await attention(viewer)).toEqual([]);
+  const elsewhere = { ...user, roles: [{ role: 'admin', env: 'staging' }] as const };
+  expect(await attention(elsewhere)).toEqual([]);
+  await expect(attention(elsewhere, { env: 'production' })).rejects.toMatchObject({
+    code: 'role_required',
+  });
+});
+
+it('the overview compares a range with the one before', async () => {
+  const now = t.clock.now();
+  await denials(3, now - 30 * 60_000);
+  await denials(2, now - 90 * 60_000);
+  await t.call('createApproval', { body: { tool_name: 'x', message: 'm' } }, key);
+  const query = { compare: 'previous', since: iso(now - 3_600_000) };
+  const { body } = await t.call('statsOverview', { query }, user);
+  expect(body).toMatchObject({
+    calls: { allowed: 0, denied: 3, would_deny: 0, asked: 0 },
+    previous: { denied: 2 },
+    agents: { known: 1, connected: 0 },
+    next_deadline: iso(now + 300_000),
+  });
+  expect((await t.call('statsOverview', {}, user)).body).not.toHaveProperty('calls');
+});
