@@ -35,12 +35,14 @@ const answered: { readonly [path: string]: (main: Locator) => Locator } = {
   '/explore': (main) => main.getByText('search_docs').first(),
   '/policies': (main) => main.getByRole('table').getByText('no-secrets'),
   '/policies?view=compositions': (main) => main.getByRole('table').getByText('shop', { exact: true }),
-  '/policies?view=documents': (main) => main.getByRole('table').getByText('shop', { exact: true }),
+  '/policies?view=documents': (main) =>
+    main.getByRole('table', { name: 'bundles' }).getByText('shop', { exact: true }),
   '/fleet?view=agents': (main) => main.getByRole('grid').getByText('shop-agent-0'),
   '/tools': (main) => main.getByLabel('Mode of production'),
   '/changes': (main) => main.getByRole('table').getByText('shop v1').first(),
   '/runs': (main) => main.getByRole('table').getByText('sample-session'),
-  '/policies?view=documents#2': (main) => main.getByRole('table').getByText('sample-guardrails'),
+  '/policies?view=documents#2': (main) =>
+    main.getByRole('table', { name: 'rulesets' }).getByText('sample-guardrails'),
   '/audit': (main) => main.getByRole('table').getByText('ruleset deployed').first(),
   '/admin/keys': (main) => main.getByRole('table').getByText('test').first(),
   '/admin/channels': (main) => main.getByRole('table').getByText('On call'),

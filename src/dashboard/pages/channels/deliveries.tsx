@@ -114,7 +114,7 @@ export function Deliveries({
           list.length === 0 ? (
             <p className="muted">
               {delivery === ''
-                ? 'No deliveries yet. Messages appear here when a matching call requires approval.'
+                ? 'No deliveries yet. Messages appear here when a call that requires approval matches.'
                 : 'No deliveries with this status. Select another status.'}
             </p>
           ) : (
