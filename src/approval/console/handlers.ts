@@ -4,6 +4,7 @@ import { type Caller, List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { iso } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { askingAgents, placeOf, principalShown, readPlace, render } from '../wire.ts';
 import type { approvalRoutes } from './routes.ts';
