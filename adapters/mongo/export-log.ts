@@ -76,7 +76,7 @@ const idOf = (bytes: Buffer): string => {
   return [0, 8, 12, 16, 20].map((from, i, all) => hex.slice(from, all[i + 1] ?? 32)).join('-');
 };
 
-const itemOf = (id: string, entries: readonly Entry[]): ExportItem => {
+export const itemOf = (id: string, entries: readonly Entry[]): ExportItem => {
   const outcomes = entries.filter((entry) => entry.includes('#'));
   const events = entries.filter((entry) => !entry.includes('#'));
   return {

@@ -72,22 +72,22 @@ const authenticationFailed = 18;
 const commandMs = 8000;
 
 /** @throws HubError unavailable for what is no connection string */
-export function connect(url: string, socketTimeoutMS = commandMs): MongoClient {
+export function connect(url: string, socketTimeoutMS = commandMs, connectMs = pingMs): MongoClient {
   try {
-    return clientOf(url, socketTimeoutMS);
+    return clientOf(url, socketTimeoutMS, connectMs);
   } catch {
     // The driver's words may repeat the password.
     throw new HubError('unavailable', 'MONGODB_URL is not a valid MongoDB connection string. Correct it.');
   }
 }
 
-const clientOf = (url: string, socketTimeoutMS: number): MongoClient =>
+const clientOf = (url: string, socketTimeoutMS: number, connectMs: number): MongoClient =>
   new MongoClient(url, {
     appName: 'reeve',
     maxPoolSize: 64,
     maxConnecting: 8,
-    serverSelectionTimeoutMS: 2000,
-    connectTimeoutMS: 2000,
+    serverSelectionTimeoutMS: connectMs,
+    connectTimeoutMS: connectMs,
     socketTimeoutMS,
     waitQueueTimeoutMS: 4000,
     writeConcern: { w: 'majority', journal: true },

@@ -29,8 +29,8 @@ export interface LogOptions {
   readonly destination?: DestinationStream;
 }
 
-/** Errors go under `err`. */
-export function createLog(options: LogOptions = {}): Log {
+/** Errors go under `err`. `level` can be changed at any time. */
+export function createLog(options: LogOptions = {}): Log & { level: string } {
   return pino(
     {
       level: options.level ?? 'info',

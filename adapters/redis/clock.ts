@@ -41,7 +41,10 @@ export function clusterClock(own: Clock, log: Log): ClusterClock {
     const differsMs = Math.round(own.monotonic() + offset - own.now());
     if (Math.abs(differsMs - told) < toldMs) return;
     told = differsMs;
-    log.warn({ differsMs }, 'the clock of this machine differs from the clock of Redis, which the hub uses');
+    log.warn(
+      { differs_ms: differsMs },
+      'the clock of this machine differs from the clock of Redis, which the hub uses',
+    );
   }
 
   return {

@@ -1,8 +1,9 @@
 // What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle,
 // and behind these, as far as one of them is set: the bundle assigned (false: none), the environment whose fleet it
-// tells of, true for a change of tool pins, the environments of which a reader needs a role in one, the time at which it
-// was accepted, and the trace. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions wrote
-// and read the first four: nodes of both may run side by side, as long as nothing but the end of the array changes.
+// tells of, true for a change of tool pins, the environments of which a reader needs a role in one, the time at which
+// it was accepted, and the trace. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions
+// wrote and read the first four: nodes of both may run side by side, as long as nothing but the end of the array
+// changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
 import { isEnv } from '../../src/shared/ids.ts';

@@ -76,7 +76,7 @@ async function measureDecision({ hub, admin, keys }: Setup, page: Page): Promise
   });
   caller.close();
   const { id } = JSON.parse(text) as { readonly id: string };
-  await page.goto(`/dashboard/approvals?id=${id}`);
+  await page.goto(`/dashboard/approvals/${id}`);
   await page.getByRole('button', { name: /^Approve/ }).waitFor();
   await page
     .getByRole('status')
@@ -100,7 +100,7 @@ const pour = ({ hub, keys, loader, options }: Setup, perSecond: number, seconds:
 
 async function measureTail(setup: Setup, page: Page, n: number) {
   const { seconds } = setup.options;
-  await page.goto('/dashboard/events?view=tail');
+  await page.goto('/dashboard/explore?view=tail');
   await page.getByText('Events appear here when agents report calls.').waitFor();
   const pouring = pour(setup, tailEventsPerSecond, seconds, 1000 + n);
   const evenness = await frames(page, seconds * 1000);

@@ -122,7 +122,7 @@ export async function filterTimes(
   nth: number,
   other: () => number,
 ): Promise<FilterTimes> {
-  await page.goto('/dashboard/events');
+  await page.goto('/dashboard/explore');
   const values = page
     .locator('.facet', { has: page.locator('summary', { hasText: facet }) })
     .locator('.facet-value');

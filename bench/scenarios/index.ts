@@ -10,6 +10,7 @@ import { hosted } from './hosted.ts';
 import { idle } from './idle.ts';
 import { ingest } from './ingest.ts';
 import { library } from './library.ts';
+import { mcp } from './mcp.ts';
 import { mixed } from './mixed.ts';
 import { query } from './query.ts';
 import { requests } from './requests.ts';
@@ -29,6 +30,7 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   deliveries,
   mixed,
   library,
+  mcp,
   console: webConsole,
   bus,
   cluster,

@@ -40,7 +40,7 @@ export class LibraryCalls extends ClientProcess<Order> {
 }
 
 /** A session limit that is never reached, and 100 contracts that every call passes. */
-const contractsOf = (condition: (n: number) => string): string =>
+export const contractsOf = (condition: (n: number) => string): string =>
   `apiVersion: service/v1
 kind: ContractBundle
 metadata: { name: bench }
@@ -53,7 +53,7 @@ ${Array.from(
     `  - { id: no-${n}, type: pre, tool: "*", when: { ${condition(n)} }, then: { effect: deny, message: no } }\n`,
 ).join('')}`;
 
-const agentProgram = (): string =>
+export const agentProgram = (): string =>
   join(dirname(fileURLToPath(import.meta.resolve('reeve-agent/package.json'))), 'dist/esm/cli/main.js');
 
 class Pair {

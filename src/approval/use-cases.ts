@@ -130,7 +130,7 @@ export function createApprovals({
     actors
       .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
       .catch((err: unknown) =>
-        log.debug({ err, id }, 'cannot announce an expired approval; the next sweep repeats it'),
+        log.debug({ err, approval_id: id }, 'cannot announce an expired approval; the next sweep repeats it'),
       );
     return expired;
   }
@@ -211,7 +211,7 @@ export function createApprovals({
     const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
     if (isRefused && argsBytes > maxInlineArgs) {
       await approvals.dropArgs(tenantId, id).catch((err: unknown) => {
-        log.warn({ err, id }, 'cannot remove the stored arguments of a refused approval');
+        log.warn({ err, approval_id: id }, 'cannot remove the stored arguments of a refused approval');
       });
     }
     throw refusal;
@@ -256,7 +256,7 @@ export function createApprovals({
         })
         .catch((error: unknown) => forgetArgs(approval, error));
       await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
-        log.warn({ err, id }, 'cannot register an agent that requested an approval');
+        log.warn({ err, approval_id: id }, 'cannot register an agent that requested an approval');
       });
       // Answered with an earlier approval, which has its own.
       if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);

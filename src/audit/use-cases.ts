@@ -197,7 +197,10 @@ export function createAuditLog({
         } catch (err) {
           // A tenant without a key must not keep the others from theirs.
           if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;
-          log.warn({ tenant: tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
+          log.warn(
+            { tenant_id: tenantId },
+            'cannot sign the head of the audit chain: no signing key is active',
+          );
         }
       }
       return signed;

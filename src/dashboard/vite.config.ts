@@ -5,6 +5,15 @@ import { defineConfig } from 'vite';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+/**
+ * Small modules that the first page needs, in one file: a request of its own costs more than most of them. Modules that
+ * load later, such as the editor and the rule engine, are not here.
+ */
+const base =
+  /src\/(?:shared\/(?:duration|env-roles|ids|principal|visible-text)|dashboard\/(?:lib\/(?:address|api|arrival|argument-line|browser|commands|drafts|hosted|hosted-query|may|me|prefs|query|range|roles|search|server-time|store|text|ticker|unanswered)|live\/\w+|ui\/(?:act-button|download|form|icons|narrow|overlay|parts|peek|query-result)))\.tsx?$/;
+
+const isBase = (id: string): boolean => base.test(id);
+
 export default defineConfig({
   root: here('.'),
   base: '/dashboard/',
@@ -17,5 +26,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2022',
     reportCompressedSize: false,
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'base', test: isBase }] } } },
   },
 });

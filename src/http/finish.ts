@@ -6,6 +6,7 @@ import type { LimitState } from '../admission/rate-limit.ts';
 import type { RouteLimits } from '../admission/route-limits.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
 import type { Caller } from './contract/call.ts';
 import type { Cors, HeaderList } from './headers.ts';
 import type { Metrics } from './metrics.ts';
@@ -14,12 +15,16 @@ import type { RawRequest, RawResponse } from './raw.ts';
 
 /** Facts about a request, for its log line and metrics. */
 export interface Seen {
-  /** Twelve random digits. */
+  /** X-Request-Id of the request, else twelve random digits. */
   readonly id: string;
+  /** The trace that the request belongs to; null: none. */
+  readonly traceId: string | null;
   readonly network: string;
   /** Monotonic milliseconds. */
   readonly started: number;
   route: string;
+  /** True for health and metrics, which are asked every few seconds. */
+  isProbe?: boolean;
   caller: Caller;
   /** Of a stream: the limit of its class; null when it has none. */
   arrival?: LimitState | null;
@@ -40,11 +45,38 @@ export const nameOf = (caller: Caller, network: string): string =>
 
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {
-  if (caller.kind === 'key' || caller.kind === 'hostedKey') return { caller: 'key', caller_id: caller.keyId };
-  if (caller.kind === 'user')
-    return { caller: caller.service ? 'service_account' : 'user', caller_id: caller.userId };
-  if (caller.kind === 'hostedOperator') return { caller: 'operator_token', caller_id: caller.subject };
-  return { caller: caller.kind };
+  if (caller.kind === 'key' || caller.kind === 'hostedKey') {
+    const { keyId, tenantId, env, agentId } = caller;
+    return omitNull({ client: `key:${keyId}`, tenant_id: tenantId, env, agent_id: agentId });
+  }
+  if (caller.kind === 'user') {
+    const kind = caller.service ? 'service_account' : 'user';
+    return { client: `${kind}:${caller.userId}`, tenant_id: caller.tenantId };
+  }
+  if (caller.kind === 'hostedOperator')
+    return { client: `operator_token:${caller.subject}`, tenant_id: caller.tenantId };
+  return { client: caller.kind };
+}
+
+const omitNull = (fields: { readonly [name: string]: string | null }): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+
+const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/;
+const traceParent = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
+const noTrace = '0'.repeat(32);
+
+/** The id that the client sent, where it fits, and the trace of a `traceparent` that is not broken. */
+export function requestIds(
+  headers: RawRequest['headers'],
+  secrets: Pick<Secrets, 'uuid'>,
+): Pick<Seen, 'id' | 'traceId'> {
+  const sentId = headers.get('x-request-id') ?? '';
+  const [, traceId = noTrace] = traceParent.exec(headers.get('traceparent') ?? '') ?? [];
+  return {
+    // The last group of a UUID: twelve random digits.
+    id: requestIdPattern.test(sentId) ? sentId : secrets.uuid().slice(24),
+    traceId: traceId === noTrace ? null : traceId,
+  };
 }
 
 export function sizeOf(body: RawResponse['body']): number {
@@ -65,11 +97,12 @@ export function createFinish({
 }) {
   return {
     /** Counts it and writes its line. */
-    note({ method }: RawRequest, { route, started, id, caller }: Seen, response: RawResponse): void {
+    note({ method }: RawRequest, seen: Seen, response: RawResponse): void {
+      const { route, started, id, traceId, caller, isProbe } = seen;
       const ms = clock.monotonic() - started;
       const bytes = method === 'HEAD' ? 0 : sizeOf(response.body);
       metrics.count(route, method, response.status, ms, bytes);
-      log.info(
+      log[isProbe ? 'debug' : 'info'](
         {
           method,
           route,
@@ -77,6 +110,7 @@ export function createFinish({
           ms: Math.round(ms * 100) / 100,
           bytes,
           request_id: id,
+          ...(traceId === null ? {} : { trace_id: traceId }),
           ...callerFields(caller),
         },
         'request',

@@ -19,7 +19,7 @@ import type { StreamHandlers } from './contract/stream.ts';
 import { createDownload } from './download.ts';
 import { downloadsPath } from './downloads.ts';
 import { encode, noStore, plain } from './encode.ts';
-import { createFinish, limitHeaders, nameOf, type Seen, sizeOf } from './finish.ts';
+import { createFinish, limitHeaders, nameOf, requestIds, type Seen, sizeOf } from './finish.ts';
 import { type Cors, commonHeaders, type HeaderBlock } from './headers.ts';
 import type { Idempotency } from './idempotency.ts';
 import { createLargeBatches } from './large-batches.ts';
@@ -156,6 +156,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     for (const exposition of [options.exposition, options.probe]) {
       if (exposition?.path !== raw.path) continue;
       seen.route = raw.path;
+      seen.isProbe = true;
       return exposition.answer(raw);
     }
     const download = options.downloads?.answer(raw) ?? null;
@@ -171,6 +172,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const { name, declaration } = match.route;
     seen.route = routeNames.get(match.route) ?? '';
+    seen.isProbe = declaration.limit === 'none';
     callers.checkCsrf(declaration, raw.headers);
     const handler = serve[name];
     return handler ? answerRoute(raw, match, seen, handler) : answerStream(raw, declaration, seen);
@@ -342,8 +344,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       route: 'unmatched',
       caller: { kind: 'none' },
       started: clock.monotonic(),
-      // The last group of a UUID: twelve random digits.
-      id: secrets.uuid().slice(24),
+      ...requestIds(raw.headers, secrets),
       network: networkFrom(raw),
     };
     let response: RawResponse;

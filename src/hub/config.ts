@@ -3,6 +3,7 @@
 import type { TracingSettings } from '../../adapters/otel/tracer.ts';
 import type { AiPrices, AiProvider } from '../assistant/record.ts';
 import { hourMs } from '../shared/duration.ts';
+import type { LogLevel } from '../shared/ports/log.ts';
 import type { Settings } from '../shared/use-case-ports.ts';
 import { isHttpUrl, isNetwork, isOrigin, isRoot, isTarget } from './addresses.ts';
 import { aiPricesOf } from './ai-prices.ts';
@@ -22,7 +23,8 @@ import { readTracingSettings } from './tracing-settings.ts';
 
 export { helpText, settings } from './settings.ts';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+/** The lowest level that is written. */
+export type LogThreshold = LogLevel | 'silent';
 
 export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly host: string;
@@ -52,7 +54,7 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly httpServer: HttpServerChoice;
   /** The base address of each provider of AI assistance. */
   readonly aiAddresses: { readonly [P in AiProvider]: string };
-  readonly logLevel: LogLevel;
+  readonly logLevel: LogThreshold;
   readonly metrics: MetricsSettings;
   /** Null: nothing is traced. */
   readonly tracing: TracingSettings | null;

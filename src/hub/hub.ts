@@ -32,6 +32,7 @@ import { createEdge } from './edge.ts';
 import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, setupTokenOf } from './first-admin.ts';
 import { startHousekeeping } from './housekeeping.ts';
+import { createLogLevel } from './log-level.ts';
 import { checkMaster } from './master.ts';
 import { countLog } from './metrics/counted-log.ts';
 import { expositionOf, listenForScrapes } from './metrics/endpoint.ts';
@@ -86,10 +87,9 @@ const openCluster: typeof import('./cluster.ts').openCluster = async (...given) 
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
   const node = config.cluster ? randomUUID() : undefined;
-  const { log: countedLog, counts: logRecords } = countLog(
-    createLog({ level: config.logLevel, node }),
-    config.logLevel,
-  );
+  const logger = createLog({ level: config.logLevel, node });
+  const logLevel = createLogLevel(logger, config.logLevel, systemClock);
+  const { log: countedLog, counts: logRecords } = countLog(logger, logLevel.current);
   const log = gatherRepeats(countedLog, systemClock);
   const shared =
     config.cluster && node ? { ...config.cluster, node, clock: clusterClock(systemClock, log) } : null;
@@ -189,6 +189,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     callers.control(message);
     live.control(message);
     parts.control(message, live.audiences());
+    if (message.kind === 'log_level') logLevel.set(message.level, message.until);
     // What fell due while a shard had no owner is not kept waiting for the next turn.
     if (message.kind === 'shards_moved') void sweep.run();
   });

@@ -1,6 +1,7 @@
 // Frames: what is pushed to connected clients, and the audiences they go to. Pure.
 import type { StoredEvent } from '../event/record.ts';
 import type { Env } from './ids.ts';
+import type { LogLevel } from './ports/log.ts';
 
 /**
  * The receivers of a frame: the agents of a tenant's environment on one of the APIs, a tenant's dashboards, the readers
@@ -93,6 +94,8 @@ export type Control =
   | { readonly kind: 'user_roles_changed'; readonly userId: string }
   /** Nobody may call for the tenant any more: it is suspended, or being removed. */
   | { readonly kind: 'tenant_closed'; readonly tenantId: string }
+  /** Every node logs at this level until then (epoch milliseconds). */
+  | { readonly kind: 'log_level'; readonly level: LogLevel; readonly until: number }
   /** It is no longer suspended. */
   | { readonly kind: 'tenant_opened'; readonly tenantId: string }
   /** An environment actor was activated and asks every edge to announce its agent streams again. */

@@ -12,17 +12,7 @@ const longestWindowMs = 10 * minuteMs;
 const maxFacts = 1000;
 
 /** Fields that make two lines of one message different facts. */
-const distinguishing = [
-  'route',
-  'queue',
-  'job',
-  'id',
-  'shard',
-  'tenant_id',
-  'tenantId',
-  'env',
-  'node',
-] as const;
+const distinguishing = ['route', 'queue', 'job', 'approval_id', 'shard', 'tenant_id', 'env', 'node'] as const;
 const outageCodes: ReadonlySet<string> = new Set(['unavailable', 'shutting_down']);
 
 type Level = 'warn' | 'error';

@@ -32,6 +32,15 @@ const expected = [
   ['deliveries', ['deliveries.one_p99', 'deliveries.beside_silent_p99']],
   ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.log_growth']],
   ['library', ['library.guard', 'library.gate', 'library.mcp', 'library.mcp_added']],
+  [
+    'mcp',
+    [
+      'mcp.legacy_legacy_added',
+      'mcp.legacy_modern_added',
+      'mcp.modern_legacy_added',
+      'mcp.modern_modern_added',
+    ],
+  ],
 ] as const;
 /** The one that does everything at once; the others run at night. */
 const perCommit = expected.filter(([name]) => isNightly || name === 'mixed');

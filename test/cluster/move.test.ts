@@ -50,10 +50,10 @@ const hubId = { read: () => null, write() {} };
 
 /** @param calls each call of the targets: throwing one ends the move there, as a kill would */
 async function move({ name, url }: ReturnType<typeof place>, calls: () => void = () => {}) {
-  const source = openMoveSource(path, hubId);
   const target = await openMoveTarget(url, noLog);
   const values = await openValueTarget(inject('redisUrl'), `${name}:`, systemClock, noLog);
   const jobs = await openJobTarget(inject('redisUrl'), name, systemClock);
+  const source = openMoveSource(path, hubId);
   const counted = <T extends object>(part: T): T =>
     new Proxy(part, {
       get(of, method) {
@@ -90,8 +90,8 @@ async function withStores(
   to: ReturnType<typeof place>,
   task: (from: SqliteStore, store: DocumentStore) => Promise<void>,
 ): Promise<void> {
-  const from = await openSqliteInline(path);
   const store = await openMongo({ url: to.url, log: noLog, clock: systemClock });
+  const from = await openSqliteInline(path);
   try {
     await task(from, store);
   } finally {
@@ -182,6 +182,11 @@ describe('a move', () => {
         await both((of) => of.audit.links(tenantId, 1, 1000, 1 << 20));
         await both((of) => of.audit.signedHead(tenantId));
         await both((of) => of.usage.toolsOf(tenantId, 'agent-1', 0));
+        for (const kind of ['events', 'approvals'] as const)
+          await both(async (of) => {
+            const { lines, removed } = await of.exports.lines(tenantId, kind, null, 10_000);
+            return { removed, lines: lines.map(({ place: _place, ...line }) => line) };
+          });
         await both(async (of) => {
           const { items, total } = await of.runs.list(tenantId, all, firstPage, times);
           const known = items.map(({ facts: _facts, ...run }) => run);
@@ -213,6 +218,11 @@ describe('a move', () => {
       expect((await store.audit.head(tenantId))?.seq).toBe((before?.seq ?? 0) + 1);
       const newest = (await store.events.arrivals(tenantId, 0, 10_000)).events.at(-1);
       expect(newest?.call_id).toBe('fresh');
+      // A repeat adds no line to exports, and what is new comes last.
+      const { lines } = await store.exports.lines(tenantId, 'events', null, 10_000);
+      expect(lines.filter((line) => line.type === 'event' && line.event.call_id === 'call-1')).toHaveLength(
+        1,
+      );
     });
   });
 

@@ -33,7 +33,8 @@ export async function waitForLines(
   count: number,
   after: string | null = null,
 ): Promise<readonly ExportLine[]> {
-  const until = performance.now() + 5_000;
+  // As long as it takes until the lines of a writer that could not append them are appended.
+  const until = performance.now() + 40_000;
   for (;;) {
     const { lines } = await readLines(store, tenantId, kind, { after });
     if (lines.length >= count || performance.now() > until) return lines;

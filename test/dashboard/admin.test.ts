@@ -14,7 +14,7 @@ describe('settings, system, playground and palette', () => {
   it('adds a user, changes the own password, and rotates the key only once the word is typed', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/settings');
+    await page.goto('/dashboard/admin/people');
     await page.getByRole('button', { name: 'Add user' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('E-mail').fill('second@example.com');
@@ -22,6 +22,7 @@ describe('settings, system, playground and palette', () => {
     await dialog.getByRole('button', { name: 'Add user' }).click();
     await page.getByRole('region', { name: 'Users' }).getByText('second@example.com').waitFor();
     await accessible(page);
+    await page.goto('/dashboard/evidence');
     await page.getByRole('button', { name: 'Rotate signing key' }).click();
     const go = dialog.getByRole('button', { name: 'Rotate signing key' });
     expect(await go.isDisabled()).toBe(true);
@@ -29,6 +30,7 @@ describe('settings, system, playground and palette', () => {
     await go.click();
     await page.getByText(/signed with the new key/).waitFor();
     // A purge says how many events it would remove before it asks for the word.
+    await page.goto('/dashboard/admin/retention');
     await page.getByLabel('Older than (days)').fill('1');
     await page.getByRole('button', { name: 'Purge events' }).click();
     await dialog.getByText(/The purge removes no events received before .* from all environments/).waitFor();
@@ -44,6 +46,7 @@ describe('settings, system, playground and palette', () => {
     await dialog.getByRole('button', { name: 'Save retention' }).click();
     await retention.getByText(/Changed by .* on/).waitFor();
     expect(await retention.getByLabel('Events (days)').inputValue()).toBe('30');
+    await page.goto('/dashboard/admin/assistant');
     const assistant = page.getByRole('region', { name: 'Assistant' });
     await assistant.getByText('No assistant is configured').waitFor();
     await assistant.getByLabel('Provider', { exact: true }).selectOption('local');
@@ -51,6 +54,7 @@ describe('settings, system, playground and palette', () => {
     await assistant.getByLabel('Base URL').fill('ftp://nowhere');
     await assistant.getByRole('button', { name: 'Save assistant' }).click();
     await assistant.locator('.field-error, [role=alert]').first().waitFor();
+    await page.goto('/dashboard/me/security');
     await page.getByLabel('Current password').fill('not the password');
     await page.getByLabel('New password').fill('another long password');
     await page.getByRole('button', { name: 'Change password' }).click();
@@ -62,7 +66,7 @@ describe('settings, system, playground and palette', () => {
   it('says how the hub is', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/system');
+    await page.goto('/dashboard/admin/system');
     await page.getByText('Single process, 256 of 256 shards owned').waitFor();
     const figures = page.getByRole('region', { name: 'Node metrics' });
     await figures.getByRole('table').getByText('GET /api/v1/auth/me', { exact: true }).waitFor();
@@ -79,7 +83,7 @@ describe('settings, system, playground and palette', () => {
   it('judges a call in the browser, as the hub does', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/playground');
+    await page.goto('/dashboard/test');
     const result = page.getByRole('region', { name: 'Result' });
     await result.getByRole('heading', { name: /denied/ }).waitFor();
     await result.getByText('/srv/app/.env').first().waitFor();
@@ -132,9 +136,9 @@ describe('settings, system, playground and palette', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
-    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: /^Search for a page/ }).fill('syst');
+    await page.getByRole('combobox', { name: /^Command/ }).fill('syst');
     await accessible(page);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'System' }).waitFor();

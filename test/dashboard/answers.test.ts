@@ -39,7 +39,7 @@ describe('an agent', { timeout: 120_000 }, () => {
     await once(socket, 'open');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/agents?id=watched');
+    await page.goto('/dashboard/agents/watched');
     const table = page.getByRole('table', { name: 'streams of an agent' });
     const sse = table.getByRole('row').filter({ hasText: 'SSE' });
     await sse.getByText('shop (requested)').waitFor();
@@ -70,9 +70,9 @@ describe('a deploy', () => {
     await agents.open('first', '&bundle_name=shop');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/bundles?id=shop');
+    await page.goto('/dashboard/bundles/shop');
     await page.getByRole('button', { name: 'Deploy v2' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Deploy shop' });
+    const dialog = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
     await dialog.getByText('1 connected agent gets it immediately').waitFor();
     await agents.open('second', '&bundle_name=shop');
     await dialog.getByText('2 connected agents get it immediately').waitFor();
@@ -93,7 +93,7 @@ describe('a deploy', () => {
     await agents.open('keeper-2', runs);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/rulesets?id=rules');
+    await page.goto('/dashboard/rulesets/rules');
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
     const dialog = page.getByRole('dialog', { name: 'Undeploy ruleset' });
     await dialog.getByText('2 connected agents run it until they restart').waitFor();
@@ -120,16 +120,14 @@ describe('an event', () => {
     const idOf = (call: string): string => body.find((one: { call_id: string }) => one.call_id === call).id;
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto(`/dashboard/events?id=${idOf('foreign')}`);
+    await page.goto(`/dashboard/events/${idOf('foreign')}`);
     await page.getByText('not a bundle from this hub').waitFor();
-    await page.goto(`/dashboard/events?id=${idOf('known')}`);
+    await page.goto(`/dashboard/events/${idOf('known')}`);
     const version = page.getByRole('link', { name: 'shop v1' });
     await version.waitFor();
     await accessible(page);
     await version.click();
-    await page.waitForURL(
-      (url) => url.pathname.endsWith('/bundles') && url.searchParams.get('id') === 'shop',
-    );
+    await page.waitForURL((url) => url.pathname.endsWith('/bundles/shop'));
     noFaults(seen);
     await seen.context.close();
   });

@@ -60,7 +60,7 @@ describe('the page of an approval', () => {
     await seen.context.close();
   });
 
-  it('is in the navigation under Approvals, says what does not exist, and leads to the next', async () => {
+  it('is in the navigation under Inbox, says what does not exist, and leads to the next', async () => {
     const [first, second] = [
       await ask(hub, key, { tool_name: 'first_of_two', timeout: 20 * 60 }),
       await ask(hub, key, { tool_name: 'second_of_two', timeout: 21 * 60 }),
@@ -68,9 +68,9 @@ describe('the page of an approval', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto(`/dashboard/approvals/${first}`);
-    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Approvals/ });
+    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Inbox/ });
     expect(await link.getAttribute('aria-current')).toBe('page');
-    await page.getByRole('main', { name: 'Approvals' }).waitFor();
+    await page.getByRole('main', { name: 'Inbox' }).waitFor();
     await page.getByRole('heading', { name: 'first_of_two' }).waitFor();
     await page.keyboard.press('d');
     await page.getByText('Denied by admin@example.com').waitFor();
@@ -100,7 +100,7 @@ describe('the reason by keys', () => {
       await page.keyboard.press('r');
       await page.keyboard.type(text);
     };
-    await page.goto('/dashboard/approvals?search=by_keys');
+    await page.goto('/dashboard/inbox?search=by_keys');
     await next('keys-1').waitFor();
     await write('looked at a path');
     await page.keyboard.press('Escape');
@@ -132,7 +132,7 @@ describe('the reason by keys', () => {
     ];
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/approvals?search=held_key');
+    await page.goto('/dashboard/inbox?search=held_key');
     await expect.poll(() => approve(page).isEnabled()).toBe(true);
     await page.keyboard.down('a');
     await page.getByText('Approved by admin@example.com').waitFor();

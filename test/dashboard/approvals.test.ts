@@ -13,7 +13,7 @@ describe('the queue of approvals', () => {
   it('says that nothing waits, then shows what an agent asks, and decides by keyboard', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     await page.getByText('No pending approvals', { exact: true }).waitFor();
     await accessible(page);
     const first = await ask(hub, key, { timeout: 100, tool_name: 'first_tool' }, 'agent-a');
@@ -48,7 +48,7 @@ describe('the queue of approvals', () => {
     await page.routeWebSocket(/stream\/dashboard/, () => undefined);
     await page.addInitScript('delete globalThis.SharedWorker');
     // Once its stream is open the page reads again what it shows: only then is it the last that it knows.
-    await page.goto(`/dashboard/approvals?id=${id}`, { waitUntil: 'networkidle' });
+    await page.goto(`/dashboard/approvals/${id}`, { waitUntil: 'networkidle' });
     const approve = page.getByRole('button', { name: /^Approve/ });
     await approve.waitFor();
     await hub.call('PUT', `/api/v1/approvals/${id}`, {
@@ -74,7 +74,7 @@ describe('the queue of approvals', () => {
       globalThis.WebSocket = function (...args) {
         void held.then(() => Object.assign(new Own(...args), this));
       };`);
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     await page.getByRole('heading', { name: 'early' }).waitFor();
     await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
     await page.evaluate('letThrough()');
@@ -90,7 +90,7 @@ describe('the queue of approvals', () => {
     );
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     await page.getByRole('heading', { name: 'many_1' }).waitFor();
     await hub.call('PUT', `/api/v1/approvals/${ids[0]}`, { cookie, body: { approved: true } });
     await page.getByRole('article').getByText('Approved by admin@example.com').waitFor();
@@ -99,8 +99,8 @@ describe('the queue of approvals', () => {
     await page.getByRole('button', { name: 'Deny 2' }).click();
     await page.getByText('2 calls denied.').waitFor();
     expect(await statusOf(ids[2] ?? '')).toMatchObject({ status: 'denied' });
-    await page.getByRole('button', { name: 'History' }).click();
-    await page.getByRole('cell', { name: 'many_3' }).waitFor();
+    await page.getByRole('tab', { name: 'Decided' }).click();
+    await page.getByRole('grid', { name: 'Approvals' }).getByRole('gridcell', { name: 'many_3' }).waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();
@@ -120,7 +120,7 @@ describe('the queue of approvals', () => {
     );
     const seen = await view(hub.url, { cookie, width: 360, height: 740 });
     const { page } = seen;
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     await page
       .getByRole('list', { name: 'Queue' })
       .getByRole('button', { name: /img src/ })

@@ -29,7 +29,7 @@ describe('assignment', () => {
   it('makes a rule with tags, says whom it reaches, and changes it', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/agents?view=rules');
+    await page.goto('/dashboard/fleet?view=assignment');
     await page.getByRole('button', { name: 'New rule' }).click();
     const form = page.getByRole('dialog', { name: 'New rule' });
     await form.getByLabel('Agents').fill('fleet-*');
@@ -58,7 +58,7 @@ describe('assignment', () => {
     await page.reload();
     await page.getByText('assigned by the rule').waitFor();
     expect(new URL(page.url()).searchParams.get('agent')).toBe('fleet-1');
-    await page.goto('/dashboard/agents?view=rules&agent=fleet-2');
+    await page.goto('/dashboard/fleet?view=assignment&agent=fleet-2');
     await page.getByText('the agent has no tag tier=gold').waitFor();
     await accessible(page);
     noFaults(seen);
@@ -68,8 +68,8 @@ describe('assignment', () => {
   it('ticks a range with Shift, and keeps the rest selected when the hub refuses', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/agents');
-    await page.getByRole('table').getByText('fleet-8').waitFor();
+    await page.goto('/dashboard/fleet?view=agents');
+    await page.getByRole('grid', { name: 'Agents' }).getByText('fleet-8').waitFor();
     await page.getByRole('button', { name: 'Agent', exact: true }).click();
     await page.getByRole('checkbox', { name: 'Select fleet-2' }).check();
     await page.getByRole('checkbox', { name: 'Select fleet-5' }).click({ modifiers: ['Shift'] });
@@ -93,19 +93,22 @@ describe('assignment', () => {
     await seen.context.close();
   });
 
-  it('shows who comes while the list is open, and closes a panel with the Back of the browser', async () => {
+  it('shows who comes while the list is open, and closes a peek with the Back of the browser', async () => {
     const agents = new AgentStreams(hub, key);
     await agents.open('live-0');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/agents?connected=true');
-    await page.getByRole('button', { name: 'live-0' }).waitFor();
+    await page.goto('/dashboard/fleet?view=agents&connected=true');
+    await page.getByRole('link', { name: 'live-0' }).waitFor();
     await agents.open('live-1');
-    await page.getByRole('button', { name: 'live-1' }).click();
-    await page.getByRole('dialog', { name: 'Agent' }).getByText('1 open stream').waitFor();
+    await page.getByRole('link', { name: 'live-1' }).click();
+    await page
+      .getByRole('complementary', { name: /^Agent / })
+      .getByText('1 open stream')
+      .waitFor();
     await page.goBack();
-    await page.getByRole('dialog', { name: 'Agent' }).waitFor({ state: 'hidden' });
-    expect(new URL(page.url()).search).toBe('?connected=true');
+    await page.getByRole('complementary', { name: /^Agent / }).waitFor({ state: 'hidden' });
+    expect(new URL(page.url()).search).toBe('?view=agents&connected=true');
     expect(agents.close()).toBe(2);
     noFaults(seen);
     await seen.context.close();

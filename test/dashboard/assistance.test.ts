@@ -19,7 +19,7 @@ afterAll(async () => {
 it('says that there is none without a provider, and with one describes, answers in plain text, and says when it failed', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/contracts?id=no-secrets');
+  await page.goto('/dashboard/contracts/no-secrets');
   await page.getByRole('button', { name: 'Edit contract' }).click();
   await page.getByRole('button', { name: 'Save as new version' }).waitFor();
   await page.getByText(/no model is configured/).waitFor();

@@ -17,7 +17,7 @@ afterAll(async () => {
 it('chooses an assistant, asks it, shows what it was asked, and forgets it', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/settings');
+  await page.goto('/dashboard/admin/assistant');
   const assistant = page.getByRole('region', { name: 'Assistant', exact: true });
   await assistant.getByLabel('Provider API key').fill('k'.repeat(20));
   await assistant.getByLabel('Model', { exact: true }).fill('a-model');

@@ -38,7 +38,7 @@ async function selected(name: string, count: number, size: { width?: number; hei
   });
   // The page's clock is the test's: five seconds pass when it says so.
   await page.clock.install();
-  await page.goto(`/dashboard/approvals?search=${name}`);
+  await page.goto(`/dashboard/inbox?search=${name}`);
   await page.getByRole('checkbox', { name: `Select all ${count}` }).check();
   return { seen, page, sent, bar: page.getByRole('region', { name: 'Bulk decision' }) };
 }
@@ -107,7 +107,7 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     await bar.getByRole('button', { name: 'Deny 2' }).click();
     await bar.getByText(/^Denying 2 calls/).waitFor();
     await accessible(page);
-    await bar.getByRole('button', { name: 'Take back decision' }).click();
+    await bar.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('Decision taken back. Nothing was sent.').waitFor();
     await page.clock.fastForward(10_000);
     await bar.getByRole('button', { name: 'Deny 2' }).waitFor();
@@ -121,7 +121,7 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     const [id = ''] = await refunds('dropped', 2);
     const { seen, page, sent, bar } = await selected('dropped', 2);
     await bar.getByRole('button', { name: 'Deny 2' }).click();
-    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('link', { name: 'Changes' }).click();
     const question = page.getByRole('dialog', { name: 'Discard unsent decision?' });
     await question.waitFor();
     await accessible(page);
@@ -130,9 +130,9 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     await question.getByRole('button', { name: 'Stay on page' }).click();
     await bar.getByText(/^Denying 2 calls/).waitFor();
     expect(sent).toEqual([]);
-    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('link', { name: 'Changes' }).click();
     await question.getByRole('button', { name: 'Discard decision' }).click();
-    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Changes', level: 1 }).waitFor();
     await page.clock.fastForward(20_000);
     expect(sent).toEqual([]);
     expect(await statusOf(id)).toBe('pending');

@@ -13,6 +13,7 @@ let receiver: Awaited<ReturnType<typeof startReceiver>>;
 interface Listed {
   /** In the navigation. */
   readonly link: string;
+  readonly tab?: string;
   /** What stands on it when all is well. */
   readonly text: RegExp;
   /** What opens the part that is meant. */
@@ -21,11 +22,11 @@ interface Listed {
 
 const listed: { readonly [page: string]: Listed } = {
   runs: { link: 'Runs', text: /sample-session/ },
-  rulesets: { link: 'Rulesets', text: /^shop$/ },
+  rulesets: { link: 'Policies', tab: 'Documents', text: /^shop$/ },
   audit: { link: 'Audit', text: /ruleset deployed/ },
-  users: { link: 'Settings', text: /^second@example\.com$/ },
+  users: { link: 'People', text: /^second@example\.com$/ },
   deliveries: { link: 'Channels', text: /^delivered, status 200$/, row: 'on call' },
-  coverage: { link: 'Agents', text: /^refund$/, row: 'shop-agent' },
+  coverage: { link: 'Fleet', text: /^refund$/, row: 'shop-agent' },
 };
 
 beforeAll(async () => {
@@ -51,8 +52,12 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const go = (page: Page, link: string) =>
-  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: link, exact: true }).click();
+async function go(page: Page, link: string): Promise<void> {
+  const rail = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: link, exact: true });
+  if ((await rail.count()) > 0) return rail.click();
+  await page.getByRole('button', { name: /^Account/ }).click();
+  await page.getByRole('menuitem', { name: link, exact: true }).click();
+}
 
 const opened = async (): Promise<View> => {
   const seen = await view(hub.url, { cookie });
@@ -61,11 +66,12 @@ const opened = async (): Promise<View> => {
   return seen;
 };
 
-async function look(page: Page, { link, row }: Listed): Promise<void> {
+async function look(page: Page, { link, tab, row }: Listed): Promise<void> {
   await go(page, link);
   // The page before may hold the same words.
   await page.getByRole('heading', { name: link, level: 1 }).waitFor();
-  if (row) await page.getByRole('table').getByRole('button', { name: row }).click();
+  if (tab) await page.getByRole('tab', { name: tab }).click();
+  if (row) await page.locator('.cell-link').filter({ hasText: row }).click();
 }
 
 const waits = /The console tries again automatically in \d+ s\./;
@@ -195,8 +201,8 @@ it('the lists say how long to wait when the limit of the hub strikes', { timeout
   for (const { link, row } of parts) {
     await go(page, link);
     await page
-      .getByRole('table')
-      .getByRole('button', { name: row ?? '' })
+      .locator('.cell-link')
+      .filter({ hasText: row ?? '' })
       .waitFor();
   }
   const end = await strikeBoth();

@@ -48,7 +48,7 @@ describe('the card of an approval', () => {
     await report('later_tool', '/srv/later.txt');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto(`/dashboard/approvals?id=${id}`);
+    await page.goto(`/dashboard/approvals/${id}`);
     const card = page.getByRole('article');
     await card.getByText('on behalf of ann as clerk (team: returns)').waitFor();
     await card.getByText('large-refunds').waitFor();
@@ -70,7 +70,7 @@ describe('the card of an approval', () => {
     expect(await card.getByText('later_tool').count()).toBe(0);
     await accessible(page);
     await card.getByRole('link', { name: 'View run' }).click();
-    await page.waitForURL(/runs\?.*session=the-session/);
+    await page.waitForURL(/runs\/asker\/the-session/);
     noFaults(seen);
     await seen.context.close();
   });
@@ -89,7 +89,7 @@ describe('the card of an approval', () => {
     );
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     const card = page.getByRole('article', { name: 'Approval of write_all' });
     await card.getByRole('button', { name: /^Show all [\d,]+ lines/ }).click();
     await card.getByText(last).waitFor();
@@ -103,7 +103,7 @@ describe('a decision by keyboard and by thumb', () => {
     const id = await ask(hub, key, { tool_name: 'focused' }, 'focus-agent');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto(`/dashboard/approvals?id=${id}`);
+    await page.goto(`/dashboard/approvals/${id}`);
     const approve = page.getByRole('button', { name: /^Approve/ });
     await approve.focus();
     await page.keyboard.press('Enter');
@@ -125,7 +125,7 @@ describe('a decision by keyboard and by thumb', () => {
     );
     const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
     const { page } = seen;
-    await page.goto(`/dashboard/approvals?id=${id}`);
+    await page.goto(`/dashboard/approvals/${id}`);
     const deny = page.getByRole('button', { name: /^Deny/ });
     await page.getByText('argument_0').waitFor();
     await page.getByText('argument_0').scrollIntoViewIfNeeded();
@@ -150,7 +150,7 @@ describe('many approvals at once', () => {
     );
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/approvals?search=mixed');
+    await page.goto('/dashboard/inbox?search=mixed');
     await page.getByText('Search found 10 pending calls.').waitFor();
     let max = 0;
     let now = 0;

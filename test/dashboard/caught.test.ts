@@ -23,8 +23,9 @@ describe('a contract that is made from an event', () => {
   it('shows at once which calls of its environment it would have caught, each to be opened', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?search=read-1');
-    await page.getByRole('table').getByRole('button', { name: 'read_file' }).click();
+    await page.goto('/dashboard/explore?search=read-1');
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'read_file' }).click();
+    await page.getByRole('link', { name: 'Open page' }).click();
     await page.getByRole('button', { name: 'Create contract from event' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
     const caught = form.getByRole('region', { name: 'Matching past calls' });
@@ -44,7 +45,7 @@ describe('a contract that is made from an event', () => {
       .click();
     const call = await opening;
     await call
-      .getByRole('dialog', { name: 'Event' })
+      .getByRole('region', { name: /^Event / })
       .getByText('/srv/.env')
       .or(call.getByText('.env'))
       .first()
@@ -68,7 +69,7 @@ describe('a contract that is made from an event', () => {
   it('looks where it is told to, and says when nothing was reported there or nothing can be said', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/contracts');
+    await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
     const caught = form.getByRole('region', { name: 'Matching past calls' });

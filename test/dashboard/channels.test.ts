@@ -20,7 +20,7 @@ describe('the channels page', () => {
   it('makes a webhook, tests it, shows what was sent, and sends it again', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/channels');
+    await page.goto('/dashboard/admin/channels');
     await page.getByText('No channels yet').waitFor();
     await page.getByRole('button', { name: 'Add channel' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add channel' });
@@ -33,7 +33,7 @@ describe('the channels page', () => {
     await dialog.getByLabel('Secret').fill('a secret of ours');
     await dialog.getByLabel('production').check();
     await dialog.getByRole('button', { name: 'Add channel' }).click();
-    const panel = page.getByRole('dialog', { name: 'Channel', exact: true });
+    const panel = page.getByRole('region', { name: /^Channel / });
     await panel.getByRole('button', { name: 'Send test' }).click();
     await panel.getByText('Test delivered.').waitFor();
     const { key } = await hub.key(cookie);
@@ -55,7 +55,7 @@ describe('the channels page', () => {
     // A masked secret that is left alone stays.
     await panel.getByLabel('Name').fill('on call at night');
     await panel.getByRole('button', { name: 'Save channel' }).click();
-    await panel.getByRole('heading', { name: 'on call at night' }).waitFor();
+    await panel.getByRole('heading', { name: 'Channel on call at night' }).waitFor();
     receiver.answer = (_, response) => response.writeHead(500).end();
     await panel.getByRole('button', { name: 'Send test' }).click();
     await panel.getByText('Test failed.').waitFor();
@@ -91,12 +91,12 @@ describe('the channels page', () => {
     page.on('request', (request) => {
       if (request.method() === 'PUT') sent.push(request.postData() ?? '');
     });
-    await page.goto(`/dashboard/channels?id=${made.id}`);
-    const panel = page.getByRole('dialog', { name: 'Channel', exact: true });
+    await page.goto(`/dashboard/admin/channels/${made.id}`);
+    const panel = page.getByRole('region', { name: /^Channel / });
     const saved = async (name: string): Promise<void> => {
       await panel.getByLabel('Name').fill(name);
       await panel.getByRole('button', { name: 'Save channel' }).click();
-      await panel.getByRole('heading', { name, exact: true }).waitFor();
+      await panel.getByRole('heading', { name: `Channel ${name}`, exact: true }).waitFor();
       const before = receiver.received.length;
       await panel.getByRole('button', { name: 'Send test' }).click();
       await receiver.atLeast(before + 1);
@@ -146,7 +146,7 @@ describe('the channels page', () => {
       },
       chat_bot: { 'Bot token': '12:token', 'Chat ID': '-42', 'Allowed user IDs': '1, 2' },
     };
-    await page.goto('/dashboard/channels');
+    await page.goto('/dashboard/admin/channels');
     for (const [type, fields] of Object.entries(forms)) {
       await page.getByRole('button', { name: 'Add channel' }).first().click();
       const dialog = page.getByRole('dialog', { name: 'Add channel' });
@@ -156,9 +156,9 @@ describe('the channels page', () => {
         await dialog.getByLabel(label, { exact: true }).fill(value);
       }
       await dialog.getByRole('button', { name: 'Add channel' }).click();
-      const panel = page.getByRole('dialog', { name: 'Channel', exact: true });
-      await panel.getByRole('heading', { name: type, exact: true }).waitFor();
-      await panel.getByRole('button', { name: 'Close' }).click();
+      const panel = page.getByRole('region', { name: /^Channel / });
+      await panel.getByRole('heading', { name: `Channel ${type}`, exact: true }).waitFor();
+      await page.getByRole('link', { name: 'View all channels' }).click();
     }
     await page.getByRole('table').getByText('chat_bot').waitFor();
     await accessible(page);
@@ -170,7 +170,7 @@ describe('the channels page', () => {
     const member = { email: 'member@example.com', password: 'correct horse battery' };
     await hub.call('POST', '/api/v1/users', { cookie, body: member });
     const seen = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
-    await seen.page.goto('/dashboard/channels');
+    await seen.page.goto('/dashboard/admin/channels');
     await seen.page.getByText('Only admins can change channels.').waitFor();
     expect(await seen.page.getByRole('button', { name: 'Add channel' }).count()).toBe(0);
     noFaults(seen);

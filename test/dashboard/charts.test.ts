@@ -50,12 +50,12 @@ const pixelsOf = (page: Page, token: string): Promise<number> =>
 
 const spanOf = (page: Page): readonly [number, number] => {
   const { searchParams } = new URL(page.url());
-  return [Date.parse(searchParams.get('since') ?? ''), Date.parse(searchParams.get('until') ?? '')];
+  return [Date.parse(searchParams.get('from') ?? ''), Date.parse(searchParams.get('to') ?? '')];
 };
 
 /** A quarter of the day was chosen, in whole slots. */
 async function choosesQuarter(page: Page): Promise<void> {
-  await page.waitForURL((url) => url.searchParams.has('since'));
+  await page.waitForURL((url) => url.searchParams.has('to'));
   const [since, until] = spanOf(page);
   expect([since % slotMs, until % slotMs]).toEqual([0, 0]);
   expect((until - since) / hourMs).toBeGreaterThan(5.5);
@@ -65,7 +65,7 @@ async function choosesQuarter(page: Page): Promise<void> {
 it('is drawn in the colours of the theme, also when it changes', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/events');
+  await page.goto('/dashboard/explore');
   await chart(page).waitFor();
   await expect.poll(() => pixelsOf(page, '--bar-allow')).toBeGreaterThan(500);
   // Three denials of 203 calls are seen.
@@ -80,7 +80,7 @@ it('is drawn in the colours of the theme, also when it changes', async () => {
 it('says all figures of the moment under the pointer, and chooses a range by dragging', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/events');
+  await page.goto('/dashboard/explore');
   await page.locator('.plot .u-over').waitFor();
   const figure = page.getByRole('figure', { name: 'Calls over time' });
   await figure.getByText('Total').waitFor();
@@ -124,7 +124,7 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
 it('chooses a range under a finger, and lets one that goes up or down scroll the page', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
   const { page } = seen;
-  await page.goto('/dashboard/events');
+  await page.goto('/dashboard/explore');
   const over = page.locator('.plot .u-over');
   await over.waitFor();
   const session = await seen.context.newCDPSession(page);
@@ -146,7 +146,7 @@ it('chooses a range under a finger, and lets one that goes up or down scroll the
     page.evaluate(`document.querySelector('main').scrollTop + scrollY`) as Promise<number>;
   await drag(0.5, 0, -120);
   await expect.poll(scrolled).toBeGreaterThan(40);
-  expect(new URL(page.url()).searchParams.has('since')).toBe(false);
+  expect(new URL(page.url()).searchParams.has('to')).toBe(false);
   await page.evaluate(`document.querySelector('.plot').scrollIntoView({ block: 'center' })`);
   const { width } = (await over.boundingBox()) ?? { width: 0 };
   await drag(0.25, width * 0.25, 0);
@@ -158,7 +158,7 @@ it('chooses a range under a finger, and lets one that goes up or down scroll the
 it('is read by keys, and chooses a range by them', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/events');
+  await page.goto('/dashboard/explore');
   await chart(page).focus();
   const says = () => chart(page).getAttribute('aria-valuetext');
   expect(await says()).toBe('Total: 200 allowed, 3 denied, 0 asked, 0 would deny');
@@ -178,7 +178,7 @@ it('is read by keys, and chooses a range by them', async () => {
   await page.keyboard.press('End');
   for (let n = 0; n < 3; n += 1) await page.keyboard.press('Shift+ArrowLeft');
   await page.keyboard.press('Enter');
-  await page.waitForURL((url) => url.searchParams.has('since'));
+  await page.waitForURL((url) => url.searchParams.has('to'));
   const [since, until] = spanOf(page);
   expect(until - since).toBe(4 * slotMs);
   noFaults(seen);
@@ -188,9 +188,9 @@ it('is read by keys, and chooses a range by them', async () => {
 it('is a table by one key, on every page, until it is pressed again', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/events');
+  await page.goto('/dashboard/explore');
   await chart(page).waitFor();
-  await page.keyboard.press('t');
+  await page.keyboard.press('T');
   const table = page.getByRole('table', { name: 'Calls over time as a table' });
   const head = table.getByRole('columnheader', { name: 'denied' });
   await head.getByRole('button').click();
@@ -202,7 +202,7 @@ it('is a table by one key, on every page, until it is pressed again', async () =
   await page.getByRole('table', { name: 'Calls in the last 24 hours as a table' }).waitFor();
   await page.getByRole('table', { name: 'Denied share of calls as a table' }).waitFor();
   await accessible(page);
-  await page.keyboard.press('t');
+  await page.keyboard.press('T');
   await page.getByRole('slider', { name: 'Calls in the last 24 hours' }).waitFor();
   await page.getByRole('slider', { name: 'Denied share of calls' }).waitFor();
   await accessible(page);

@@ -25,8 +25,8 @@ describe('a composition', () => {
   it('is put in order by keys and by hand, and what is not saved stays', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/compositions?id=shop');
-    const panel = page.getByRole('dialog', { name: 'Composition shop' });
+    await page.goto('/dashboard/compositions/shop');
+    const panel = page.getByRole('region', { name: 'Composition shop' });
     const items = panel.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
     const up = panel.getByRole('button', { name: 'Move ask-before-deploy up' });
     await up.focus();
@@ -45,15 +45,15 @@ describe('a composition', () => {
       'ask-before-deploy',
     ]);
     await accessible(page);
-    await page.getByRole('link', { name: 'Bundles' }).click();
-    await page.getByRole('heading', { name: 'Bundles' }).waitFor();
+    await page.getByRole('link', { name: 'Policies' }).click();
+    await page.getByRole('heading', { name: 'Policies' }).waitFor();
     // Somebody else takes a contract out meanwhile.
     await post(
       '/api/v1/compositions/shop',
       { contracts: [{ contract_id: 'no-secrets', position: 0 }] },
       'PUT',
     );
-    await page.goto('/dashboard/compositions?id=shop');
+    await page.goto('/dashboard/compositions/shop');
     await panel.getByText('Another user saved this composition').waitFor();
     await accessible(page);
     expect(await items.count()).toBe(3);
@@ -77,7 +77,7 @@ describe('a composition', () => {
     await post('/api/v1/compositions/shop/deploy', { env: 'production' });
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/compositions?id=shop');
+    await page.goto('/dashboard/compositions/shop');
     const beside = page.getByRole('region', { name: 'Deployed versions' });
     await beside.getByText('identical to v1').waitFor();
     await expect.poll(() => beside.getByText('not deployed').count()).toBe(2);
@@ -89,10 +89,10 @@ describe('a composition', () => {
     await page.getByRole('button', { name: 'Update contracts' }).click();
     await beside.getByText('a deployment gives 1 loosened').waitFor();
     await beside.getByRole('button', { name: 'Compare with staging' }).click();
-    const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+    const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
     await plan.getByRole('button', { name: 'Deploy to staging' }).waitFor();
     expect(await plan.getByLabel('Environment to deploy to').inputValue()).toBe('staging');
-    await plan.getByRole('button', { name: 'Cancel' }).click();
+    await page.goBack();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     const asked = page.getByRole('dialog', { name: 'Delete composition' });
     await asked.getByText('leaves its contract in the library.').waitFor();
@@ -110,13 +110,13 @@ describe('a composition', () => {
     await agents.open('behind-1', `&bundle_name=shop&policy_version=${'0'.repeat(64)}`);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/bundles?id=shop');
+    await page.goto('/dashboard/bundles/shop');
     await page.getByText('1 of 2 connected agents run it').click();
     await page.getByText('1 agent not on this version').click();
     await page.getByText('behind-1').waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
-    const asked = page.getByRole('dialog', { name: 'Undeploy bundle' });
+    const asked = page.getByRole('region', { name: /^Undeploy/ });
     await asked.getByText('1 connected agent runs it until it restarts').waitFor();
     await accessible(page);
     expect(agents.close()).toBe(2);

@@ -11,7 +11,7 @@ describe('documents that are typed', () => {
   it('stay when their dialog closes, and go when they are saved', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/bundles');
+    await page.goto('/dashboard/policies?view=documents');
     const dialog = page.getByRole('dialog', { name: 'Upload bundle' });
     const typed = dialog.locator('.cm-content').getByText('ask-before-deploy');
     await page.getByRole('button', { name: 'Upload bundle' }).click();
@@ -48,7 +48,7 @@ describe('documents that are typed', () => {
     expect((await put(`${rails}\n# the second\n`, 'deploy=false')).status).toBeLessThan(300);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/rulesets?id=rails');
+    await page.goto('/dashboard/rulesets/rails');
     await page.getByRole('button', { name: 'Deploy v2' }).click();
     const plan = page.getByRole('dialog', { name: 'Deploy ruleset' });
     await plan.getByRole('button', { name: 'Replay v2 against v1' }).click();

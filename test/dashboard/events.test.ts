@@ -24,17 +24,33 @@ describe('the events page', () => {
   it('narrows by facets and text, opens one call, and moves on by keys', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events');
+    await page.goto('/dashboard/explore');
     const filters = page.getByRole('complementary', { name: 'Filters' });
     await filters.getByText('600 matching events').waitFor();
     await accessible(page);
     await filters.getByRole('button', { name: /^refund/ }).click();
     await filters.getByText('120 matching events').waitFor();
-    expect(new URL(page.url()).searchParams.get('tool_name')).toBe('refund');
-    await page.getByLabel('Search in events').fill('call-596');
+    expect(new URL(page.url()).searchParams.get('q')).toBe('tool:refund');
+    // A text with a mistake is not sent: it is underlined, with what was expected.
+    const query = page.getByRole('combobox', { name: 'Query' });
+    await query.fill('verdict:nonsense');
+    await query.press('Enter');
+    await page
+      .getByRole('alert')
+      .getByText(/position \d+, expected one of allowed, denied/)
+      .waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('tool:refund');
+    // Completions: a field, then the rest by hand.
+    await query.fill('tool:refund cal');
+    await page.getByRole('option', { name: 'call:' }).waitFor();
+    await accessible(page);
+    await query.press('Tab');
+    expect(await query.inputValue()).toBe('tool:refund call:');
+    await query.fill('tool:refund call:call-596');
+    await query.press('Enter');
     await filters.getByText('1 matching event').waitFor();
-    await page.getByRole('table').getByRole('button', { name: 'refund' }).first().click();
-    const panel = page.getByRole('dialog', { name: 'Event' });
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'refund' }).first().click();
+    const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     await panel.getByText('A-1596').first().waitFor();
     await accessible(page);
     await page.keyboard.press('Escape');
@@ -55,9 +71,9 @@ describe('the events page', () => {
       await released;
       await route.continue();
     });
-    await page.goto('/dashboard/events');
+    await page.goto('/dashboard/explore');
     await page.getByRole('complementary', { name: 'Filters' }).getByText('matching events').waitFor();
-    const row = page.getByRole('table', { name: 'events' }).getByRole('row').nth(1);
+    const row = page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(1);
     const before = await row.boundingBox();
     release();
     const chart = page.getByRole('slider', { name: 'Calls over time' });
@@ -97,20 +113,22 @@ describe('the events page', () => {
     ]);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto(
-      '/dashboard/events?since=2026-03-05T00:00:00Z&until=2026-03-06T00:00:00Z&search=zanzibar',
-    );
-    const table = page.getByRole('table', { name: 'events' });
+    await page.goto('/dashboard/explore?from=2026-03-05T00:00:00Z&to=2026-03-06T00:00:00Z&search=zanzibar');
+    const table = page.getByRole('grid', { name: 'Events' });
     const row = table.getByRole('row').nth(1);
     await row.getByText('sum: 731, note: for Zanzibar').waitFor();
     expect(await table.getByRole('columnheader').first().textContent()).toBe('Time');
-    expect(await row.getByRole('cell').first().textContent()).toContain('11:00:00.123');
+    expect(await row.getByRole('gridcell').first().textContent()).toContain('11:00:00.123');
     expect((await row.boundingBox())?.height).toBeLessThanOrEqual(33);
     await page.getByRole('combobox', { name: 'Time zone' }).selectOption('utc');
     await row.getByText('10:00:00.123').waitFor();
-    await page.getByLabel('Search in events').fill('large for ann');
+    const query = page.getByRole('combobox', { name: 'Query' });
+    expect(await query.inputValue()).toBe('"zanzibar"');
+    await query.fill('"large for ann" args.sum:>700');
+    await query.press('Enter');
+    await page.getByRole('complementary', { name: 'Filters' }).getByText('1 matching event').waitFor();
     await row.getByText('Too large for Ann').click();
-    const panel = page.getByRole('dialog', { name: 'Event' });
+    const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     const conditions = panel.getByRole('region', { name: 'Conditions', exact: true });
     await conditions.getByText('731').first().waitFor();
     expect(await conditions.getByRole('listitem').allTextContents()).toEqual([
@@ -140,10 +158,10 @@ describe('the events page', () => {
     );
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?run_id=run-7');
-    await page.getByRole('table').getByRole('button', { name: 'step_2' }).click();
+    await page.goto('/dashboard/explore?run_id=run-7');
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'step_2' }).click();
     const steps = page
-      .getByRole('dialog', { name: 'Event' })
+      .getByRole('complementary', { name: 'Event', exact: true })
       .getByRole('listitem')
       .filter({ hasText: 'step_' });
     await steps.first().waitFor();
@@ -167,9 +185,9 @@ describe('the events page', () => {
     );
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?run_id=run-long');
-    await page.getByRole('table').getByRole('button', { name: 'long_449' }).click();
-    const panel = page.getByRole('dialog', { name: 'Event' });
+    await page.goto('/dashboard/explore?run_id=run-long');
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'long_449' }).click();
+    const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     const steps = panel.getByRole('listitem').filter({ hasText: /^.*long_/ });
     await expect.poll(() => steps.count()).toBe(200);
     const earlier = panel.getByRole('button', { name: 'Show earlier calls' });
@@ -187,7 +205,7 @@ describe('the events page', () => {
   it('follows live, holds still while one is read, and says how many came', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?agent_id=late-agent&range=1h');
+    await page.goto('/dashboard/explore?agent_id=late-agent&from=now-1h');
     await page.getByText('No events match these filters').waitFor();
     await page
       .getByRole('status')
@@ -203,10 +221,10 @@ describe('the events page', () => {
       payload: { tool_args: { n } },
     });
     await send([event(1)]);
-    await page.getByRole('table').getByRole('button', { name: 'late_1' }).click();
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'late_1' }).click();
     await send([event(2)]);
     await page.getByRole('button', { name: /Show 1 new event from the whole hub/ }).click();
-    await page.getByRole('table').getByRole('button', { name: 'late_2' }).waitFor();
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'late_2' }).waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -214,9 +232,10 @@ describe('the events page', () => {
   it('takes a range by its ends, in the zone of who looks, and refuses one that ends before it begins', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events');
-    await page.getByRole('combobox', { name: 'Time range' }).selectOption('own');
-    const range = page.getByRole('form', { name: 'Time range' });
+    await page.goto('/dashboard/explore');
+    await page.getByRole('button', { name: /^Time range: Last 24 hours/ }).click();
+    const range = page.getByRole('form', { name: 'Start and end' });
+    await range.waitFor();
     await accessible(page);
     await range.getByLabel('From (local time)').fill('2026-03-05T10:00');
     await range.getByLabel('To (local time)').fill('2026-03-05T09:00');
@@ -227,14 +246,21 @@ describe('the events page', () => {
     expect(await range.getByRole('button', { name: 'Apply time range' }).isDisabled()).toBe(true);
     await range.getByLabel('To (local time)').fill('2026-03-05T10:30');
     await page.keyboard.press('Enter');
+    await range.waitFor({ state: 'hidden' });
     await page.getByText('No events match these filters').waitFor();
     // Berlin, in winter.
     const { searchParams } = new URL(page.url());
-    expect([searchParams.get('since'), searchParams.get('until')]).toEqual([
+    expect([searchParams.get('from'), searchParams.get('to')]).toEqual([
       '2026-03-05T09:00:00.000Z',
       '2026-03-05T09:30:00.000Z',
     ]);
-    await page.getByRole('combobox', { name: 'Time range' }).selectOption('7d');
+    await page.keyboard.press('t');
+    await page.getByLabel('Range', { exact: true }).fill('nonsense');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^Enter a length such as 2d/).waitFor();
+    await page.getByRole('button', { name: 'Last 7 days' }).click();
+    await page.getByRole('button', { name: /^Time range: Last 7 days/ }).waitFor();
+    expect(new URL(page.url()).searchParams.get('from')).toBe('now-7d');
     // Other tests may have sent some more.
     await page
       .getByRole('complementary', { name: 'Filters' })
@@ -247,7 +273,7 @@ describe('the events page', () => {
   it('gives the filter as a file', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?tool_name=refund');
+    await page.goto('/dashboard/explore?tool_name=refund');
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'NDJSON' }).click(),

@@ -3,7 +3,7 @@
 // in the real hub where that can be; a proxy before it gives the other answers.
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pages } from '../../src/dashboard/pages/registry.ts';
+import { adminPages, ownPages, pageAt, pages } from '../../src/dashboard/pages/registry.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { proxyOf } from './proxy.ts';
@@ -62,7 +62,7 @@ const acts: { readonly [name: string]: Act } = {
     other: [() => decideFirst('home_one'), 'Another user decided first.'],
   },
   'Approvals: a decision': {
-    path: () => `/approvals?id=${approval}`,
+    path: () => `/approvals/${approval}`,
     in: ['article', 'Approval of queue_one'],
     fields: { Reason: 'typed in the queue' },
     press: /^Deny/,
@@ -70,7 +70,7 @@ const acts: { readonly [name: string]: Act } = {
     other: [() => decideFirst('queue_one'), 'Another user decided first.'],
   },
   'Events: a contract made of one': {
-    path: () => `/events?id=${event}`,
+    path: () => `/events/${event}`,
     opens: 'Create contract from event',
     in: ['dialog', 'New contract'],
     fields: { ID: 'from-an-event', Description: 'All of this stays' },
@@ -82,7 +82,7 @@ const acts: { readonly [name: string]: Act } = {
     ],
   },
   'Contracts: a new one': {
-    path: () => '/contracts',
+    path: () => '/policies',
     opens: 'New contract',
     in: ['dialog', 'New contract'],
     fields: { ID: 'typed-before', Tags: 'one, two' },
@@ -95,16 +95,16 @@ const acts: { readonly [name: string]: Act } = {
     ],
   },
   'Contracts: the editor': {
-    path: () => '/contracts?id=watch-refunds',
+    path: () => '/contracts/watch-refunds',
     opens: 'Edit contract',
-    in: ['dialog', 'Contract watch-refunds'],
+    in: ['region', 'Contract watch-refunds'],
     fields: { Description: 'Changed before' },
     document: '# typed into a version',
     press: 'Save as new version',
     sends: /^PUT .*\/contracts\//,
   },
   'Compositions: a new one': {
-    path: () => '/compositions',
+    path: () => '/policies?view=compositions',
     opens: 'New composition',
     in: ['dialog', 'New composition'],
     fields: { Name: 'typed-before', Description: 'All of this stays' },
@@ -113,8 +113,8 @@ const acts: { readonly [name: string]: Act } = {
     other: [() => post('/api/v1/compositions', { name: 'typed-before' }), /already exists/],
   },
   'Compositions: its contracts': {
-    path: () => '/compositions?id=shop',
-    in: ['dialog', 'Composition shop'],
+    path: () => '/compositions/shop',
+    in: ['region', 'Composition shop'],
     ready: (place) => place.getByLabel('Default mode').selectOption('observe'),
     press: 'Save composition',
     sends: /^PUT .*\/compositions\//,
@@ -124,7 +124,7 @@ const acts: { readonly [name: string]: Act } = {
     ],
   },
   'Bundles: an upload': {
-    path: () => '/bundles',
+    path: () => '/policies?view=documents',
     opens: 'Upload bundle',
     in: ['dialog', 'Upload bundle'],
     document: '# typed into a bundle',
@@ -132,28 +132,28 @@ const acts: { readonly [name: string]: Act } = {
     sends: /^POST .*\/bundles$/,
   },
   'Bundles: a deployment': {
-    path: () => '/bundles?id=shop',
+    path: () => '/bundles/shop',
     opens: 'Deploy v1',
-    in: ['dialog', 'Deploy shop'],
+    in: ['region', /^(Change|Deployment of) shop/],
     press: 'Deploy v1 to production',
     sends: /^POST .*\/deploy/,
   },
   'Agents: one of them': {
-    path: () => '/agents?id=shop-agent',
-    in: ['dialog', 'Agent'],
+    path: () => '/agents/shop-agent',
+    in: ['region', /^Agent /],
     fields: { 'Display name': 'Typed before', Tags: 'tier=silver' },
     press: 'Save agent',
     sends: /^PATCH .*\/agent-registrations\//,
   },
   'Agents: many at once': {
-    path: () => '/agents',
+    path: () => '/fleet?view=agents',
     in: ['region', 'Assign the selected agents'],
     ready: (place) => place.page().getByRole('checkbox', { name: 'Select all loaded rows' }).check(),
     press: 'Assign 1',
     sends: /^POST .*\/bulk-assign/,
   },
   'Agents: a rule': {
-    path: () => '/agents?view=rules',
+    path: () => '/fleet?view=assignment',
     opens: 'New rule',
     in: ['dialog', 'New rule'],
     fields: { Agents: 'typed-*', 'Required tags': 'tier=gold', Priority: '7' },
@@ -171,7 +171,7 @@ const acts: { readonly [name: string]: Act } = {
     ],
   },
   "Playground: the hub's word": {
-    path: () => '/playground',
+    path: () => '/test',
     in: ['region', 'Result'],
     press: 'Retry comparison',
     sends: /^POST .*\/evaluate/,
@@ -184,7 +184,7 @@ const acts: { readonly [name: string]: Act } = {
     sends: /^POST .*\/sample-run/,
   },
   'Rulesets: a new one': {
-    path: () => '/rulesets',
+    path: () => '/policies?view=documents',
     opens: 'New ruleset',
     in: ['dialog', 'New ruleset'],
     document: '# typed into a ruleset',
@@ -198,7 +198,7 @@ const acts: { readonly [name: string]: Act } = {
     sends: /^GET .*\/audit\/export/,
   },
   'Keys: a new one': {
-    path: () => '/keys',
+    path: () => '/admin/keys',
     opens: 'Create key',
     in: ['dialog', 'Create key'],
     fields: { Label: 'typed before', 'Agent pattern': 'shop-*', 'Expires after days': '3' },
@@ -206,7 +206,7 @@ const acts: { readonly [name: string]: Act } = {
     sends: /^POST .*\/keys$/,
   },
   'Channels: a new one': {
-    path: () => '/channels',
+    path: () => '/admin/channels',
     opens: 'Add channel',
     in: ['dialog', 'Add channel'],
     fields: { Name: 'typed before', Address: 'https://127.0.0.1/hook', Agents: 'shop-*' },
@@ -214,14 +214,14 @@ const acts: { readonly [name: string]: Act } = {
     sends: /^POST .*\/channels$/,
   },
   'Channels: a test': {
-    path: () => '/channels',
-    in: ['dialog', 'Channel'],
-    ready: (place) => place.page().getByRole('table').getByRole('button', { name: 'on call' }).click(),
+    path: () => '/admin/channels',
+    in: ['region', /^Channel /],
+    ready: (place) => place.page().getByRole('table').getByRole('link', { name: 'on call' }).click(),
     press: 'Send test',
     sends: /^POST .*\/test$/,
   },
   'Settings: a user': {
-    path: () => '/settings',
+    path: () => '/admin/people',
     opens: 'Add user',
     in: ['dialog', 'Add user'],
     fields: { 'E-mail': 'typed@example.com', 'Initial password': 'typed horse battery' },
@@ -233,14 +233,14 @@ const acts: { readonly [name: string]: Act } = {
     ],
   },
   'Settings: the own password': {
-    path: () => '/settings',
+    path: () => '/me/security',
     in: ['region', 'Your password'],
     fields: { 'Current password': 'correct horse battery', 'New password': 'another horse battery' },
     press: 'Change password',
     sends: /^POST .*\/password/,
   },
   'Settings: the assistant': {
-    path: () => '/settings',
+    path: () => '/admin/assistant',
     in: ['region', 'Assistant'],
     fields: { Model: 'a-model', 'Provider API key': 'typed-key-of-a-provider' },
     press: 'Save assistant',
@@ -290,11 +290,20 @@ const refuse = ({ sends }: Act, status: number, retryAfter?: number): void => {
       : null;
 };
 
-it('no page is without a row but System, where nothing is done, and Tools, where a choice needs no button', () => {
-  const paths = Object.values(acts).map(({ path }) => path().replace(/\?.*/, ''));
-  expect([...new Set(paths), '/system']).toEqual(
-    pages.map(({ path }) => path).filter((path) => path !== '/tools'),
-  );
+/** Pages on which nothing is done, or where a choice needs no button; what is changed has its plan on another page. */
+const withoutAct = new Set(
+  ['/tools', '/changes', '/evidence', '/me', '/admin/system', '/admin/environments'].concat([
+    '/admin/retention',
+    '/admin/service-accounts',
+  ]),
+);
+
+it('no page is without a row but those where nothing is done', () => {
+  const paths = Object.values(acts).map(({ path }) => pageAt(path().replace(/\?.*/, '')).path);
+  const expected = [...pages, ...adminPages, ...ownPages]
+    .map(({ path }) => path)
+    .filter((path) => !withoutAct.has(path));
+  expect([...new Set(paths)].sort()).toEqual(expected.sort());
 });
 
 describe('what is done', { timeout: 30_000 }, () => {

@@ -104,7 +104,7 @@ describe('a session that ends', () => {
   it.each(Object.entries(forms))('under the form of %s', async (_, form) => {
     const { page } = seen;
     await signIn();
-    await page.goto(`/dashboard${form.path === '/channels?id=' ? `${form.path}${channel}` : form.path}`);
+    await page.goto(`/dashboard${form.path === '/admin/channels/' ? `${form.path}${channel}` : form.path}`);
     await page.locator('.live-live').waitFor();
     if (form.opens) await page.getByRole('button', { name: form.opens, exact: true }).first().click();
     const place = form.in
@@ -148,7 +148,7 @@ describe('a session that ends', () => {
   it('under the playground, whose document, call and case stay', async () => {
     const { page } = seen;
     await signIn();
-    await page.goto('/dashboard/playground');
+    await page.goto('/dashboard/test');
     const cases = page.getByRole('region', { name: 'Cases' });
     await cases.getByLabel('Case name').fill('typed case');
     await page.getByText(/same result, \w+/).waitFor();
@@ -169,7 +169,7 @@ describe('a session that ends', () => {
   it('under the live tail, which opens again', async () => {
     const { page } = seen;
     await signIn();
-    await page.goto('/dashboard/events?view=tail');
+    await page.goto('/dashboard/explore?view=tail');
     await page.getByText('No new events yet').waitFor();
     await endSession();
     await page.getByText('The hub rejected the live tail').waitFor();

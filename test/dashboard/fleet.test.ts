@@ -32,8 +32,8 @@ it('draws few of 10,000 rows at a time, and reads all of them before it sorts', 
 }, async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/agents');
-  const table = page.getByRole('table', { name: 'agents' });
+  await page.goto('/dashboard/fleet?view=agents');
+  const table = page.getByRole('grid', { name: 'Agents' });
   await table.getByText('agent-0', { exact: true }).waitFor();
   // A descending sort by name begins with the last of all, not with the last that happened to be loaded.
   const head = table.getByRole('button', { name: 'Agent', exact: true });

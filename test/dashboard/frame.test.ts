@@ -37,7 +37,7 @@ describe('the web console', () => {
     await accessible(page);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Create admin' }).click();
-    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page
       .getByRole('status')
       .filter({ hasText: /^Live$/ })
@@ -52,7 +52,7 @@ describe('the web console', () => {
     const { hub } = await started();
     const seen = await view(hub.url, { theme: 'dark' });
     const { page } = seen;
-    await page.goto('/dashboard/approvals?view=history');
+    await page.goto('/dashboard/inbox?view=decided');
     await page.getByLabel('E-mail').fill(email);
     await page.getByLabel('Password').fill('wrong horse battery');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -61,8 +61,8 @@ describe('the web console', () => {
     expect(await page.getByLabel('E-mail').inputValue()).toBe(email);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Approvals' }).waitFor();
-    expect(page.url()).toBe(`${hub.url}/dashboard/approvals?view=history`);
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+    expect(page.url()).toBe(`${hub.url}/dashboard/inbox?view=decided`);
     noFaults(seen);
     await seen.context.close();
   });
@@ -92,11 +92,11 @@ describe('the web console', () => {
     await ask(hub, key);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     await page.getByLabel('Reason', { exact: true }).fill('because of this');
     const other = await seen.context.newPage();
-    await other.goto('/dashboard/contracts');
-    await other.getByRole('heading', { name: 'Contracts' }).waitFor();
+    await other.goto('/dashboard/policies');
+    await other.getByRole('heading', { name: 'Policies' }).waitFor();
     // Nothing is pressed: the stream tells that the session is over, in every tab.
     await hub.call('POST', '/api/v1/auth/logout', { cookie });
     const elsewhere = other.getByRole('dialog', { name: 'Sign in again' });
@@ -123,10 +123,10 @@ describe('the web console', () => {
     const { page } = seen;
     await page.goto('/dashboard/');
     const main = page.getByRole('navigation', { name: 'Main' });
-    await main.getByRole('link', { name: /^Home/ }).waitFor();
+    await main.getByRole('link', { name: /^Overview/ }).waitFor();
     await page.keyboard.press('g');
-    await page.keyboard.press('a');
-    await page.getByRole('heading', { name: 'Approvals' }).waitFor();
+    await page.keyboard.press('i');
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await accessible(page);
@@ -172,7 +172,7 @@ describe('the web console', () => {
     expect(url).toMatch(new RegExp(`^${hub.url}/dashboard/#login=[\\w-]{43}$`));
     const seen = await view(hub.url);
     await seen.page.goto(url);
-    await seen.page.getByRole('heading', { name: 'Home' }).waitFor();
+    await seen.page.getByRole('heading', { name: 'Overview' }).waitFor();
     expect(seen.page.url()).toBe(`${hub.url}/dashboard/`);
     await seen.page.getByRole('button', { name: `Account ${email}` }).waitFor();
     const other = await view(hub.url);

@@ -1,7 +1,7 @@
 // Texts of strangers: scripts, marks that turn text around, control characters and very long names, put into every
 // field that takes them. No page may make markup of one, be turned around by one, or grow wider than the screen.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { pages } from '../../src/dashboard/pages/registry.ts';
+import { adminPages, ownPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -111,26 +111,28 @@ beforeAll(async () => {
       },
       `agent-${n}`,
     );
-    if (typeof approval?.id === 'string') details.push(`/approvals?id=${approval.id}`);
+    if (typeof approval?.id === 'string') details.push(`/approvals/${approval.id}`);
   }
   const events = (await hub.call('GET', '/api/v1/events?limit=50', { cookie })).body as { id: string }[];
-  details.push(...events.map(({ id }) => `/events?id=${id}`));
+  details.push(...events.map(({ id }) => `/events/${id}`));
   details.push(
     ...hostile.flatMap((text, n) => [
-      `/contracts?id=hostile-${n}`,
-      `/compositions?id=hostile-${n}`,
-      `/agents?id=agent-${n}`,
-      `/agents?id=${encodeURIComponent(text.slice(0, 255))}`,
-      `/runs?agent=agent-${n}&session=${encodeURIComponent(text.slice(0, 255))}`,
-      `/bundles?id=${encodeURIComponent(text.slice(0, 255))}`,
-      `/rulesets?id=${encodeURIComponent(text.slice(0, 255))}`,
-      `/events?search=${encodeURIComponent(text.slice(0, 255))}`,
+      `/contracts/hostile-${n}`,
+      `/compositions/hostile-${n}`,
+      `/agents/agent-${n}`,
+      `/agents/${encodeURIComponent(text.slice(0, 255))}`,
+      `/runs/agent-${n}/${encodeURIComponent(text.slice(0, 255))}`,
+      `/bundles/${encodeURIComponent(text.slice(0, 255))}`,
+      `/rulesets/${encodeURIComponent(text.slice(0, 255))}`,
+      `/explore?search=${encodeURIComponent(text.slice(0, 255))}`,
       `/${encodeURIComponent(text.slice(0, 255))}`,
     ]),
-    '/agents?view=rules',
-    '/approvals?view=history',
+    '/fleet?view=assignment',
+    '/inbox?view=decided',
   );
 }, 120_000);
+
+const everyPage = [...pages, ...adminPages, ...ownPages];
 
 interface Seen {
   readonly owned: boolean;
@@ -184,7 +186,7 @@ describe('texts of strangers', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     const wrong: string[] = [];
-    for (const path of [...pages.map((one) => one.path), ...details]) {
+    for (const path of [...everyPage.map((one) => one.path), ...details]) {
       await page.setViewportSize({ width: 1440, height: 900 });
       await page.goto(`/dashboard${path}`);
       const head = page.locator('main h1, main h2, .empty-title').first();
@@ -210,7 +212,7 @@ describe('texts of strangers', () => {
   it('leave every page as accessible as it was', { timeout: 120_000 }, async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    for (const { path } of pages) {
+    for (const { path } of everyPage) {
       await page.goto(`/dashboard${path}`);
       await page.locator('main h1').first().waitFor();
       await page.evaluate(settled);

@@ -33,26 +33,51 @@ async function goTo(page: Page, key: string, name: string): Promise<void> {
   await expect.poll(() => hasFocus(page.getByRole('main', { name, exact: true }))).toBe(true);
 }
 
+/** By the menu of the account: Enter opens it, and letters find the page. */
+async function openAccount(page: Page, name: string): Promise<void> {
+  const account = page.getByRole('button', { name: /^Account/ });
+  await page.locator('button[aria-label^=Account][id]').waitFor();
+  await account.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('menuitem', { name, exact: true }).waitFor();
+  await page.keyboard.type(name);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name, level: 1 }).waitFor();
+}
+
 describe('keys alone', () => {
   it.each([
-    ['l', 'Rulesets', /^sample-guardrails/, 'Ruleset'],
-    ['r', 'Runs', /^sample-session/, 'Run'],
-    ['u', 'Audit', /: Notification channel 'On call' was created/, 'Audit entry'],
-    ['n', 'Channels', /^On call/, 'Channel'],
-  ])('open a row of the page at g %s and come back to it', async (key, name, row, title) => {
+    ['r', 'Runs', /^sample-session/, /^Run sample-session/],
+    ['a', 'Audit', /: Notification channel 'On call' was created/, 'Audit entry'],
+  ])('peek at a row of the page at g %s and come back to it', async (key, name, row, title) => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
-    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await goTo(page, key, name);
-    const first = page.getByRole('table').getByRole('button', { name: row }).first();
+    const first = page.getByRole('table').locator('.cell-link').filter({ hasText: row }).first();
     await tabTo(page, first);
-    await page.keyboard.press('Enter');
-    const panel = page.getByRole('dialog', { name: title });
-    await expect.poll(() => panel.evaluate((one) => one.contains(document.activeElement))).toBe(true);
+    await page.keyboard.press('Space');
+    const peek = page.getByRole('complementary', { name: title });
+    await peek.waitFor();
     await page.keyboard.press('Escape');
-    await panel.waitFor({ state: 'hidden' });
+    await peek.waitFor({ state: 'hidden' });
     await expect.poll(() => hasFocus(first)).toBe(true);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('open the page of a row by Enter, and come back by the browser', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await goTo(page, 'f', 'Fleet');
+    await tabTo(page, page.getByRole('grid', { name: 'Agents' }).getByRole('link', { name: 'shop-agent-0' }));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Agent shop-agent-0', level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Fleet', level: 1 }).waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -61,8 +86,8 @@ describe('keys alone', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
-    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
-    await goTo(page, 'k', 'Keys');
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await openAccount(page, 'Keys');
     await tabTo(page, page.getByRole('button', { name: 'Create key' }));
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
@@ -85,11 +110,12 @@ describe('keys alone', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
-    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
-    await goTo(page, 's', 'Settings');
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await openAccount(page, 'Profile');
     await tabTo(page, page.getByLabel('Theme'));
     await page.keyboard.type('Dark');
     await page.locator('html[data-theme=dark]').waitFor();
+    await openAccount(page, 'People');
     await tabTo(page, page.getByRole('button', { name: 'Add user' }));
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Add user' });
@@ -108,7 +134,7 @@ describe('keys alone', () => {
   it('leave the editor of a dialog by Escape, which closes the dialog only from its other controls', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/contracts');
+    await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const dialog = page.getByRole('dialog', { name: 'New contract' });
     await dialog.locator('.cm-content').click();
@@ -133,18 +159,18 @@ describe('keys alone', () => {
   it('begin a page at its top, and lead from the navigation into it', async () => {
     const seen = await view(hub.url, { cookie, height: 500 });
     const { page } = seen;
-    await page.goto('/dashboard/system');
+    await page.goto('/dashboard/admin/system');
     await page.getByRole('region', { name: 'Node metrics' }).waitFor();
     const top = (): Promise<number> => page.getByRole('main').evaluate((main) => main.scrollTop);
     await page.getByRole('main').evaluate((main) => main.scrollTo(0, 300));
     await expect.poll(top).toBeGreaterThan(200);
-    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Settings' });
+    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Policies' });
     await link.focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Policies', level: 1 }).waitFor();
     expect(await top()).toBe(0);
     await page.keyboard.press('Tab');
-    expect(await hasFocus(page.getByLabel('Theme'))).toBe(true);
+    expect(await hasFocus(page.getByRole('tab', { name: 'Contracts' }))).toBe(true);
     noFaults(seen);
     await seen.context.close();
   });

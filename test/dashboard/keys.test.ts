@@ -11,7 +11,7 @@ describe('the keys page', () => {
   it('makes a key, shows it once, and revokes it', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/keys');
+    await page.goto('/dashboard/admin/keys');
     await page.getByText('No API keys yet').waitFor();
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog');
@@ -37,7 +37,7 @@ describe('the keys page', () => {
     const own = await hub.login();
     const seen = await view(hub.url, { cookie: own });
     const { page } = seen;
-    await page.goto('/dashboard/keys');
+    await page.goto('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Create key' });
     await dialog.getByLabel('Label').fill('typed before');
@@ -67,7 +67,7 @@ describe('the keys page', () => {
     const [one, other] = [await hub.key(cookie), await hub.key(cookie)];
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/keys');
+    await page.goto('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Revoke' }).nth(1).waitFor();
     const first = new AgentStreams(hub, one.key);
     const second = new AgentStreams(hub, other.key);
@@ -99,20 +99,20 @@ describe('the keys page', () => {
     await hub.key(cookie);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/keys');
+    await page.goto('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Columns for keys' }).click();
     await page.getByRole('menuitemcheckbox', { name: 'Prefix' }).click();
     await page.keyboard.press('Escape');
-    await page.goto('/dashboard/settings');
+    await page.goto('/dashboard/me');
     await page.getByLabel('Theme').selectOption('dark');
-    await page.goto('/dashboard/keys');
+    await page.goto('/dashboard/admin/keys');
     await page.getByRole('columnheader', { name: 'Label' }).waitFor();
     expect(await page.getByRole('columnheader', { name: 'Prefix' }).count()).toBe(0);
     expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
     // Somebody else on the same browser.
     const [name = '', value = ''] = (await hub.login(other.email, other.password)).split('=');
     await seen.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
-    await page.goto('/dashboard/keys');
+    await page.goto('/dashboard/admin/keys');
     await page.getByRole('columnheader', { name: 'Prefix' }).waitFor();
     expect(await page.locator('html').getAttribute('data-theme')).toBe('light');
     noFaults(seen);
@@ -124,7 +124,7 @@ describe('the keys page', () => {
     await hub.call('POST', '/api/v1/users', { cookie, body: member });
     const seen = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
     const { page } = seen;
-    await page.goto('/dashboard/keys');
+    await page.goto('/dashboard/admin/keys');
     await page.getByText('Only admins can create and revoke keys.').waitFor();
     expect(await page.getByRole('button', { name: 'Create key' }).count()).toBe(0);
     noFaults(seen);

@@ -35,7 +35,7 @@ describe('the form of a contract', () => {
   it('offers what fits the place, tools that agents called, and explains a word under the pointer', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/contracts');
+    await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
     const editor = form.getByRole('textbox', { name: 'Definition as YAML' });
@@ -77,7 +77,7 @@ describe('the form of a contract', () => {
       await released;
       await route.continue();
     });
-    await page.goto('/dashboard/contracts');
+    await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
     await form.getByRole('textbox', { name: 'Definition as YAML' }).focus();
@@ -95,7 +95,7 @@ describe('the form of a contract', () => {
     const own = await hub.login();
     const seen = await view(hub.url, { cookie: own });
     const { page } = seen;
-    await page.goto('/dashboard/contracts');
+    await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
     await form.getByLabel('ID', { exact: true }).fill('typed-before');
@@ -113,7 +113,7 @@ describe('the form of a contract', () => {
     expect(await form.getByLabel('Tags').inputValue()).toBe('one, two');
     await form.locator('.cm-line').filter({ hasText: '# so does this' }).waitFor();
     await form.getByRole('button', { name: 'Add contract' }).click();
-    await page.getByRole('dialog', { name: 'Contract typed-before' }).waitFor();
+    await page.getByRole('region', { name: 'Contract typed-before' }).waitFor();
     const { body } = await hub.call('GET', '/api/v1/contracts/typed-before', { cookie });
     expect(body).toMatchObject({
       name: 'Typed before',
@@ -141,8 +141,8 @@ describe('versions of a contract', () => {
     }
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/contracts?id=watch-refunds');
-    const panel = page.getByRole('dialog', { name: 'Contract watch-refunds' });
+    await page.goto('/dashboard/contracts/watch-refunds');
+    const panel = page.getByRole('region', { name: 'Contract watch-refunds' });
     const changed = panel.getByRole('region', { name: 'Changes' });
     await changed.getByText('From v2 to v3').waitFor();
     expect(await changed.locator('.diff-word').allTextContents()).toEqual(['Second', 'Third']);
@@ -167,7 +167,7 @@ describe('a bundle that is brought in', () => {
   it('comes from a file, is checked while it is read, and is taken apart', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/contracts');
+    await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'Import bundle' }).click();
     const dialog = page.getByRole('dialog', { name: 'Import bundle' });
     const choose = (text: string) =>
@@ -191,7 +191,7 @@ describe('a bundle that is brought in', () => {
     );
     await dialog.getByRole('button', { name: 'Import bundle' }).click();
     await page.getByText('Import complete: 3 contracts added, no contracts updated.').waitFor();
-    await page.getByRole('table').getByRole('button', { name: 'file-no-secrets' }).waitFor();
+    await page.getByRole('table').getByRole('link', { name: 'file-no-secrets' }).waitFor();
     noFaults(seen);
     await seen.context.close();
   });

@@ -21,8 +21,13 @@ beforeAll(async () => {
 afterAll(() => Promise.all([hub, ...more].map((one) => one.remove())));
 
 const pages = [
-  ...['Home', 'Approvals', 'Events', 'Contracts', 'Compositions', 'Bundles', 'Agents', 'Playground'],
-  ...['Runs', 'Rulesets', 'Audit', 'Keys', 'Channels', 'Settings', 'System'],
+  ...['Overview', 'Inbox', 'Explore', 'Fleet', 'Policies', 'Tools', 'Changes', 'Test'],
+  ...['Runs', 'Audit', 'Evidence'],
+];
+
+const accountPages = [
+  ...['Profile', 'Security', 'Keys', 'Channels', 'People', 'Service accounts', 'Environments'],
+  ...['Assistant', 'Retention', 'System'],
 ];
 
 const begins = (name: string) => ({ name: new RegExp(`^${name}`) });
@@ -47,6 +52,11 @@ describe.each([1440, 1024, 360])('at %d px', (width) => {
       await all.getByRole('link', begins(name)).click();
       await page.getByRole('heading', { ...begins(name), level: 1 }).waitFor();
     }
+    for (const name of accountPages) {
+      await page.getByRole('button', begins('Account')).click();
+      await page.getByRole('menuitem', begins(name)).click();
+      await page.getByRole('heading', { ...begins(name), level: 1 }).waitFor();
+    }
     noFaults(seen);
     await seen.context.close();
   });
@@ -66,15 +76,15 @@ describe.each([1440, 1024, 360])('at %d px', (width) => {
     await ask(hub, key, {}, `named-${width}`);
     const seen = await view(hub.url, { width, height: 800 });
     const { page } = seen;
-    await page.goto('/dashboard/keys');
+    await page.goto('/dashboard/admin/keys');
     await page.getByRole('textbox', begins('E-mail')).fill('admin@example.com');
     await page.getByLabel('Password').fill('correct horse battery');
     await page.getByRole('button', begins('Sign in')).click();
     await page.getByRole('button', begins('Create key')).first().waitFor();
-    await page.goto('/dashboard/bundles?id=shop');
+    await page.goto('/dashboard/bundles/shop');
     await page.getByRole('button', begins('Deploy')).first().waitFor();
     await page.getByRole('button', begins('Roll back')).first().waitFor();
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     if (width === 360) await page.getByRole('list', { name: 'Queue' }).getByRole('button').first().click();
     await page.getByRole('textbox', begins('Reason')).waitFor();
     await page.getByRole('button', begins('Approve')).waitFor();
@@ -98,7 +108,7 @@ describe('while nobody looks', () => {
         constructor(title, options) { this.title = title; this.options = options; told.push(this); }
       };
       Object.defineProperty(document, 'hidden', { get: () => globalThis.away === true });`);
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     await page.getByRole('status').filter({ hasText: /^Live/ }).waitFor();
     await ask(hub, key, { tool_name: 'before_opt_in' }, 'teller');
     await page.getByRole('list', { name: 'Queue' }).getByText('before_opt_in').waitFor();
@@ -109,12 +119,12 @@ describe('while nobody looks', () => {
     const told = () => page.evaluate('told.map(({ title, options }) => [title, options.body, options.tag])');
     await expect.poll(told).toEqual([['teller requests approval of while_away', '<b>look</b>', id]]);
     const { body: waiting } = await hub.call('GET', '/api/v1/stats/overview', { cookie });
-    await expect.poll(() => page.title()).toBe(`(${waiting.pending_approvals}) Approvals · Reeve`);
+    await expect.poll(() => page.title()).toBe(`(${waiting.pending_approvals}) Inbox · Reeve`);
     await page.evaluate('told[0].onclick()');
-    await page.waitForURL(new RegExp(`approvals\\?id=${id}`));
+    await page.waitForURL(new RegExp(`/approvals/${id}`));
     // A permission that is taken back is no opt-in.
     await page.addInitScript(`Notification.permission = 'denied'`);
-    await page.reload();
+    await page.goto('/dashboard/inbox');
     await page.getByRole('button', { name: 'Turn on notifications' }).waitFor();
     noFaults(seen);
     await seen.context.close();
@@ -127,7 +137,7 @@ describe('a browser whose clock is an hour wrong', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.addInitScript(`const own = Date.now; Date.now = () => own() + ${wrong};`);
-    await page.goto(`/dashboard/approvals?search=clock_${wrong}`);
+    await page.goto(`/dashboard/inbox?search=clock_${wrong}`);
     const card = page.getByRole('article', { name: /^Approval of clock_/ });
     await card.getByText(/^1[23] min left$/).waitFor();
     await card.getByText(/asked (just now|\d+ s ago)/).waitFor();
@@ -167,7 +177,7 @@ describe('a hub that somebody else sets up first', () => {
     await fresh.start();
     const seen = await view(fresh.url);
     const { page } = seen;
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     await page.getByRole('textbox', begins('E-mail')).fill('late@example.com');
     await page.getByLabel('Password').fill('correct horse battery');
     await fresh.admin();

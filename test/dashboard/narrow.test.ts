@@ -1,6 +1,6 @@
 // On a telephone, 360 px wide, no page and no panel is wider than the screen; what must be wider scrolls by itself.
 import { beforeAll, expect, it } from 'vitest';
-import { pages } from '../../src/dashboard/pages/registry.ts';
+import { adminPages, ownPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -10,11 +10,11 @@ let places: readonly string[];
 
 beforeAll(async () => {
   const details = await seed(hub, cookie);
-  places = [...pages.map(({ path }) => path), ...Object.values(details)];
+  places = [...[...pages, ...adminPages, ...ownPages].map(({ path }) => path), ...Object.values(details)];
 });
 
 /** What is wider than it may be, by its class, with both widths. */
-const tooWide = `[...document.querySelectorAll('html, main, .dialog-body')]
+const tooWide = `[...document.querySelectorAll('html, main')]
   .filter((one) => one.scrollWidth > one.clientWidth + 1)
   .map((one) => (one.className || one.tagName) + ' ' + one.scrollWidth + ' > ' + one.clientWidth)`;
 
@@ -25,7 +25,8 @@ it('every page and panel fits 360 px', { timeout: 120_000 }, async () => {
   for (const place of places) {
     await page.goto(`/dashboard${place}`);
     await page.locator('main h1').first().waitFor();
-    if (/[?&](id|session)=/.test(place)) await page.locator('.dialog-body, article').first().waitFor();
+    if (/^\/(?:agents|contracts|compositions|bundles|rulesets|runs|events)\/./.test(place))
+      await page.locator('.thing-page section, article').first().waitFor();
     await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 20_000 }).toBe(0);
     for (const one of (await page.evaluate(tooWide)) as string[]) wide.push(`${place}: ${one}`);
   }
@@ -57,9 +58,9 @@ it('has room for a finger on every button of the top bar, which stand beside eac
 it('shows rows as cards, which are ordered by a choice and opened anywhere', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740 });
   const { page } = seen;
-  await page.goto('/dashboard/agents');
-  const table = page.getByRole('table', { name: 'agents' });
-  await table.getByRole('button', { name: 'shop-agent-0' }).waitFor();
+  await page.goto('/dashboard/fleet?view=agents');
+  const table = page.getByRole('grid', { name: 'Agents' });
+  await table.getByRole('link', { name: 'shop-agent-0' }).waitFor();
   const room = page.getByRole('region', { name: 'agents' });
   expect(await room.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
   await accessible(page);
@@ -69,7 +70,7 @@ it('shows rows as cards, which are ordered by a choice and opened anywhere', asy
   // Beside its name, where nothing of its own can be pressed.
   const { width = 0, height = 0 } = (await first.boundingBox()) ?? {};
   await first.click({ position: { x: width / 2, y: height - 6 } });
-  await page.getByRole('dialog', { name: 'Agent' }).getByText('shop-agent-5').waitFor();
+  await page.getByRole('heading', { name: 'Agent shop-agent-5', level: 1 }).waitFor();
   noFaults(seen);
   await seen.context.close();
 });

@@ -23,7 +23,7 @@ async function opened(path: string, options: Parameters<typeof view>[1] = { cook
   return seen;
 }
 
-const field = (page: Page) => page.getByRole('combobox', { name: /^Search for a page/ });
+const field = (page: Page) => page.getByRole('combobox', { name: /^Command/ });
 
 /** Types into the palette, and takes the first that fits. */
 async function choose(page: Page, text: string, first: string | RegExp): Promise<void> {
@@ -37,7 +37,7 @@ async function choose(page: Page, text: string, first: string | RegExp): Promise
 
 describe('the palette', () => {
   it('lists what the page offers, pages with their keys and actions, and the last choice first', async () => {
-    const seen = await opened('/contracts');
+    const seen = await opened('/policies');
     const { page } = seen;
     await page.keyboard.press('Control+k');
     const here = page.getByRole('group', { name: 'On this page' });
@@ -54,12 +54,12 @@ describe('the palette', () => {
   });
 
   it.each([
-    ['create key', /^Create key/, '/keys', 'Label'],
-    ['comp new', /^New composition/, '/compositions', 'Name'],
-    ['add user', /^Add user/, '/settings', 'E-mail'],
-    ['your password', /^Change your password/, '/settings', 'Current password'],
-    ['rotate', /^Rotate signing key/, '/settings', 'Type rotate to confirm'],
-    ['purge', /^Purge old events/, '/settings', 'Older than (days)'],
+    ['create key', /^Create key/, '/admin/keys', 'Label'],
+    ['comp new', /^New composition/, '/policies', 'Name'],
+    ['add user', /^Add user/, '/admin/people', 'E-mail'],
+    ['your password', /^Change your password/, '/me/security', 'Current password'],
+    ['rotate', /^Rotate signing key/, '/evidence', 'Type rotate to confirm'],
+    ['purge', /^Purge old events/, '/admin/retention', 'Older than (days)'],
   ])('leads from Home by "%s" to the field that is filled in first', async (text, first, path, field) => {
     const seen = await opened('/');
     const { page } = seen;
@@ -81,19 +81,19 @@ describe('the palette', () => {
     const { page } = seen;
     await choose(page, 'deploy shop', /^Deploy shop/);
     await page
-      .getByRole('dialog', { name: 'Deploy shop' })
+      .getByRole('region', { name: /^(Change|Deployment of) shop/ })
       .getByRole('button', { name: /^Deploy to/ })
       .waitFor();
-    await page.keyboard.press('Escape');
     await choose(page, 'roll shop stag', /^Roll back shop in staging/);
     await page
-      .getByRole('dialog', { name: 'Roll back shop' })
+      .getByRole('region', { name: /^(Change|Deployment of) shop/ })
       .getByRole('button', { name: /^Roll back staging/ })
       .waitFor();
-    await page.keyboard.press('Escape');
     await choose(page, 'undep shop prod', /^Undeploy shop from production/);
-    await page.getByRole('dialog').getByRole('button', { name: 'Undeploy from production' }).waitFor();
-    await page.keyboard.press('Escape');
+    await page
+      .getByRole('region', { name: /^Undeploy shop from production/ })
+      .getByRole('button', { name: 'Undeploy from production' })
+      .waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -103,11 +103,11 @@ describe('the palette', () => {
     const seen = await opened('/');
     const { page } = seen;
     await choose(page, 'nosecr', /^no-secrets/);
-    await page.getByRole('dialog', { name: 'Contract no-secrets' }).waitFor();
+    await page.getByRole('region', { name: 'Contract no-secrets' }).waitFor();
     await choose(page, 'sample-guard ruleset', /^sample-guardrails/);
-    await page.getByRole('dialog', { name: 'Ruleset' }).waitFor();
+    await page.getByRole('region', { name: /^Ruleset / }).waitFor();
     await choose(page, 'sample-session run', /^sample-session/);
-    await page.getByRole('dialog', { name: 'Run', exact: true }).waitFor();
+    await page.getByRole('region', { name: /^Run / }).waitFor();
     await choose(page, 'decide deploy shop-agent', /^Decide deploy from shop-agent-1/);
     await page.getByRole('button', { name: /^Approve/ }).waitFor();
     noFaults(seen);
@@ -115,7 +115,7 @@ describe('the palette', () => {
   });
 
   it('does by a key what it lists, pauses the list and the tail, and decides the call that is looked at', async () => {
-    const seen = await opened('/events');
+    const seen = await opened('/explore');
     const { page } = seen;
     await page.keyboard.press('p');
     await page.getByRole('button', { name: 'Follow live' }).waitFor();
@@ -138,7 +138,7 @@ describe('the palette', () => {
     await choose(page, 'letter on', /^Turn on single-letter keys/);
     await page.keyboard.press('l');
     await expect.poll(() => new URL(page.url()).searchParams.get('view')).toBe(null);
-    await page.goto('/dashboard/approvals');
+    await page.goto('/dashboard/inbox');
     await page.getByRole('button', { name: /^Approve/ }).waitFor();
     await choose(page, 'deny', /^Deny \S+ from shop-agent/);
     await page.getByText('Denied by admin@example.com').waitFor();

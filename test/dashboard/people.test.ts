@@ -25,7 +25,7 @@ it('offers the identity provider by its name, and leads back to the page', async
 it('invites a user, who chooses a password behind the link, and whose roles and sessions an admin changes', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/settings');
+  await page.goto('/dashboard/admin/people');
   await page.getByRole('button', { name: 'Add user' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('E-mail').fill('invited@example.com');
@@ -46,15 +46,20 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await guest.page.getByLabel('New password').fill('a password of my own');
   await accessible(guest.page);
   await guest.page.getByRole('button', { name: 'Set password and sign in' }).click();
-  await guest.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
-  await guest.page.goto('/dashboard/settings');
+  await guest.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  await guest.page.goto('/dashboard/me/security');
   const sessions = guest.page.getByRole('region', { name: 'Your sessions' });
   await sessions.getByText('this one').waitFor();
   await sessions.getByText('invitation', { exact: true }).waitFor();
+  await guest.page.goto('/dashboard/admin/assistant');
   await guest.page.getByText('Only an admin can change the provider.').waitFor();
+  await guest.page.goto('/dashboard/admin/environments');
+  await guest.page.getByLabel('Protect production').waitFor();
   expect(await guest.page.getByLabel('Protect production').count()).toBe(1);
   expect(await guest.page.getByLabel('Protect production').isDisabled()).toBe(true);
 
+  await guest.page.goto('/dashboard/admin/people');
+  await guest.page.getByText('You need the role admin to change users.').waitFor();
   await page.getByRole('button', { name: 'Change roles of invited@example.com' }).click();
   await dialog.getByLabel('Every environment').selectOption('admin');
   await dialog.getByRole('button', { name: 'Save roles' }).click();
@@ -65,6 +70,7 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await guest.page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
   await page.keyboard.press('Escape');
 
+  await page.goto('/dashboard/admin/environments');
   await page.getByLabel('Protect production').click();
   await expect
     .poll(async () => (await hub.call('GET', '/api/v1/environments', { cookie })).body.environments[0])
@@ -78,7 +84,7 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
 it('adds a service account, whose token is shown once and works until it is revoked', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/settings');
+  await page.goto('/dashboard/admin/service-accounts');
   await page.getByRole('button', { name: 'Add service account' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('pipeline');
@@ -124,7 +130,7 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   };
 
   const viewer = await signedIn('looks', [{ role: 'viewer', env: '*' }]);
-  await viewer.page.goto('/dashboard/bundles?id=guarded');
+  await viewer.page.goto('/dashboard/bundles/guarded');
   const undeploy = viewer.page.getByRole('button', { name: 'Undeploy from production' });
   await undeploy.waitFor();
   expect(await undeploy.getAttribute('aria-disabled')).toBe('true');
@@ -133,7 +139,7 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   );
   await undeploy.focus();
   await viewer.page.keyboard.press('Enter');
-  expect(await viewer.page.getByRole('dialog', { name: /^Undeploy/ }).count()).toBe(0);
+  expect(new URL(viewer.page.url()).pathname).toBe('/dashboard/bundles/guarded');
   await accessible(viewer.page);
 
   const operator = await signedIn('stages', [
@@ -141,20 +147,19 @@ it('keeps off what a role may not do, and says which role is missing', async () 
     { role: 'viewer', env: '*' },
   ]);
   const { page } = operator;
-  await page.goto('/dashboard/bundles?id=guarded');
+  await page.goto('/dashboard/bundles/guarded');
   await page.getByRole('button', { name: 'Undeploy from staging' }).waitFor();
   expect(await page.getByRole('button', { name: 'Undeploy from staging' }).getAttribute('title')).toBe(null);
   await page.getByRole('button', { name: 'Deploy v1' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Deploy guarded' });
+  const dialog = page.getByRole('region', { name: /^(Change|Deployment of) guarded/ });
   await dialog.getByLabel('Environment to deploy to').selectOption('production');
   await dialog.getByText('You need the role operator in production. Ask an admin.').waitFor();
   expect(await dialog.getByRole('button', { name: 'Deploy v1 to production' }).isDisabled()).toBe(true);
   await accessible(page);
-  await page.keyboard.press('Escape');
 
   await hub.call('PUT', '/api/v1/environments/staging/policy', { cookie, body: { protected: true } });
   const everywhere = await signedIn('everywhere', [{ role: 'operator', env: '*' }]);
-  await everywhere.page.goto('/dashboard/bundles?id=guarded');
+  await everywhere.page.goto('/dashboard/bundles/guarded');
   const closed = everywhere.page.getByRole('button', { name: 'Undeploy from staging' });
   await expect
     .poll(() => closed.getAttribute('title'))

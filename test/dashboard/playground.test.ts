@@ -61,7 +61,7 @@ describe('the playground', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     const result = page.getByRole('region', { name: 'Result' });
-    await page.goto('/dashboard/playground');
+    await page.goto('/dashboard/test');
     await page.getByLabel('Load bundle').selectOption('shop');
     await page.getByLabel('Load reported call').selectOption(event);
     await result.getByText('watch-refunds').waitFor();
@@ -91,15 +91,15 @@ describe('the playground', () => {
   it('keeps what was typed while its person is elsewhere, until it is undone', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/playground');
+    await page.goto('/dashboard/test');
     await page.getByLabel('Tool', { exact: true }).fill('refund');
     await page.getByLabel('Arguments as JSON').fill('{"amount": 77}');
     await page.locator('.cm-content').click();
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.insertText(library);
     await page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
-    await page.getByRole('link', { name: 'System' }).click();
-    await page.getByRole('heading', { name: 'System' }).waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
     await page.goBack();
     await page.getByRole('region', { name: 'Result' }).getByText('watch-refunds').waitFor();
     await page.reload();
@@ -117,7 +117,7 @@ describe('the playground', () => {
   it('evaluates claims and counters, and writes them into the file that the agent program runs', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/playground');
+    await page.goto('/dashboard/test');
     await page.locator('.cm-content').click();
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.insertText(judging);
@@ -163,7 +163,7 @@ describe('the playground', () => {
       if (first) Object.assign(first, { fired: false, matched: true });
       await route.fulfill({ response: answer, json: { ...body, verdict: 'allow', deciding_contract: null } });
     });
-    await page.goto('/dashboard/playground');
+    await page.goto('/dashboard/test');
     const result = page.getByRole('region', { name: 'Result' });
     await result.getByText('The hub returns a different result.').waitFor();
     await result.getByText('Verdict: browser denied, hub allowed.').waitFor();

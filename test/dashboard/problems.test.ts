@@ -30,7 +30,7 @@ it('of a document name no place twice', () => {
 it('are shown with one line', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/contracts');
+  await page.goto('/dashboard/policies');
   await page.getByRole('button', { name: 'New contract' }).first().click();
   const form = page.getByRole('dialog', { name: 'New contract' });
   await write(form.getByRole('textbox', { name: 'Definition as YAML' }), 'tool: refund\nwhen: a: b');

@@ -21,9 +21,9 @@ describe('contracts, compositions, bundles and agents', () => {
   it('finds a mistake while it is typed, saves a version, and shows what it changed', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/contracts');
-    await page.getByRole('table').getByRole('button', { name: 'no-secrets' }).click();
-    const panel = page.getByRole('dialog', { name: 'Contract no-secrets' });
+    await page.goto('/dashboard/policies');
+    await page.getByRole('table').getByRole('link', { name: 'no-secrets' }).press('Enter');
+    const panel = page.getByRole('region', { name: 'Contract no-secrets' });
     await panel.getByRole('textbox', { name: 'Definition as YAML' }).waitFor();
     await accessible(page);
     await panel.getByRole('button', { name: 'Edit contract' }).click();
@@ -54,18 +54,18 @@ describe('contracts, compositions, bundles and agents', () => {
   it('orders a composition by keys, deploys it with its difference, and rolls back', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/compositions?id=shop');
-    const panel = page.getByRole('dialog', { name: 'Composition shop' });
+    await page.goto('/dashboard/compositions/shop');
+    const panel = page.getByRole('region', { name: 'Composition shop' });
     await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
     await accessible(page);
     await panel.getByRole('button', { name: 'Deploy shop' }).click();
-    const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+    const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
     await plan.getByText('no bundle is deployed to production').waitFor();
     await accessible(page);
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText('shop v1 is deployed to production.').waitFor();
     expect(await deployed('production')).toBe(1);
-    await plan.getByRole('button', { name: 'Done' }).click();
+    await page.goto('/dashboard/compositions/shop');
     await panel.getByRole('button', { name: 'Move watch-refunds up' }).click();
     await panel.getByRole('checkbox', { name: 'Enable no-secrets' }).uncheck();
     await panel.getByRole('button', { name: 'Save composition' }).click();
@@ -73,11 +73,10 @@ describe('contracts, compositions, bundles and agents', () => {
     await plan.getByText('removed', { exact: true }).waitFor();
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText('shop v2 is deployed to production.').waitFor();
-    await plan.getByRole('button', { name: 'Done' }).click();
-    await page.goto('/dashboard/bundles?id=shop');
+    await page.goto('/dashboard/bundles/shop');
     await page.getByRole('button', { name: 'Roll back to v1' }).click();
     await page
-      .getByRole('dialog', { name: 'Roll back shop' })
+      .getByRole('region', { name: /^(Change|Deployment of) shop/ })
       .getByRole('button', { name: 'Roll back production to v1' })
       .click();
     await page.getByText('shop v1 is deployed to production.').waitFor();
@@ -90,7 +89,7 @@ describe('contracts, compositions, bundles and agents', () => {
   it('makes a composition that becomes a ruleset, and says so', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/compositions');
+    await page.goto('/dashboard/policies?view=compositions');
     await page.getByRole('button', { name: 'New composition' }).first().click();
     const form = page.getByRole('dialog', { name: 'New composition' });
     await form.getByRole('textbox', { name: 'Name' }).fill('for-v1');
@@ -110,9 +109,9 @@ describe('contracts, compositions, bundles and agents', () => {
     await agents.open('rollout-1', '&bundle_name=shop');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/compositions?id=shop');
+    await page.goto('/dashboard/compositions/shop');
     await page.getByRole('button', { name: 'Deploy shop' }).click();
-    const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+    const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
     await plan.getByText(/1 connected agent gets it immediately/).waitFor();
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText(/of 1 connected agent/).waitFor();
@@ -122,7 +121,11 @@ describe('contracts, compositions, bundles and agents', () => {
     await agents.open('rollout-2', `&bundle_name=shop&policy_version=${now.revision_hash}`);
     await plan.getByText(/of 2 connected agents/).waitFor();
     await accessible(page);
-    await plan.getByRole('button', { name: `Roll back production to v${before}` }).click();
+    const back = plan.getByRole('button', { name: `Roll back production to v${before}` });
+    await back.click();
+    // The first press leads to the plan, the second one deploys.
+    await page.waitForURL(/changes\/new/);
+    await back.click();
     await plan.getByText(`shop v${before} is deployed to production.`).waitFor();
     expect(await deployed('production')).toBe(before);
     expect(agents.close()).toBe(2);
@@ -136,9 +139,9 @@ describe('contracts, compositions, bundles and agents', () => {
     expect(status).toBe(201);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/bundles?id=broken');
+    await page.goto('/dashboard/bundles/broken');
     await page.getByRole('button', { name: 'Deploy v1' }).click();
-    const plan = page.getByRole('dialog', { name: 'Deploy broken' });
+    const plan = page.getByRole('region', { name: /^(Change|Deployment of) broken/ });
     await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
     await plan.getByText(/Nothing was deployed/).waitFor();
     await accessible(page);
@@ -150,7 +153,6 @@ describe('contracts, compositions, bundles and agents', () => {
     await force.click();
     await plan.getByText('despite errors (forced)').waitFor();
     await plan.getByText('Reason: the old client knows the word').waitFor();
-    await plan.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Undeploy' }).click();
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
     await page.getByText('broken undeployed from production.').waitFor();
@@ -168,16 +170,16 @@ describe('contracts, compositions, bundles and agents', () => {
     await hub.call('POST', '/api/v1/events', { key, agent: 'fleet-1', body: { events } });
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/agents');
-    await page.getByRole('table').getByText('fleet-3').waitFor();
+    await page.goto('/dashboard/fleet?view=agents');
+    await page.getByRole('grid', { name: 'Agents' }).getByText('fleet-3').waitFor();
     await accessible(page);
     await page.getByRole('checkbox', { name: 'Select fleet-1' }).check();
     await page.getByRole('checkbox', { name: 'Select fleet-2' }).check();
     await page.getByLabel('Bundle for the selected agents').selectOption('shop');
     await page.getByRole('button', { name: 'Assign 2' }).click();
     await page.getByText('2 agents assigned to shop.').waitFor();
-    await page.getByRole('button', { name: 'fleet-1' }).click();
-    const panel = page.getByRole('dialog', { name: 'Agent' });
+    await page.getByRole('link', { name: 'fleet-1' }).press('Enter');
+    const panel = page.getByRole('region', { name: /^Agent / });
     await panel.getByText('(assigned to this agent directly)').waitFor();
     await panel
       .getByRole('region', { name: 'Coverage' })
@@ -190,7 +192,7 @@ describe('contracts, compositions, bundles and agents', () => {
       .getByText('No sessions yet. Calls with a session ID appear here.')
       .waitFor();
     await accessible(page);
-    await page.goto('/dashboard/agents?view=rules');
+    await page.goto('/dashboard/fleet?view=assignment');
     await page.getByRole('button', { name: 'New rule' }).click();
     const dialog = page.getByRole('dialog', { name: 'New rule' });
     await dialog.getByLabel('Agents').fill('fleet-*');

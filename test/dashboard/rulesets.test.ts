@@ -24,14 +24,14 @@ describe('rulesets and audit', () => {
   it('saves and deploys a ruleset, saves a second version, compares and deploys it, and takes it away', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/rulesets');
+    await page.goto('/dashboard/policies?view=documents');
     await page.getByText('No rulesets yet').waitFor();
     await page.getByRole('button', { name: 'New ruleset' }).click();
     const dialog = page.getByRole('dialog', { name: 'New ruleset' });
     await dialog.getByLabel('Deploy to').selectOption('staging');
     await accessible(page);
     await dialog.getByRole('button', { name: 'Save and deploy to staging' }).click();
-    const panel = page.getByRole('dialog', { name: 'Ruleset', exact: true });
+    const panel = page.getByRole('region', { name: /^Ruleset / });
     await panel.getByText('runs v1').waitFor();
     await accessible(page);
     await panel.getByRole('button', { name: 'Edit as new version' }).click();
@@ -70,7 +70,7 @@ describe('rulesets and audit', () => {
   it('says what is wrong with a document, and takes none that does not compile', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/rulesets');
+    await page.goto('/dashboard/policies?view=documents');
     await page.getByRole('button', { name: 'New ruleset' }).click();
     const dialog = page.getByRole('dialog', { name: 'New ruleset' });
     await dialog.getByRole('textbox', { name: 'Ruleset as YAML' }).click();
@@ -91,7 +91,7 @@ describe('rulesets and audit', () => {
     expect(await table.getByText(/^login /).count()).toBe(0);
     await accessible(page);
     await table.getByRole('row').nth(1).getByRole('button').click();
-    const panel = page.getByRole('dialog', { name: 'Audit entry' });
+    const panel = page.getByRole('complementary', { name: 'Audit entry' });
     await panel.getByText('admin@example.com').first().waitFor();
     await accessible(page);
     await panel.getByRole('button', { name: 'Close' }).click();
@@ -137,7 +137,7 @@ describe('rulesets and audit', () => {
     const said = `Version 1 of ${name} was deployed to staging.`;
     await table.getByRole('cell', { name: said, exact: true }).waitFor();
     await table.getByRole('row').nth(1).getByRole('button').click();
-    const panel = page.getByRole('dialog', { name: 'Audit entry' });
+    const panel = page.getByRole('complementary', { name: 'Audit entry' });
     await panel.getByText(/was deployed to staging/).waitFor();
     const person = { email: 'quiet@example.com', password: 'correct horse battery' };
     expect((await hub.call('POST', '/api/v1/users', { cookie, body: person })).status).toBe(201);

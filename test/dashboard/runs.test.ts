@@ -38,15 +38,15 @@ describe('the runs page', () => {
     await page.getByText('No runs yet').waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Load sample run' }).click();
-    await page.getByRole('table').getByRole('button', { name: 'sample-session' }).click();
-    const panel = page.getByRole('dialog', { name: 'Run' });
+    await page.getByRole('table').getByRole('link', { name: 'sample-session' }).press('Enter');
+    const panel = page.getByRole('region', { name: /^Run / });
     const timeline = panel.getByRole('region', { name: 'Timeline' });
     await timeline.getByText('denied', { exact: true }).first().waitFor();
     await timeline.getByText('deploy_service').first().click();
     await panel.getByRole('region', { name: 'Workflow' }).getByText('running').waitFor();
     await accessible(page);
-    const evidence = panel.getByRole('region', { name: 'Evidence' });
-    await evidence.getByRole('button', { name: 'Verify bundle' }).click();
+    const evidence = panel.getByRole('region', { name: 'Seal' });
+    await evidence.getByRole('button', { name: 'Verify run' }).click();
     await evidence.getByText('Intact, signer unknown.').waitFor();
     await evidence.getByRole('button', { name: 'Pin hub key' }).click();
     await evidence.getByText(/intact and signed by your pinned key .*verified with Web Crypto/).waitFor();
@@ -88,7 +88,7 @@ describe('the runs page', () => {
       },
     });
     writeFileSync(file, JSON.stringify(whole));
-    await page.goto('/dashboard/runs?agent=elsewhere&session=run+2');
+    await page.goto('/dashboard/runs/elsewhere/run%202');
     await take();
     await evidence.getByText('This bundle belongs to another run').waitFor();
     await accessible(page);
@@ -103,12 +103,12 @@ describe('the runs page', () => {
     await seen.context.addInitScript(
       `Object.defineProperty(Crypto.prototype, 'subtle', { value: undefined });`,
     );
-    await page.goto('/dashboard/runs?agent=sample-agent&session=sample-session');
-    const evidence = page.getByRole('region', { name: 'Evidence' });
+    await page.goto('/dashboard/runs/sample-agent/sample-session');
+    const evidence = page.getByRole('region', { name: 'Seal' });
     await evidence.getByText('no pinned keys').click();
     await evidence.getByLabel('Public key to pin').fill('58'.padEnd(64, '6'));
     await evidence.getByRole('button', { name: 'Pin key' }).click();
-    await evidence.getByRole('button', { name: 'Verify bundle' }).click();
+    await evidence.getByRole('button', { name: 'Verify run' }).click();
     await evidence.getByText(/Verification failed:.*not signed by a trusted key/).waitFor();
     await evidence.getByRole('button', { name: 'Pin hub key' }).click();
     await evidence.getByText(/intact and signed by your pinned key .*verified with tweetnacl/).waitFor();
@@ -128,7 +128,7 @@ describe('the runs page', () => {
     await hub.call('POST', '/api/v1/events', { key, agent: 'valued', body: { events } });
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/agents?id=valued');
+    await page.goto('/dashboard/agents/valued');
     const sessions = page.getByRole('region', { name: 'Runs' }).getByRole('table');
     await sessions.getByRole('button', { name: 'Session', exact: true }).click();
     await sessions
@@ -160,7 +160,7 @@ describe('the runs page', () => {
     await values.getByLabel('Value key').fill('not-there');
     await values.getByRole('button', { name: 'Find value' }).click();
     await values.getByText('No value found for the key not-there.').waitFor();
-    await page.goto('/dashboard/runs?agent=valued&session=run+1');
+    await page.goto('/dashboard/runs/valued/run%201');
     await row('Attempts').getByText('3').waitFor();
     noFaults(seen);
     await seen.context.close();
@@ -169,7 +169,7 @@ describe('the runs page', () => {
   it('says what is not there, and filters by status in the address', async () => {
     const seen = await view(hub.url, { cookie, width: 360, height: 740 });
     const { page } = seen;
-    await page.goto('/dashboard/runs?agent=nobody&session=nothing');
+    await page.goto('/dashboard/runs/nobody/nothing');
     await page.getByText('This run does not exist.').waitFor();
     await page.goto('/dashboard/runs?status=stale');
     await page.getByText('No runs match these filters').waitFor();

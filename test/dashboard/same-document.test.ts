@@ -33,13 +33,13 @@ it('are said to be the same, and an agent runs the one that was deployed last', 
   await agents.open('same-1', `&bundle_name=shop&policy_version=${now.revision_hash}`);
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/bundles?id=shop');
+  await page.goto('/dashboard/bundles/shop');
   const table = page.getByRole('table', { name: 'versions of a bundle' });
   await table.getByRole('row').filter({ hasText: 'v3 same as v1' }).waitFor();
   await table.getByRole('row').filter({ hasText: 'v1 same as v3' }).waitFor();
   expect(await table.getByText(/same as/).count()).toBe(2);
   await page.getByRole('button', { name: 'Deploy v2' }).click();
-  const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+  const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
   await plan.getByRole('heading', { name: 'Changes from v3, deployed to production' }).waitFor();
   await plan.getByText('Currently 1 on v3.').waitFor();
   noFaults(seen);
@@ -50,9 +50,9 @@ it('are said to be the same, and an agent runs the one that was deployed last', 
 it('are deployed in place of each other only at a second press, which says that nothing changes', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/bundles?id=shop');
+  await page.goto('/dashboard/bundles/shop');
   await page.getByRole('button', { name: 'Deploy v1' }).click();
-  const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+  const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
   await plan.getByRole('heading', { name: 'Identical to v3, deployed to production' }).waitFor();
   const before = await deployments();
   const button = plan.getByRole('button', { name: 'Deploy v1 to production' });
@@ -86,7 +86,7 @@ it('of a ruleset ask in the same way', async () => {
   }
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/rulesets?id=twice&version=1');
+  await page.goto('/dashboard/rulesets/twice?version=1');
   await page.getByRole('table', { name: 'versions of a ruleset' }).getByText('same as v3').waitFor();
   await page.getByRole('button', { name: 'Deploy v1' }).click();
   const dialog = page.getByRole('dialog', { name: 'Deploy ruleset' });

@@ -169,18 +169,18 @@ export async function seed(hub: HubProcess, cookie: string): Promise<{ readonly 
     await must(hub, 'PUT', `/api/v1/sessions/s:sample-session:${name}`, { key, body: { value } });
   const [event] = await must(hub, 'GET', '/api/v1/events?tool_name=deploy&limit=1', { cookie });
   return {
-    'approvals-one': `/approvals?id=${edit}`,
+    'approvals-one': `/approvals/${edit}`,
     'approval-page': `/approvals/${edit}`,
-    'approvals-history': '/approvals?view=history',
-    'events-one': `/events?id=${event.id}`,
-    'events-tail': '/events?view=tail',
-    'contract-one': '/contracts?id=ask-before-deploy',
-    'composition-one': '/compositions?id=shop',
-    'bundle-one': '/bundles?id=shop',
-    'agent-one': '/agents?id=shop-agent-1',
-    'agent-rules': '/agents?view=rules',
-    'run-one': '/runs?agent=sample-agent&session=sample-session',
-    'ruleset-one': '/rulesets?id=sample-guardrails',
-    'channel-one': `/channels?id=${channel.id}`,
+    'approvals-history': '/inbox?view=decided',
+    'events-one': `/events/${event.id}`,
+    'events-tail': '/explore?view=tail',
+    'contract-one': '/contracts/ask-before-deploy',
+    'composition-one': '/compositions/shop',
+    'bundle-one': '/bundles/shop',
+    'agent-one': '/agents/shop-agent-1',
+    'agent-rules': '/fleet?view=assignment',
+    'run-one': '/runs/sample-agent/sample-session',
+    'ruleset-one': '/rulesets/sample-guardrails',
+    'channel-one': `/admin/channels/${channel.id}`,
   };
 }

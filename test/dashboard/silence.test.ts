@@ -27,7 +27,7 @@ const status = (page: Page, text: RegExp) => page.getByRole('status').filter({ h
 
 describe('a hub that stands still', { timeout: 60_000 }, () => {
   it('makes the console stale after two keepalives, and live again within 5 s of its return', async () => {
-    const { seen, page } = await opened('/dashboard/approvals');
+    const { seen, page } = await opened('/dashboard/inbox');
     stopHub();
     await page.clock.fastForward(31_000);
     await status(page, /^Stale since \d\d:\d\d$/).waitFor();
@@ -45,7 +45,7 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
 
   it('leaves an action without an answer, which says after 10 s that it may have been done', async () => {
     const id = await ask(hub, key, { tool_name: 'stands_still', timeout: 3_600 });
-    const { seen, page } = await opened(`/dashboard/approvals?id=${id}`);
+    const { seen, page } = await opened(`/dashboard/approvals/${id}`);
     const card = page.getByRole('article');
     await card.getByRole('button', { name: /^Approve/ }).waitFor();
     stopHub();
@@ -64,7 +64,7 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
   });
 
   it('says the same of every other action, and gives its answer up after a minute', async () => {
-    const { seen, page } = await opened('/dashboard/keys');
+    const { seen, page } = await opened('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Create key' }).click();
     const form = page.getByRole('dialog');
     await form.getByLabel('Label').fill('while it stands still');
@@ -83,7 +83,7 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
   });
 
   it('breaks the live tail off, which goes on afterwards', async () => {
-    const { seen, page } = await opened('/dashboard/events?view=tail');
+    const { seen, page } = await opened('/dashboard/explore?view=tail');
     await page.getByText('No new events yet').waitFor();
     stopHub();
     await page.clock.fastForward(31_000);

@@ -31,27 +31,28 @@ const opened = async () => {
 /** What stands on each page only once the hub has answered. The playground needs no answer to be used. */
 const answered: { readonly [path: string]: (main: Locator) => Locator } = {
   '/': (main) => main.getByText('shop v1').first(),
-  '/approvals': (main) => main.getByText('waits_long').first(),
-  '/events': (main) => main.getByText('search_docs').first(),
-  '/contracts': (main) => main.getByRole('table').getByText('no-secrets'),
-  '/compositions': (main) => main.getByRole('table').getByText('shop', { exact: true }),
-  '/bundles': (main) => main.getByRole('table').getByText('shop', { exact: true }),
-  '/agents': (main) => main.getByRole('table').getByText('shop-agent-0'),
+  '/inbox': (main) => main.getByText('waits_long').first(),
+  '/explore': (main) => main.getByText('search_docs').first(),
+  '/policies': (main) => main.getByRole('table').getByText('no-secrets'),
+  '/policies?view=compositions': (main) => main.getByRole('table').getByText('shop', { exact: true }),
+  '/policies?view=documents': (main) => main.getByRole('table').getByText('shop', { exact: true }),
+  '/fleet?view=agents': (main) => main.getByRole('grid').getByText('shop-agent-0'),
   '/tools': (main) => main.getByLabel('Mode of production'),
+  '/changes': (main) => main.getByRole('table').getByText('shop v1').first(),
   '/runs': (main) => main.getByRole('table').getByText('sample-session'),
-  '/rulesets': (main) => main.getByRole('table').getByText('sample-guardrails'),
+  '/policies?view=documents#2': (main) => main.getByRole('table').getByText('sample-guardrails'),
   '/audit': (main) => main.getByRole('table').getByText('ruleset deployed').first(),
-  '/keys': (main) => main.getByRole('table').getByText('test').first(),
-  '/channels': (main) => main.getByRole('table').getByText('On call'),
-  '/settings': (main) => main.getByRole('table').getByText('admin@example.com'),
-  '/system': (main) => main.getByText(/256 of 256 shards owned/),
+  '/admin/keys': (main) => main.getByRole('table').getByText('test').first(),
+  '/admin/channels': (main) => main.getByRole('table').getByText('On call'),
+  '/admin/people': (main) => main.getByRole('table').getByText('admin@example.com'),
+  '/admin/system': (main) => main.getByText(/256 of 256 shards owned/),
 };
 
 describe('while answers are late', () => {
   it('every page has an entry here', () => {
-    expect(Object.keys(answered)).toEqual(
-      pages.map(({ path }) => path).filter((path) => path !== '/playground'),
-    );
+    const paths = Object.keys(answered).map((path) => path.replace(/[?#].*/, ''));
+    const listing = pages.map(({ path }) => path).filter((path) => path !== '/test' && path !== '/evidence');
+    expect([...new Set(paths)].filter((path) => !path.startsWith('/admin')).sort()).toEqual(listing.sort());
   });
 
   it.each(Object.entries(answered))(
@@ -60,7 +61,7 @@ describe('while answers are late', () => {
       const release = proxy.hold(ofPage);
       const { seen, page } = await opened();
       const main = page.getByRole('main');
-      await page.goto(`/dashboard${path}`);
+      await page.goto(`/dashboard${path.replace(/#.*/, '')}`);
       await main.locator('.skeleton[aria-busy=true]').first().waitFor();
       expect(await text(main).count()).toBe(0);
       expect(await main.locator('.empty').count()).toBe(0);
@@ -68,9 +69,9 @@ describe('while answers are late', () => {
       if (path !== '/') {
         // Nothing keeps anybody here.
         await page.keyboard.press('Control+k');
-        await page.getByRole('combobox', { name: /^Search for a page/ }).fill('playg');
+        await page.getByRole('combobox', { name: /^Command/ }).fill('test');
         await page.keyboard.press('Enter');
-        await page.getByRole('heading', { name: 'Playground', level: 1 }).waitFor();
+        await page.getByRole('heading', { name: 'Test', level: 1 }).waitFor();
         await page.goBack();
         await main.locator('.skeleton[aria-busy=true]').first().waitFor();
         expect(await text(main).count()).toBe(0);
@@ -89,7 +90,7 @@ describe('while answers are late', () => {
     await page.goto('/dashboard/');
     await page.getByText('Checking your session…').waitFor();
     await accessible(page);
-    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await page.locator('main .skeleton').first().waitFor();
     await accessible(page);
     await page.getByRole('main').getByText('shop v1').first().waitFor();
@@ -103,9 +104,9 @@ const old = (page: Page) => page.getByText('Search in progress. These are the ea
 describe('an answer to what was asked before', () => {
   it('is named as such beside events that another filter names', async () => {
     const { seen, page } = await opened();
-    await page.goto('/dashboard/events');
+    await page.goto('/dashboard/explore');
     const total = page.getByRole('complementary', { name: 'Filters' }).locator('.facets-total strong');
-    await page.getByRole('table').getByRole('row').nth(3).waitFor();
+    await page.getByRole('grid').getByRole('row').nth(3).waitFor();
     await expect.poll(() => total.textContent()).toBe('600');
     expect(await old(page).count()).toBe(0);
     proxy.rule = (method, path) => (ofPage(method, path) ? { ms: late } : null);
@@ -115,7 +116,7 @@ describe('an answer to what was asked before', () => {
       .click();
     // Beside the figures and above the chart; the list has none of the rows that were asked for before.
     await expect.poll(() => old(page).count()).toBe(2);
-    expect(await page.getByRole('table').getByRole('row').count()).toBe(0);
+    expect(await page.getByRole('grid').getByRole('row').count()).toBe(0);
     await accessible(page);
     await expect.poll(() => total.textContent()).toBe('120');
     await expect.poll(() => old(page).count()).toBe(0);
@@ -143,7 +144,7 @@ describe('an answer to what was asked before', () => {
 
   it('stays with the reason when the hub does not give it anew, and is asked for again by a press', async () => {
     const { seen, page } = await opened();
-    await page.goto('/dashboard/contracts');
+    await page.goto('/dashboard/policies');
     await page.getByRole('table').getByText('no-secrets').waitFor();
     await page.locator('.live-live').waitFor();
     proxy.rule = (_, path) => (path.includes('/contracts') ? { status: 500 } : null);
@@ -164,7 +165,7 @@ describe('an answer to what was asked before', () => {
     await page.getByRole('table').getByText('no-secrets').waitFor();
     await accessible(page);
     proxy.rule = null;
-    await alert.getByRole('button', { name: 'Try again' }).click();
+    await alert.getByRole('button', { name: 'Retry' }).click();
     await page.getByRole('table').getByText('renamed meanwhile').waitFor();
     await alert.waitFor({ state: 'detached' });
     noFaults(seen);
@@ -176,7 +177,7 @@ describe('a decision that takes long', () => {
   it('is shown as sent, once, and as made only when it is; refused, it is there to be made again', async () => {
     const id = await ask(hub, key, { tool_name: 'slow_one', timeout: 700 }, 'slow-agent');
     const { seen, page } = await opened();
-    await page.goto(`/dashboard/approvals?id=${id}`);
+    await page.goto(`/dashboard/approvals/${id}`);
     const card = page.getByRole('article', { name: /^Approval of slow_one/ });
     await card.waitFor();
     let sent = 0;

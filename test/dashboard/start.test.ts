@@ -17,13 +17,13 @@ describe('the first steps', () => {
     await page.getByText('Sample run loaded.').waitFor();
     await accessible(page);
     await page.getByRole('link', { name: 'View sample calls' }).click();
-    await page.getByRole('table', { name: 'events' }).getByRole('button').first().waitFor();
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link').first().waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Govern your first agent in three steps' }).waitFor();
     await page.getByRole('button', { name: 'Load sample run' }).click();
     await page.getByRole('link', { name: 'Decide sample call' }).click();
     // Home has a card of the call too: going back before the page has changed would leave Home as it is.
-    await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Approval', level: 1 }).waitFor();
     await page
       .getByRole('article')
       .getByRole('button', { name: /^Approve/ })

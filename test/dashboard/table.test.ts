@@ -27,7 +27,7 @@ beforeAll(async () => {
   expect(tagged.status).toBe(200);
 });
 
-const table = (page: Page) => page.getByRole('table', { name: 'agents' });
+const table = (page: Page) => page.getByRole('grid', { name: 'Agents' });
 
 async function textOf(download: Download): Promise<string> {
   let text = '';
@@ -51,7 +51,7 @@ async function fileOf(page: Page): Promise<string[]> {
 it('sorts up, down and not at all, by numbers within names', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/agents');
+  await page.goto('/dashboard/fleet?view=agents');
   await table(page).getByText('agent-11', { exact: true }).waitFor();
   const unsorted = await names(page);
   const head = table(page).getByRole('columnheader', { name: 'Agent', exact: true });
@@ -76,7 +76,7 @@ it('keeps the order in the address: at a reload, for somebody else, and step by 
   const { page } = seen;
   const sorted = (word: string) => table(page).locator(`[aria-sort=${word}]`).waitFor();
   const inAddress = (): string | null => new URL(page.url()).searchParams.get('sort');
-  await page.goto('/dashboard/agents?sort=-agent');
+  await page.goto('/dashboard/fleet?view=agents&sort=-agent');
   await sorted('descending');
   expect((await names(page))[0]).toBe(`agent-${agents - 1}`);
   const head = table(page).getByRole('columnheader', { name: 'Status', exact: true }).getByRole('button');
@@ -88,15 +88,18 @@ it('keeps the order in the address: at a reload, for somebody else, and step by 
   await page.goBack();
   await sorted('descending');
   expect(inAddress()).toBe('-agent');
-  // A table of the panel has an order of its own.
-  await table(page).getByRole('button', { name: 'agent-3', exact: true }).click();
+  // A table of the peek has an order of its own.
+  await table(page).getByRole('link', { name: 'agent-3', exact: true }).click();
   const tools = page.getByRole('table', { name: 'tools of an agent' });
-  await tools.getByRole('button', { name: 'Calls' }).click();
+  await page
+    .getByRole('complementary', { name: 'Agent agent-3' })
+    .getByLabel('Order')
+    .selectOption('Calls, ascending');
   await tools.locator('[aria-sort=ascending]').waitFor();
   expect(new URL(page.url()).searchParams.get('tools_sort')).toBe('calls');
   expect(inAddress()).toBe('-agent');
   // What is no column sorts nothing.
-  await page.goto('/dashboard/agents?sort=-nonsense');
+  await page.goto('/dashboard/fleet?view=agents&sort=-nonsense');
   await table(page).getByText('agent-11', { exact: true }).waitFor();
   expect(await table(page).locator('[aria-sort]').count()).toBe(0);
   await accessible(page);
@@ -107,7 +110,7 @@ it('keeps the order in the address: at a reload, for somebody else, and step by 
 it('selects a range with shift, all, and none', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/agents');
+  await page.goto('/dashboard/fleet?view=agents');
   await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
   await table(page).locator('[aria-sort=ascending]').waitFor();
   await table(page).getByLabel('Select agent-3', { exact: true }).click();
@@ -134,7 +137,7 @@ it('selects a range with shift, all, and none', async () => {
 it('writes what is shown, in its order, as a file that no spreadsheet runs', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/agents');
+  await page.goto('/dashboard/fleet?view=agents');
   await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
   await table(page).locator('[aria-sort=ascending]').waitFor();
   const [head = '', ...rows] = await fileOf(page);
@@ -161,14 +164,14 @@ it('writes what is shown, in its order, as a file that no spreadsheet runs', asy
 it('steps through rows in the order that is shown', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  await page.goto('/dashboard/agents');
+  await page.goto('/dashboard/fleet?view=agents');
   await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
   await table(page).locator('[aria-sort=ascending]').waitFor();
   await page.keyboard.press('j');
   await page.keyboard.press('j');
-  await page.waitForURL((url) => url.searchParams.get('id') === 'agent-1');
+  await page.waitForURL((url) => url.searchParams.get('peek') === 'agent-1');
   await page.keyboard.press('k');
-  await page.waitForURL((url) => url.searchParams.get('id') === 'agent-0');
+  await page.waitForURL((url) => url.searchParams.get('peek') === 'agent-0');
   noFaults(seen);
   await seen.context.close();
 });
@@ -181,8 +184,8 @@ it('copies the whole text of a cell that the screen cuts, and leaves a selected 
   const events = [{ call_id: 'long', agent_id: long, tool_name: 'read_file', verdict: 'call_allowed' }];
   await hub.call('POST', '/api/v1/events', { key, agent: 'agent-1', body: { events } });
   const part = long.slice(0, 40);
-  await page.goto(`/dashboard/agents?search=${part}`);
-  const cell = table(page).getByRole('button', { name: /^agent-x/ });
+  await page.goto(`/dashboard/fleet?view=agents&search=${part}`);
+  const cell = table(page).getByRole('link', { name: /^agent-x/ });
   await cell.waitFor();
   expect(await cell.textContent()).not.toBe(long);
   await cell.hover();

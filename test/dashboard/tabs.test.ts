@@ -20,7 +20,7 @@ describe('tabs of one browser', () => {
       await page.getByLabel('Password').fill(as.password);
       await page.getByRole('button', { name: 'Sign in' }).click();
     };
-    await first.goto('/dashboard/playground');
+    await first.goto('/dashboard/test');
     await signIn(first, admin);
     await first.getByText('Live', { exact: true }).waitFor();
     await first.getByLabel('Tool', { exact: true }).fill('my-own-tool');
@@ -29,7 +29,7 @@ describe('tabs of one browser', () => {
       .getByText('No contract applies to this tool.')
       .waitFor();
     const second = await context.newPage();
-    await second.goto('/dashboard/settings');
+    await second.goto('/dashboard/evidence');
     await second.getByRole('button', { name: 'Rotate signing key' }).waitFor();
     await first.getByRole('button', { name: `Account ${admin.email}` }).click();
     await first.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -39,10 +39,10 @@ describe('tabs of one browser', () => {
     expect(await second.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
     await accessible(second);
     await signIn(second, member);
-    await second.getByText('Only an admin can change users, keys, the assistant and data.').waitFor();
+    await second.getByText(/^Only admins can verify and download the audit chain/).waitFor();
     await second.getByText('Live', { exact: true }).waitFor();
     // What the one before typed is gone with their logout.
-    await first.goto('/dashboard/playground');
+    await first.goto('/dashboard/test');
     await first.getByRole('button', { name: `Account ${member.email}` }).waitFor();
     expect(await first.getByLabel('Tool', { exact: true }).inputValue()).toBe('read_file');
     noFaults(seen);
@@ -52,7 +52,7 @@ describe('tabs of one browser', () => {
   it('follow a sign-in of somebody else in another one', async () => {
     const seen = await view(hub.url, { cookie });
     const { page: first, context } = seen;
-    await first.goto('/dashboard/settings');
+    await first.goto('/dashboard/evidence');
     await first.getByRole('button', { name: 'Rotate signing key' }).waitFor();
     const second = await context.newPage();
     await context.clearCookies();
@@ -60,7 +60,7 @@ describe('tabs of one browser', () => {
     await second.getByLabel('E-mail').fill(member.email);
     await second.getByLabel('Password').fill(member.password);
     await second.getByRole('button', { name: 'Sign in' }).click();
-    await first.getByText('Only an admin can change users, keys, the assistant and data.').waitFor();
+    await first.getByText(/^Only admins can verify and download the audit chain/).waitFor();
     expect(await first.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
     noFaults(seen);
     await context.close();

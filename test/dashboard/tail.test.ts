@@ -30,28 +30,28 @@ describe('the live tail', { timeout: 60_000 }, () => {
   it('shows each event, waits while paused, opens one, and goes on after a restart of the hub', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?view=tail');
+    await page.goto('/dashboard/explore?view=tail');
     await page.getByText('No new events yet').waitFor();
     await accessible(page);
     await send();
-    const table = page.getByRole('table', { name: 'tail' });
-    await table.getByRole('button', { name: 'tail_1' }).waitFor();
+    const table = page.getByRole('grid', { name: 'Events' });
+    await table.getByRole('link', { name: 'tail_1' }).waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Pause' }).click();
     await send(2);
     await page.getByRole('button', { name: 'Show 2 new events' }).waitFor();
-    expect(await table.getByRole('button', { name: 'tail_3' }).count()).toBe(0);
+    expect(await table.getByRole('link', { name: 'tail_3' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Resume' }).click();
-    await table.getByRole('button', { name: 'tail_3' }).waitFor();
-    await table.getByRole('button', { name: 'tail_2' }).click();
-    const panel = page.getByRole('dialog', { name: 'Event' });
+    await table.getByRole('link', { name: 'tail_3' }).waitFor();
+    await table.getByRole('link', { name: 'tail_2' }).click();
+    const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     await panel.getByText('/srv/.env').first().waitFor();
     await page.keyboard.press('Escape');
     await hub.kill();
     await page.getByText(/Connection lost, reconnecting/).waitFor();
     await hub.start();
     await send();
-    await table.getByRole('button', { name: 'tail_4' }).waitFor();
+    await table.getByRole('link', { name: 'tail_4' }).waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -59,18 +59,18 @@ describe('the live tail', { timeout: 60_000 }, () => {
   it('is narrowed as a search is: by the stream where it can, else in the browser', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?view=tail&verdict=call_allowed&range=7d');
+    await page.goto('/dashboard/explore?view=tail&verdict=call_allowed&from=now-7d');
     await page.getByText('The time range does not apply here.').waitFor();
     await page.getByText('No new events yet').waitFor();
     await send(1, 'denied_1');
     await send(1, 'allowed_1', { verdict: 'call_allowed' });
     const row = (tool: string) =>
-      page.getByRole('table', { name: 'tail' }).getByRole('button', { name: tool });
+      page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: tool });
     await row('allowed_1').waitFor();
     expect(await row('denied_1').count()).toBe(0);
     // A mode, a contract, a run and a text; each takes away one of the next.
     await page.goto(
-      '/dashboard/events?view=tail&mode=observe&decision_name=no-secrets&run_id=run-1&search=KEEP',
+      '/dashboard/explore?view=tail&mode=observe&decision_name=no-secrets&run_id=run-1&search=KEEP',
     );
     await page.getByText('No new events yet').waitFor();
     await accessible(page);
@@ -83,10 +83,12 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await row('keep_this').waitFor();
     for (const other of [/keep_not/, /drop_it/])
       expect(
-        await page.getByRole('table', { name: 'tail' }).getByRole('button', { name: other }).count(),
+        await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: other }).count(),
       ).toBe(0);
     // Without the text the next one fits; what it left out before does not come back.
-    await page.getByRole('searchbox').fill('');
+    const query = page.getByRole('combobox', { name: 'Query' });
+    await query.fill('mode:observe contract:no-secrets run:run-1');
+    await query.press('Enter');
     await page.getByText('1 event since the filter changed').waitFor();
     await send(1, 'drop_it_no_more', fits);
     await row('drop_it_no_more').waitFor();
@@ -97,10 +99,10 @@ describe('the live tail', { timeout: 60_000 }, () => {
   it('keeps 5,000 rows of more', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?view=tail');
+    await page.goto('/dashboard/explore?view=tail');
     await page.getByText('No new events yet').waitFor();
     for (let n = 0; n < 6; n += 1) await send(1_000, `many_${n}`);
-    await page.getByRole('table', { name: 'tail' }).getByRole('button', { name: 'many_5' }).first().waitFor();
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'many_5' }).first().waitFor();
     await page.getByText('Newest 5,000 events').waitFor();
     noFaults(seen);
     await seen.context.close();
@@ -110,14 +112,15 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await send(1, 'read_file');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/events?tool_name=read_file');
-    await page.getByRole('table').getByRole('button', { name: 'read_file' }).click();
+    await page.goto('/dashboard/explore?tool_name=read_file');
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'read_file' }).click();
+    await page.getByRole('link', { name: 'Open page' }).click();
     await page.getByRole('button', { name: 'Create contract from event' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
     await form.getByRole('button', { name: 'Add contract' }).waitFor();
     await accessible(page);
     await form.getByRole('button', { name: 'Add contract' }).click();
-    await page.getByRole('dialog', { name: 'Contract deny-read_file' }).waitFor();
+    await page.getByRole('region', { name: 'Contract deny-read_file' }).waitFor();
     const { body } = await hub.call('GET', '/api/v1/contracts/deny-read_file', { cookie });
     expect(body.definition).toMatchObject({
       tool: 'read_file',

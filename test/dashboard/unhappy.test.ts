@@ -43,7 +43,7 @@ describe('approvals', { timeout: 60_000 }, () => {
       const id = await ask(hub, key, { tool_name: `busy_${status}` }, 'agent-u');
       const seen = await view(hub.url, { cookie });
       const { page } = seen;
-      await page.goto(`/dashboard/approvals?id=${id}`);
+      await page.goto(`/dashboard/approvals/${id}`);
       await answerOnce(page, new RegExp(`/approvals/${id}$`), status, { 'Retry-After': after });
       await page.getByRole('button', { name: /^Approve/ }).click();
       await page.getByText(`Try again in ${after} s.`).waitFor();
@@ -60,7 +60,7 @@ describe('approvals', { timeout: 60_000 }, () => {
     const id = await ask(hub, key, { tool_name: 'not_mine' }, 'agent-u');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto(`/dashboard/approvals?id=${id}`);
+    await page.goto(`/dashboard/approvals/${id}`);
     await answerOnce(page, new RegExp(`/approvals/${id}$`), 403, {});
     await page.getByRole('button', { name: /^Deny/ }).click();
     await page.getByText('Permission denied.').waitFor();
@@ -75,7 +75,7 @@ describe('approvals', { timeout: 60_000 }, () => {
     const id = await ask(hub, key, { tool_name: 'through_restart', timeout: 600 }, 'agent-u');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto(`/dashboard/approvals?id=${id}`);
+    await page.goto(`/dashboard/approvals/${id}`);
     await live(page).waitFor();
     await page.getByLabel('Reason', { exact: true }).fill('kept through it');
     await hub.kill();
@@ -105,9 +105,9 @@ describe('deploys', { timeout: 60_000 }, () => {
     const own = await hub.login(person.email, person.password);
     const seen = await view(hub.url, { cookie: own });
     const { page } = seen;
-    await page.goto('/dashboard/bundles?id=broken');
+    await page.goto('/dashboard/bundles/broken');
     await page.getByRole('button', { name: 'Deploy v1' }).click();
-    const plan = page.getByRole('dialog', { name: 'Deploy broken' });
+    const plan = page.getByRole('region', { name: /^(Change|Deployment of) broken/ });
     await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
     await plan.getByLabel('Reason').fill('it must be');
     await plan.getByLabel('Type production to confirm').fill('production');
@@ -128,10 +128,10 @@ describe('deploys', { timeout: 60_000 }, () => {
   it('while the hub is gone the plan says that the outcome is unknown; when it is back it deploys', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/compositions?id=shop');
+    await page.goto('/dashboard/compositions/shop');
     await live(page).waitFor();
     await page.getByRole('button', { name: 'Deploy shop' }).click();
-    const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+    const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
     await plan.getByText(/added/).first().waitFor();
     await answerOnce(page, /\/compositions\/shop\/deploy/, 503, { 'Retry-After': '3' });
     const deploy = plan.getByRole('button', { name: 'Deploy to production' });
@@ -143,7 +143,6 @@ describe('deploys', { timeout: 60_000 }, () => {
       .getByText(/your action may have taken effect\. Check the result before you try again\./)
       .waitFor();
     await hub.start();
-    // The dialog hides the rest of the page from who listens, so not by its role.
     await page.locator('.live-live').waitFor({ timeout: 40_000 });
     await deploy.click();
     await plan.getByText('shop v1 is deployed to production.').waitFor();
@@ -164,16 +163,16 @@ describe('slow answers', { timeout: 60_000 }, () => {
       await held;
       await route.continue();
     });
-    await page.goto('/dashboard/contracts');
-    await page.getByRole('heading', { name: 'Contracts', level: 1 }).waitFor();
+    await page.goto('/dashboard/policies');
+    await page.getByRole('heading', { name: 'Policies', level: 1 }).waitFor();
     await page.locator('.skeleton').first().waitFor();
     await accessible(page);
-    await page.getByRole('link', { name: 'Keys' }).click();
-    await page.getByRole('table', { name: 'keys' }).waitFor();
+    await page.getByRole('link', { name: 'Changes' }).click();
+    await page.getByRole('heading', { name: 'Changes', level: 1 }).waitFor();
     await page.goBack();
     await page.locator('.skeleton').first().waitFor();
     letGo();
-    await page.getByRole('button', { name: 'no-secrets' }).waitFor();
+    await page.getByRole('link', { name: 'no-secrets' }).waitFor();
     expect(await page.locator('.skeleton').count()).toBe(0);
     noFaults(seen);
     await seen.context.close();
@@ -191,7 +190,7 @@ describe('a table of 10,000 rows', { timeout: 60_000 }, () => {
     await hub.call('POST', '/api/v1/events', { key, agent: 'fleet-00000', body: { events } });
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/agents?search=fleet-');
+    await page.goto('/dashboard/fleet?view=agents&search=fleet-');
     const box = page.getByRole('region', { name: 'agents' });
     await box.waitFor();
     const toEnd = () =>
@@ -209,7 +208,7 @@ describe('a table of 10,000 rows', { timeout: 60_000 }, () => {
       )
       .toBe(1);
     await toEnd();
-    await page.getByRole('button', { name: 'fleet-09999' }).waitFor();
+    await page.getByRole('link', { name: 'fleet-09999' }).waitFor();
     expect(await page.getByRole('row').count()).toBeLessThan(80);
     noFaults(seen);
     await seen.context.close();

@@ -40,21 +40,21 @@ it('a deployment and an assignment name the agents that cannot load the document
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   const message = (text: RegExp) => page.locator('.message').filter({ hasText: text });
-  await page.goto('/dashboard/rulesets?id=words');
+  await page.goto('/dashboard/rulesets/words');
   await page.getByRole('button', { name: 'Deploy v1', exact: true }).click();
   await page.getByRole('button', { name: 'Deploy v1 to production' }).click();
   await message(/^words v1 deployed to production\./).waitFor();
   await message(told).waitFor();
   // A bundle of contracts to an agent of the other API: beside how far it has come.
-  await page.goto('/dashboard/bundles?id=sheets');
+  await page.goto('/dashboard/bundles/sheets');
   await page.getByRole('button', { name: 'Deploy v1', exact: true }).click();
-  const plan = page.getByRole('dialog', { name: 'Deploy sheets' });
+  const plan = page.getByRole('region', { name: /^(Change|Deployment of) sheets/ });
   await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
   await plan.getByText('sheets v1 is deployed to production.').waitFor();
   await plan.locator('.notice').getByText(toldOfContracts).waitFor();
   await accessible(page);
-  await page.goto('/dashboard/agents?id=of-contracts');
-  const agent = page.getByRole('dialog', { name: 'Agent' });
+  await page.goto('/dashboard/agents/of-contracts');
+  const agent = page.getByRole('region', { name: /^Agent / });
   await agent
     .getByText(
       'The agent cannot load its document. It last connected through /api/v1, where agents load contracts, but its document is a ruleset. It keeps its current document.',
@@ -65,14 +65,14 @@ it('a deployment and an assignment name the agents that cannot load the document
   await agent.getByLabel('Assigned bundle').selectOption('words');
   await agent.getByRole('button', { name: 'Save agent' }).click();
   await message(/^Agent saved\. .*of-contracts/).waitFor();
-  await page.goto('/dashboard/agents?view=rules');
+  await page.goto('/dashboard/fleet?view=assignment');
   await page.getByRole('button', { name: 'New rule' }).click();
   const rule = page.getByRole('dialog', { name: 'New rule' });
   await rule.getByLabel('Agents', { exact: true }).fill('of-rules');
   await rule.getByLabel('Bundle', { exact: true }).selectOption('sheets');
   await rule.getByRole('button', { name: 'Add rule' }).click();
   await message(/of-rules\.$/).waitFor();
-  await page.goto('/dashboard/agents?id=of-rules');
+  await page.goto('/dashboard/agents/of-rules');
   await agent
     .getByText(
       /last connected through \/v1, where agents load rulesets, but its document is a contract bundle/,

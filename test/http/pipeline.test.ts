@@ -209,7 +209,7 @@ describe('a reply', () => {
     expect(metrics.snapshot()).toMatchObject([
       { route: 'GET /api/v1/sessions/{key+}', requests: 1, statuses: { 200: 1 } },
     ]);
-    expect(lines).toMatchObject([{ status: 200, route: 'GET /api/v1/sessions/{key+}', caller_id: 'key-1' }]);
+    expect(lines).toMatchObject([{ status: 200, route: 'GET /api/v1/sessions/{key+}', client: 'key:key-1' }]);
     expect(JSON.stringify(lines)).not.toMatch(/secret-name|svk_/);
     expect(JSON.stringify(lines)).not.toContain(keyText);
   });

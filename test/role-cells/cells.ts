@@ -264,6 +264,6 @@ export function testRoleCells(hubOf: () => HubProcess, isSlow = false): void {
       expect(faults).toEqual([]);
       await checkStreams(tenant, { kind, role, env }, credentials);
     },
-    180_000,
+    600_000,
   );
 }

@@ -1,27 +1,37 @@
 // Events, runs, approvals and the audit chain of a move as documents.
 import { entriesOf } from '../../../src/audit/record.ts';
 import type { EventOutcome } from '../../../src/event/record.ts';
+import type { OrderedKind } from '../../../src/export/record.ts';
 import { reportFacts } from '../../../src/run/rules/report.ts';
 import type { RunFacts } from '../../../src/run/rules/run.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import type {
   MovedApproval,
   MovedEvent,
+  MovedExportItem,
   MovedRecords,
   MovedRun,
 } from '../../../src/shared/ports/moved-records.ts';
 import { type ApprovalRow, type ArgsRow, approvalOf, rowOf } from '../approval-rows.ts';
 import type { LinkRow } from '../audit.ts';
 import { type EventRow, mapTexts, type OutcomeRow, toEvent, toEventRow } from '../event-filter.ts';
+import {
+  type ExportItem,
+  type ExportLinkRow,
+  entriesOf as exportEntriesOf,
+  itemOf,
+  outcomeEntry,
+} from '../export-log.ts';
 import { fromBsonText, toBsonText } from '../form.ts';
 import { type RunRow, runId } from '../run-projection.ts';
 import type { Forms } from './forms.ts';
 
-/** Marks outcomes that came with a move. */
-const byMove = 'move';
+/** The batch of an event in the order of exports: those of one segment, which the first digits of its id name. */
+const batchOf = (eventId: string): string => `moved-${eventId.slice(0, 13)}`;
+const outcomePrefix = 'moved-o';
 
 /** An outcome, with what it adds to its run if the run is counted anew. */
-function outcomeRow(event: MovedEvent, outcome: EventOutcome): OutcomeRow {
+function outcomeRow(event: MovedEvent, outcome: EventOutcome, id: number): OutcomeRow {
   const { verdict, timestamp, decision_name, decision_source, reason } = outcome;
   const payload = { ...event.payload, decision_name, decision_source, reason };
   const facts = reportFacts(
@@ -30,7 +40,7 @@ function outcomeRow(event: MovedEvent, outcome: EventOutcome): OutcomeRow {
   );
   return {
     ...mapTexts(outcome, toBsonText),
-    by: byMove,
+    by: `${outcomePrefix}${id}`,
     receivedAt: event.createdAt,
     ...(facts
       ? {
@@ -43,15 +53,15 @@ function outcomeRow(event: MovedEvent, outcome: EventOutcome): OutcomeRow {
 }
 
 function eventDocument({ tenantId, ...event }: MovedEvent): EventRow {
-  const { id, env, createdAt, sample, outcomes } = event;
+  const { id, env, createdAt, sample, outcomes, outcomeIds } = event;
   const batch = { tenantId, env, receivedAt: createdAt, ...(sample ? { sample } : {}) };
-  const row = toEventRow(event, batch, id);
+  const row = toEventRow(event, batch, id, sample ? undefined : batchOf(id));
   if (outcomes.length === 0) return row;
   const verdicts = new Set([...row.verdicts, ...outcomes.map(({ verdict }) => toBsonText(verdict))]);
   return {
     ...row,
     verdicts: [...verdicts],
-    outcomes: outcomes.map((outcome) => outcomeRow({ tenantId, ...event }, outcome)),
+    outcomes: outcomes.map((outcome, i) => outcomeRow({ tenantId, ...event }, outcome, outcomeIds[i] ?? 0)),
   };
 }
 
@@ -82,7 +92,8 @@ const arrivalOf = (order: number): string => `moved-${String(order).padStart(16,
 const orderOf = (arrival: string): number => Number(arrival.slice('moved-'.length));
 
 function approvalDocument({ order, unannouncedAt, decisionId, ...approval }: MovedApproval): ApprovalRow {
-  const { unannouncedAt: _since, ...row } = rowOf(approval, arrivalOf(order));
+  // The links of exports contain its changes.
+  const { unannouncedAt: _since, unlined: _unlined, ...row } = rowOf(approval, arrivalOf(order));
   return {
     ...row,
     ...(unannouncedAt === null ? {} : { unannouncedAt }),
@@ -102,13 +113,71 @@ const keysOf = (body: string): LinkRow['entries'] =>
     };
   });
 
+function itemDocument(item: MovedExportItem): ExportItem {
+  if ('events' in item) return itemOf(batchOf(item.events[0] ?? ''), item.events);
+  if ('approval' in item) {
+    const { id, change } = item.approval;
+    return { id: `${id}/${change}`, approval: { id, change } };
+  }
+  const { id, eventId, index } = item.outcome;
+  return itemOf(`${outcomePrefix}${id}`, [outcomeEntry(eventId, index)]);
+}
+
+function itemRecord(item: ExportItem): MovedExportItem {
+  if (item.approval) return { approval: item.approval };
+  const entries = exportEntriesOf(item);
+  if (!item.id.startsWith(outcomePrefix)) return { events: entries };
+  const [eventId = '', index] = (entries[0] ?? '').split('#');
+  return { outcome: { id: Number(item.id.slice(outcomePrefix.length)), eventId, index: Number(index) } };
+}
+
 export const activityForms: Forms<
-  'events' | 'runs' | 'approvals' | 'approvalArgs' | 'auditLinks' | 'auditHeads'
+  | 'events'
+  | 'runs'
+  | 'approvals'
+  | 'approvalArgs'
+  | 'auditLinks'
+  | 'auditHeads'
+  | 'exportLinks'
+  | 'exportRemovals'
 > = {
+  exportLinks: {
+    collection: 'exportLinks',
+    toDocument: ({ tenantId, kind, seq, items }) => ({
+      _id: `${tenantId}/${kind}/${seq}`,
+      tenantId,
+      kind,
+      seq,
+      items: items.map(itemDocument),
+    }),
+    toRecord(document) {
+      const { tenantId, kind, seq, items } = document as unknown as ExportLinkRow;
+      return { tenantId, kind, seq, items: items.map(itemRecord) };
+    },
+  },
+  exportRemovals: {
+    collection: 'exportRemovals',
+    // Cursors of the embedded store are of no use here: no link has lost a line.
+    toDocument: ({ tenantId, kind, removed }) => ({
+      _id: `${tenantId}/${kind}`,
+      tenantId,
+      removed,
+      lastSeq: 0,
+    }),
+    toRecord: ({ _id, tenantId, removed }) => ({
+      tenantId: String(tenantId),
+      kind: String(_id).slice(String(tenantId).length + 1) as OrderedKind,
+      removed: Number(removed),
+    }),
+  },
   events: {
     collection: 'events',
     toDocument: eventDocument,
-    toRecord: (document) => ({ ...toEvent(document as unknown as EventRow), tenantId: document.tenantId }),
+    toRecord(document) {
+      const row = document as unknown as EventRow;
+      const outcomeIds = row.outcomes.map(({ by = '' }) => Number(by.slice(outcomePrefix.length)));
+      return { ...toEvent(row), tenantId: row.tenantId, outcomeIds };
+    },
   },
   runs: {
     collection: 'runs',

@@ -70,15 +70,19 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
 
   async function* read<K extends StoredKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {
     const { toRecord } = forms[kind] as Form<K>;
-    let page: MovedRecords[K][] = [];
-    const found = collectionOf(kind).find().batchSize(maxDocuments);
-    for await (const document of kind === 'auditLinks' ? found.sort({ tenantId: 1, seq: -1 }) : found) {
-      page.push(toRecord(document));
-      if (page.length < maxDocuments) continue;
-      yield page;
-      page = [];
+    try {
+      let page: MovedRecords[K][] = [];
+      const found = collectionOf(kind).find().batchSize(maxDocuments);
+      for await (const document of kind === 'auditLinks' ? found.sort({ tenantId: 1, seq: -1 }) : found) {
+        page.push(toRecord(document));
+        if (page.length < maxDocuments) continue;
+        yield page;
+        page = [];
+      }
+      if (page.length > 0) yield page;
+    } catch (error) {
+      throw asHubError(error, log);
     }
-    if (page.length > 0) yield page;
   }
 
   return {
@@ -117,9 +121,12 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
   };
 }
 
-/** Connects. @throws HubError unavailable when no server that takes writes answers within about 2 s */
+/** No agent waits for a move: it is as patient as a person. Milliseconds. */
+const connectMs = 10_000;
+
+/** Connects. @throws HubError unavailable when no server that takes writes answers within about 10 s */
 export async function openMoveTarget(url: string, log: Log): Promise<MoveTarget> {
-  const client = connect(url, 0);
+  const client = connect(url, 0, connectMs);
   try {
     await client.connect();
     const db = client.db(databaseOf(url));

@@ -26,6 +26,16 @@ import { json, number, table, text } from '../table.ts';
 import { pages } from './pages.ts';
 import type { Readers } from './people.ts';
 
+/** Numbers of a segment's outcomes by position, in the order of `outcomesOf`. */
+function outcomeIdsOf(db: Database, segment: number): ReadonlyMap<number, readonly number[]> {
+  const ids = new Map<number, number[]>();
+  for (const [position, id] of db.all('SELECT position, id FROM outcomes WHERE segment = ? ORDER BY id', [
+    segment,
+  ]))
+    ids.set(Number(position), [...(ids.get(Number(position)) ?? []), Number(id)]);
+  return ids;
+}
+
 function* events(db: Database): Generator<readonly MovedEvent[]> {
   const mark = markOf(db);
   const tenants = new Map(
@@ -39,9 +49,11 @@ function* events(db: Database): Generator<readonly MovedEvent[]> {
       const tenantId = tenants.get(Number(tenant));
       if (!body || tenantId === undefined) continue;
       const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
+      const ids = segment.outcomes > 0 ? outcomeIdsOf(db, segment.id) : null;
       yield bodyEvents(body).flatMap((event, position): MovedEvent[] => {
         if (!event) return [];
-        return [{ ...storedEvent(event, mark, position, segment, outcomes?.get(position) ?? []), tenantId }];
+        const stored = storedEvent(event, mark, position, segment, outcomes?.get(position) ?? []);
+        return [{ ...stored, tenantId, outcomeIds: ids?.get(position) ?? [] }];
       });
     }
   }

@@ -152,8 +152,21 @@ export const inventory: { readonly [table: string]: TableInventory } = {
       'id tenant max_ts min_ts received_at batch env agent events outcomes tallies names later places marks versions ' +
       'sample',
   },
-  segment_bodies: { kinds: ['events'], columns: 'segment body form sender' },
-  outcomes: { kinds: ['events'], columns: 'id segment position key outcome' },
+  segment_bodies: {
+    kinds: ['events'],
+    left: 'call_keys finds the call ids in a packed body',
+    columns: 'segment body form sender call_keys',
+  },
+  outcomes: {
+    kinds: ['events', 'exportLinks'],
+    columns: 'id segment position key outcome after_segment',
+  },
+  approval_lines: { kinds: ['exportLinks'], columns: 'seq tenant_id id change' },
+  export_removals: {
+    kinds: ['exportRemovals'],
+    left: 'places in the order of this file',
+    columns: 'tenant_id kind removed last_place last_outcome',
+  },
   tenant_numbers: follows('number tenant_id minutes_from', 'numbers of this file'),
   calls: follows('tenant call_id entry', summary),
   tool_hours: follows('tenant agent hour env tool events allowed denied observed last_ts', summary),
@@ -174,5 +187,8 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     columns:
       'queue id payload state due run failures losses max_attempts backoff longest_backoff error progress died_at',
   },
-  store: follows('id mark merged counted counted_through', 'numbers of this file'),
+  store: follows(
+    'id mark merged counted counted_through outcomes_after outcome_removed',
+    'numbers of this file',
+  ),
 };

@@ -10,18 +10,24 @@ export interface PageOf {
   readonly columns: string;
   /** Rows in a page. */
   readonly size: number;
+  /** A condition; true for all rows by default. */
+  readonly where?: string;
+  readonly params?: readonly SqlValue[];
 }
 
 /** Rows without the columns of the key. */
-export function* pages(db: Database, { table, key, columns, size }: PageOf): Generator<readonly Row[]> {
+export function* pages(
+  db: Database,
+  { table, key, columns, size, where = 'true', params = [] }: PageOf,
+): Generator<readonly Row[]> {
   const names = key.join(', ');
   const marks = key.map(() => '?').join(', ');
   let last: readonly SqlValue[] | null = null;
   for (;;) {
     const rows: readonly Row[] = db.all(
-      `SELECT ${columns}, ${names} FROM ${table} ${last ? `WHERE (${names}) > (${marks})` : ''}
+      `SELECT ${columns}, ${names} FROM ${table} WHERE ${where} ${last ? `AND (${names}) > (${marks})` : ''}
          ORDER BY ${names} LIMIT ?`,
-      [...(last ?? []), size],
+      [...params, ...(last ?? []), size],
     );
     if (rows.length > 0) yield rows.map((row) => row.slice(0, -key.length));
     const end = rows.at(-1);

@@ -5,10 +5,16 @@ import { lockStore } from '../lock.ts';
 import { openFile } from '../open.ts';
 import { UsageWriter } from '../usage/write.ts';
 import { activityReaders } from './activity.ts';
+import { exportReaders } from './exports.ts';
 import { libraryReaders } from './library.ts';
 import { peopleReaders, type Readers } from './people.ts';
 
-const readers: Readers<RecordKind> = { ...peopleReaders, ...libraryReaders, ...activityReaders };
+const readers: Readers<RecordKind> = {
+  ...peopleReaders,
+  ...libraryReaders,
+  ...activityReaders,
+  ...exportReaders,
+};
 
 export interface MoveSource {
   readonly hubId: string;

@@ -8,8 +8,8 @@ import type { LogCopied } from './log-thread.ts';
 
 const pageBytes = 4096;
 /**
- * Pages in the log per page of arguments: events are packed, but they are found by indexes, and each commit writes whole
- * pages.
+ * Pages in the log per page of arguments: events are packed, but they are found by indexes, and each commit writes
+ * whole pages.
  */
 const pagesPerPage = 2;
 /** Pages of a small write. */

@@ -74,6 +74,8 @@ export interface ApprovalOutcome {
   readonly decidedBy: string | null;
   /** The person's text; null without one. */
   readonly reason: string | null;
+  /** The trace of the decision, as a `traceparent`; absent where the hub did not send it. */
+  readonly traceparent?: string;
 }
 
 /** An approval that was asked for and may not be decided yet. */
@@ -202,8 +204,9 @@ export class HubApprovals implements ApprovalBackend {
   }
 
   /** A decision that the stream told. Frames about unknown approvals are remembered for a while. */
-  decided(id: string, approved: boolean, decidedBy: string | null): void {
-    const outcome = decision(approved, decidedBy, null);
+  decided(id: string, approved: boolean, decidedBy: string | null, traceparent?: string): void {
+    const known = decision(approved, decidedBy, null);
+    const outcome = traceparent === undefined ? known : { ...known, traceparent };
     const waiting = this.#waiting.get(id);
     if (waiting) {
       for (const tell of [...waiting]) tell(outcome);

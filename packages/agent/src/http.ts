@@ -5,6 +5,7 @@ import { bodyParts } from './body.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
 import { HubConnectionError, HubResponseError } from './failure.ts';
 import { aFlag, aFunction, aPattern, aText, type Checks, having, milliseconds } from './options.ts';
+import { activeTraceparent } from './telemetry.ts';
 
 export interface HttpOptions {
   /** Base address, with a path prefix if there is one: `https://hub.example.com`. Plain http only to loopback. */
@@ -54,6 +55,12 @@ export const httpChecks: Checks<HttpOptions> = {
 const retryWaits = [500, 1000];
 const maxAnswer = 8 * 1024 * 1024;
 const maxErrorText = 64 * 1024;
+
+/** The trace that the request belongs to. */
+const traceHeader = (): { readonly [name: string]: string } => {
+  const traceparent = activeTraceparent();
+  return traceparent === null ? {} : { traceparent };
+};
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' ||
@@ -139,7 +146,7 @@ export class HttpConnection {
         // A redirect could carry the key to another host.
         response = await this.fetch(this.address(path), {
           method,
-          headers: { ...this.headers, ...options.headers },
+          headers: { ...this.headers, ...traceHeader(), ...options.headers },
           body,
           signal,
           redirect: 'error',

@@ -4,7 +4,14 @@ import type { AuditRecord } from './record.ts';
 
 type Attributes = { [name: string]: string | number | boolean };
 
+interface SpanContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+}
+
 interface Span {
+  addLink?(link: { readonly context: SpanContext & { readonly isRemote: boolean } }): unknown;
   setAttribute(name: string, value: string | number | boolean): unknown;
   setStatus(status: { code: number; message?: string }): unknown;
   end(): void;
@@ -15,6 +22,7 @@ export interface OpenTelemetryApi {
   readonly trace: {
     getTracer(name: string): { startSpan(name: string, options?: { attributes?: Attributes }): Span };
     setSpan?(context: unknown, span: never): unknown;
+    getSpan?(context: never): { spanContext(): SpanContext } | undefined;
   };
   readonly context?: { active(): unknown; with<T>(context: never, task: () => T): T };
   readonly metrics?: {
@@ -27,8 +35,10 @@ export interface OpenTelemetryApi {
 /** One governed call, from its first check to its end. */
 export interface CallSpan {
   set(attributes: { readonly [name: string]: string | number | boolean | null | undefined }): void;
-  /** Runs the tool so that its own spans become children. */
+  /** Runs the task so that its own spans, and the hub's for its requests, become children. */
   within<T>(task: () => T): T;
+  /** Names the trace of what decided about the call, as a `traceparent`. */
+  link(traceparent: string | null | undefined): void;
   end(failed: boolean, message?: string | null): void;
 }
 
@@ -39,7 +49,7 @@ export interface Telemetry {
   counted(outcome: 'denied' | 'allowed', tool: string): void;
 }
 
-const nothing: CallSpan = { set() {}, within: (task) => task(), end() {} };
+const nothing: CallSpan = { set() {}, within: (task) => task(), link() {}, end() {} };
 
 export const noTelemetry: Telemetry = { startCall: () => nothing, evaluated() {}, counted() {} };
 
@@ -51,7 +61,23 @@ const failures: ReadonlySet<string> = new Set([
   'call_approval_timeout',
 ]);
 
+const traceparentPattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+let tracing: OpenTelemetryApi | null = null;
+
+/** True if spans of this process may be recorded: the hub's frames should contain their traces. */
+export const isTracing = (): boolean => tracing !== null;
+
+/** The `traceparent` of the active span (W3C Trace Context); null without one. */
+export function activeTraceparent(): string | null {
+  const active = tracing?.context?.active();
+  const context = tracing?.trace.getSpan?.(active as never)?.spanContext();
+  if (!context || /^0*$/.test(context.traceId)) return null;
+  return `00-${context.traceId}-${context.spanId}-${(context.traceFlags & 1) === 1 ? '01' : '00'}`;
+}
+
 export function telemetryOf(api: OpenTelemetryApi): Telemetry {
+  if (api.context && api.trace.setSpan) tracing = api;
   const tracer = api.trace.getTracer('reeve');
   const governance = api.trace.getTracer('reeve.governance');
   const meter = api.metrics?.getMeter('reeve');
@@ -72,6 +98,12 @@ export function telemetryOf(api: OpenTelemetryApi): Telemetry {
           const { context, trace } = api;
           if (!context || !trace.setSpan) return task();
           return context.with(trace.setSpan(context.active(), span as never) as never, task);
+        },
+        link(traceparent) {
+          const [, traceId, spanId, flags] = traceparentPattern.exec(traceparent ?? '') ?? [];
+          if (traceId === undefined || spanId === undefined) return;
+          const traceFlags = Number.parseInt(flags ?? '0', 16);
+          span.addLink?.({ context: { traceId, spanId, traceFlags, isRemote: true } });
         },
         end(failed, message) {
           span.setStatus(failed ? error(message) : ok);

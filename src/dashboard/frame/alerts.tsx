@@ -2,6 +2,7 @@
 // opt-in, a notification for each of them.
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { linkTo } from '../lib/address.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
@@ -39,7 +40,7 @@ export function Alerts(): null {
       );
       notification.onclick = () => {
         focus();
-        void navigate({ to: '/approvals', search: { id: frame.approval_id } as never });
+        void navigate({ ...linkTo.approval(frame.approval_id) });
       };
     });
   }, [notify, navigate]);

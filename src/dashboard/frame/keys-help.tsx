@@ -10,18 +10,29 @@ import type { LateProps } from './late.tsx';
 
 const groups: readonly { readonly name: string; readonly keys: readonly (readonly [string, string])[] }[] = [
   {
+    name: 'Environment and time',
+    keys: [
+      ['e', 'choose the environment'],
+      ['t', 'choose the time range'],
+      ['[ / ]', 'earlier or later time range'],
+      ['\\', 'twice the time range'],
+      ['.', 'time range up to now'],
+    ],
+  },
+  {
     name: 'Lists',
     keys: [
       ['j / k', 'next or previous row'],
-      ['Enter', 'open'],
-      ['Esc', 'close'],
+      ['Space', 'peek'],
+      ['Enter', 'open the page'],
+      ['Esc', 'close the peek'],
       ['Ctrl C', 'copy cell'],
     ],
   },
   {
     name: 'Charts',
     keys: [
-      ['t', 'switch between chart and table'],
+      ['Shift t', 'switch between chart and table'],
       ['← / →', 'previous or next time'],
       ['Shift ← / →', 'select a range'],
       ['Enter', 'show range'],

@@ -3,6 +3,7 @@
 
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { linkTo, type ThingLink } from '../lib/address.ts';
 import { call } from '../lib/api.ts';
 import { askFor, type CommandName, commandOf, commands, type Offer, offers } from '../lib/commands.ts';
 import { useHosted } from '../lib/hosted-query.ts';
@@ -13,7 +14,7 @@ import { useCall } from '../lib/query.ts';
 import { envs, type Search } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
 import { refreshAll } from '../live/cache.ts';
-import { pages } from '../pages/registry.ts';
+import { adminPages, ownPages, pages } from '../pages/registry.ts';
 import { copyText } from '../ui/download.ts';
 import type { IconName } from '../ui/icons.tsx';
 import { say } from '../ui/overlay.tsx';
@@ -35,6 +36,7 @@ export interface Entry {
 type Thing = 'agent' | 'bundle' | 'composition' | 'contract' | 'ruleset' | 'run' | 'approval';
 
 type Go = (path: string, search?: { readonly [name: string]: string }) => void;
+type Open = (link: ThingLink) => void;
 
 const entry = (
   id: string,
@@ -53,12 +55,8 @@ export function useEntries(text: string): readonly Entry[] {
   const cannot = useActionBlockReason('makeSampleRun');
   const things = useThings(text.trim());
   return useMemo(() => {
-    const go: Go = (path, search = {}) =>
-      void navigate({
-        to: path,
-        // The selected environment stays.
-        search: (({ env }: Search) => ({ ...(env ? { env } : {}), ...search })) as never,
-      });
+    const go: Go = (path, search = {}) => void navigate({ to: path, search: search as never });
+    const open: Open = (link) => void navigate({ ...link });
     const narrow = (env: string | undefined): void =>
       void navigate({ to: '.', search: ((before: Search) => ({ ...before, env })) as never });
     return [
@@ -66,12 +64,15 @@ export function useEntries(text: string): readonly Entry[] {
       ...pages.map(({ path, label, icon, key }) =>
         entry(`page ${path}`, 'page', label, icon, () => go(path), { keys: ['g', key] }),
       ),
+      ...[...adminPages, ...ownPages].map(({ path, label, icon }) =>
+        entry(`page ${path}`, 'page', label, icon, () => go(path)),
+      ),
       ...leading(here, me, go),
       ...views(go),
       ...environments(narrow),
       ...looks(current),
       ...always(cannot),
-      ...things(go),
+      ...things(open),
     ];
   }, [navigate, me, current, here, cannot, things]);
 }
@@ -98,7 +99,7 @@ const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonl
   (Object.keys(commands) as CommandName[]).flatMap((name) => {
     const { path, label, icon, search, operation } = commandOf(name);
     if (path === undefined || here.has(name)) return [];
-    const isSearchAlone = search !== undefined;
+    const isSearchAlone = name === 'liveTail';
     const lead = (): void => {
       if (!isSearchAlone) askFor(name);
       go(path, search);
@@ -109,11 +110,11 @@ const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonl
   });
 
 const views = (go: Go): readonly Entry[] => [
-  entry('denied', 'action', 'Show denied calls', 'slash', () => go('/events', { verdict: 'call_denied' })),
-  entry('drift', 'action', 'Show out-of-date agents', 'triangle', () => go('/agents', { status: 'drift' })),
-  entry('history', 'action', 'Show decided approvals', 'approvals', () =>
-    go('/approvals', { view: 'history' }),
+  entry('denied', 'action', 'Show denied calls', 'slash', () => go('/explore', { verdict: 'call_denied' })),
+  entry('drift', 'action', 'Show out-of-date agents', 'triangle', () =>
+    go('/fleet', { view: 'agents', status: 'drift' }),
   ),
+  entry('history', 'action', 'Show decided approvals', 'approvals', () => go('/inbox', { view: 'decided' })),
 ];
 
 const environments = (narrow: (env: string | undefined) => void): readonly Entry[] => [
@@ -143,7 +144,7 @@ const looks = ({ utc, compact, letterKeys, chartsAsTables, railClosed }: Prefs):
     chartsAsTables ? 'Show charts' : 'Show charts as tables',
     'columns',
     () => changePrefs({ chartsAsTables: !chartsAsTables }),
-    { keys: ['t'] },
+    { keys: ['Shift T'] },
   ),
   entry('rail', 'action', railClosed ? 'Expand navigation' : 'Collapse navigation', 'menu', () =>
     changePrefs({ railClosed: !railClosed }),
@@ -196,7 +197,7 @@ const all = { query: { limit: 1000 } };
 const newest = 200;
 
 /** All named objects, for a typed text. Without a text, the list would have thousands of entries. */
-function useThings(text: string): (go: Go) => readonly Entry[] {
+function useThings(text: string): (open: Open) => readonly Entry[] {
   const isSearch = text.length > 1;
   const enabled = isSearch;
   const agents = useCall('listAgents', { query: { search: text, limit: 10 } }, { enabled, keep: true });
@@ -208,38 +209,38 @@ function useThings(text: string): (go: Go) => readonly Entry[] {
   const runs = useHosted('hostedListRuns', { query: { limit: newest } }, { enabled }).data;
   return useMemo(() => {
     if (!isSearch) return (): readonly Entry[] => [];
-    return (go: Go): readonly Entry[] => {
-      const one = (kind: Thing, icon: IconName, path: string, id: string): Entry =>
-        entry(`${kind} ${id}`, kind, id, icon, () => go(path, { id }));
-      const act = (name: CommandName, path: string, of: string, label: string, detail = ''): Entry =>
+    return (open: Open): readonly Entry[] => {
+      const one = (kind: Exclude<Thing, 'run' | 'approval'>, icon: IconName, id: string): Entry =>
+        entry(`${kind} ${id}`, kind, id, icon, () => open(linkTo[kind](id)));
+      const act = (name: CommandName, link: ThingLink, of: string, label: string, detail = ''): Entry =>
         entry(`${name} ${of} ${detail}`, 'action', label, commandOf(name).icon, () => {
           askFor(name, of, detail);
-          go(path, { id: of });
+          open(link);
         });
       return [
-        ...(agents.data ?? []).map(({ agent_id: id }) => one('agent', 'agents', '/agents', id)),
+        ...(agents.data ?? []).map(({ agent_id: id }) => one('agent', 'agents', id)),
         ...(compositions ?? []).flatMap(({ name }) => [
-          one('composition', 'compositions', '/compositions', name),
-          act('deploy', '/compositions', name, `Deploy ${name}`),
+          one('composition', 'compositions', name),
+          act('deploy', linkTo.composition(name), name, `Deploy ${name}`),
         ]),
         ...(bundles ?? []).flatMap(({ name, deployed_envs: running }) => [
-          one('bundle', 'bundles', '/bundles', name),
-          act('deploy', '/bundles', name, `Deploy bundle ${name}`),
+          one('bundle', 'bundles', name),
+          act('deploy', linkTo.bundle(name), name, `Deploy bundle ${name}`),
           ...running.flatMap((env) => [
-            act('rollBack', '/bundles', name, `Roll back ${name} in ${env}`, env),
-            act('undeploy', '/bundles', name, `Undeploy ${name} from ${env}`, env),
+            act('rollBack', linkTo.bundle(name), name, `Roll back ${name} in ${env}`, env),
+            act('undeploy', linkTo.bundle(name), name, `Undeploy ${name} from ${env}`, env),
           ]),
         ]),
-        ...(contracts ?? []).map(({ contract_id: id }) => one('contract', 'contracts', '/contracts', id)),
-        ...(rulesets?.rulesets ?? []).map(({ name }) => one('ruleset', 'rulesets', '/rulesets', name)),
+        ...(contracts ?? []).map(({ contract_id: id }) => one('contract', 'contracts', id)),
+        ...(rulesets?.rulesets ?? []).map(({ name }) => one('ruleset', 'rulesets', name)),
         ...(runs?.runs ?? []).map(({ agent_id: agent, session_id: session }) =>
           entry(`run ${agent} ${session}`, 'run', `${session} from ${agent}`, 'runs', () =>
-            go('/runs', { agent, session }),
+            open(linkTo.run(agent, session)),
           ),
         ),
         ...(waiting ?? []).map(({ id, tool_name: tool, agent_id: agent }) =>
           entry(`approval ${id}`, 'approval', `Decide ${tool} from ${agent}`, 'approvals', () =>
-            go('/approvals', { id }),
+            open(linkTo.approval(id)),
           ),
         ),
       ];

@@ -1,12 +1,14 @@
 // The menu of the signed-in person: account, theme, times, sign-out. frame/person.tsx loads it.
 
 import { Menu } from '@base-ui/react/menu';
+import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { signOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../lib/prefs.ts';
 import { rolesText } from '../lib/roles.ts';
 import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
+import { type AdminEntry, adminPages, ownPages } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
 import { say } from '../ui/overlay.tsx';
 
@@ -39,6 +41,19 @@ const Switch = ({ label, on, onChange }: SwitchProps): JSX.Element => (
   </Menu.CheckboxItem>
 );
 
+const PageItems = ({ pages }: { readonly pages: readonly AdminEntry[] }): JSX.Element => (
+  <>
+    {pages.map(({ path, label, icon }) => (
+      <Menu.LinkItem key={path} className="menu-item" closeOnClick render={<Link to={path} />}>
+        <span className="menu-tick">
+          <Icon name={icon} />
+        </span>
+        {label}
+      </Menu.LinkItem>
+    ))}
+  </>
+);
+
 export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Element {
   const me = useSignedIn();
   const { utc, compact } = usePrefs();
@@ -56,6 +71,10 @@ export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Ele
               <bdi>{visible(me.email)}</bdi>
               <span className="muted">{rolesText(me.roles)}</span>
             </p>
+            <PageItems pages={ownPages} />
+            <Menu.Separator className="menu-line" />
+            <PageItems pages={adminPages} />
+            <Menu.Separator className="menu-line" />
             <Menu.RadioGroup value={theme} onValueChange={(next) => chooseTheme(next as Theme)}>
               {themes.map(([value, label]) => (
                 <Menu.RadioItem key={value} value={value} className="menu-item" closeOnClick={false}>

@@ -1,6 +1,7 @@
 // Screens in place of a page: the set-up of a new hub, the sign-in, and errors of the hub or of a page.
-import { Outlet } from '@tanstack/react-router';
+import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
+import { translateOld } from '../lib/address.ts';
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
@@ -208,13 +209,21 @@ function SetUp(): JSX.Element {
   );
 }
 
-export const NotFound = (): JSX.Element => (
-  <Empty title="Page not found">
-    <p>
-      No page exists at this address. <a href="/dashboard/">Go to Home</a>
-    </p>
-  </Empty>
-);
+export function NotFound(): JSX.Element {
+  const navigate = useNavigate();
+  const { pathname, search } = useLocation();
+  useEffect(() => {
+    const today = translateOld(pathname, search as { [name: string]: string });
+    if (today) void navigate({ to: today.path, search: today.search as never, replace: true });
+  }, [pathname, search, navigate]);
+  return (
+    <Empty title="Page not found">
+      <p>
+        No page exists at this address. <a href="/dashboard/">Go to Overview</a>
+      </p>
+    </Empty>
+  );
+}
 
 /** After an upgrade of the hub, a reload finds the new names of missing chunks. */
 export const PageFailed = ({ error }: { readonly error: Error }): JSX.Element => (

@@ -1,29 +1,39 @@
 // The frame around every page: navigation rail, top bar, state of the connection, and global keys.
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
-import { type JSX, type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import {
+  type JSX,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
+import { keepScope } from '../lib/arrival.ts';
 import { now } from '../lib/browser.ts';
 import { useCommand } from '../lib/commands.ts';
 import { signedOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, prefs, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
-import { envs, type Search, useEnv, useFilters } from '../lib/search.ts';
+import { scopeNames, useEnv, useFilters } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
-import { type PageEntry, pages } from '../pages/registry.ts';
+import { type PageEntry, pageAt, pages, type Workspace, workspaces } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
-import { Dialog, isTyping, Messages } from '../ui/overlay.tsx';
-import { Select } from '../ui/parts.tsx';
+import { usePhone } from '../ui/narrow.ts';
+import { Dialog, isTyping, Messages, useKeys } from '../ui/overlay.tsx';
+import { peekHost } from '../ui/peek.tsx';
 import { Alerts } from './alerts.tsx';
 import { ConnectionBar, LiveState } from './connection.tsx';
+import { EnvironmentRadios } from './environments.tsx';
 import { Late } from './late.tsx';
 import { Person } from './person.tsx';
+import { RangeButton } from './scope.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
-
-/** Keeps the environment between pages. Other filters belong to one page. */
-const onlyEnv = (before: Search): Search => (before.env ? { env: before.env } : {});
 
 /** Time limit for a page's letter after `g`, in milliseconds. */
 const leaderMs = 1_500;
-const barPages = ['/', '/approvals', '/events', '/agents'];
+const barPages = ['/', '/inbox', '/explore', '/fleet'];
 
 export function Shell({ children }: { readonly children: ReactNode }): JSX.Element {
   const me = useSignedIn();
@@ -39,6 +49,7 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
   const path = useLocation({ select: ({ pathname }) => pathname });
   const page = useArrival(path);
   useLeader();
+  useKeptScope();
   useCommand('keys', () => setHelp(true));
   return (
     <div className={`shell ${railClosed ? 'rail-closed' : ''} ${env ? `shell-${env}` : ''}`}>
@@ -46,11 +57,12 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
         Skip to main content
       </a>
       <Rail />
-      <TopBar onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />
+      <TopBar onPalette={() => setPalette(true)} />
       <ConnectionBar />
-      <main ref={page} id="content" className="content" tabIndex={-1} aria-label={pageName(path)}>
+      <main ref={page} id="content" className="content" tabIndex={-1} aria-label={pageAt(path).label}>
         {children}
       </main>
+      <div id={peekHost} className="peek-host" />
       <nav className="bottom-bar" aria-label="Pages">
         {pages
           .filter(({ path }) => barPages.includes(path))
@@ -64,13 +76,9 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
       </nav>
       <Dialog title="All pages" open={more} onClose={() => setMore(false)}>
         <nav aria-label="All pages">
-          <ul className="more-pages">
-            {pages.map((page) => (
-              <li key={page.path}>
-                <PageLink page={page} onGo={() => setMore(false)} />
-              </li>
-            ))}
-          </ul>
+          {workspaces.map((workspace) => (
+            <WorkspaceLinks key={workspace} workspace={workspace} onGo={() => setMore(false)} />
+          ))}
         </nav>
       </Dialog>
       <Late name="palette" load={loadPalette} open={palette} onClose={closePalette} />
@@ -101,15 +109,6 @@ function usePaletteKey(open: () => void): void {
   }, [open]);
 }
 
-/** @param path of the router, with or without the console's base path */
-const pageName = (path: string): string => {
-  const [folder] = path
-    .replace(/^\/dashboard(?=\/|$)/, '')
-    .split('/')
-    .filter(Boolean);
-  return pages.find((page) => page.path === `/${folder ?? ''}`)?.label ?? 'Home';
-};
-
 /**
  * Scrolls a new page to its top. After a key or a click in the navigation, the page gets the focus: screen readers
  * announce its name, and Tab enters it.
@@ -129,6 +128,15 @@ function useArrival(path: string): RefObject<HTMLElement | null> {
   return page;
 }
 
+/** A reload and another page of this tab begin with the same range and environment. */
+function useKeptScope(): void {
+  const [search] = useFilters();
+  const scope = JSON.stringify(
+    Object.fromEntries(scopeNames.flatMap((name) => (search[name] ? [[name, search[name]]] : []))),
+  );
+  useEffect(() => keepScope(JSON.parse(scope) as { [name: string]: string }), [scope]);
+}
+
 /** After `g`, a letter opens a page, even if the current page uses the letter. */
 function useLeader(): void {
   const navigate = useNavigate();
@@ -144,7 +152,7 @@ function useLeader(): void {
       pressedAt = 0;
       event.stopPropagation();
       event.preventDefault();
-      void navigate({ to: page.path, search: onlyEnv as never });
+      void navigate({ to: page.path });
     };
     addEventListener('keydown', press, { capture: true });
     return () => removeEventListener('keydown', press, { capture: true });
@@ -159,20 +167,9 @@ function Rail(): JSX.Element {
         <Mark />
         <span className="rail-name">Reeve</span>
       </div>
-      {(['work', 'hosted', 'admin'] as const).map((group) => {
-        const own = pages.filter((page) => page.group === group);
-        return (
-          own.length > 0 && (
-            <ul key={group} className="rail-group">
-              {own.map((page) => (
-                <li key={page.path}>
-                  <PageLink page={page} />
-                </li>
-              ))}
-            </ul>
-          )
-        );
-      })}
+      {workspaces.map((workspace) => (
+        <WorkspaceLinks key={workspace} workspace={workspace} />
+      ))}
       <button
         type="button"
         className="rail-link rail-fold"
@@ -186,20 +183,46 @@ function Rail(): JSX.Element {
   );
 }
 
+function WorkspaceLinks({
+  workspace,
+  onGo,
+}: {
+  readonly workspace: Workspace;
+  readonly onGo?: () => void;
+}): JSX.Element {
+  const id = useId();
+  return (
+    <div className="rail-group">
+      <h2 id={id} className="rail-heading">
+        {workspace}
+      </h2>
+      <ul aria-labelledby={id}>
+        {pages
+          .filter((page) => page.workspace === workspace)
+          .map((page) => (
+            <li key={page.path}>
+              <PageLink page={page} {...(onGo ? { onGo } : {})} />
+            </li>
+          ))}
+      </ul>
+    </div>
+  );
+}
+
 function PageLink({ page, onGo }: { readonly page: PageEntry; readonly onGo?: () => void }): JSX.Element {
+  const isCurrent = pageAt(useLocation({ select: ({ pathname }) => pathname })) === page;
   return (
     <Link
       to={page.path}
-      search={onlyEnv as never}
       className="rail-link"
-      activeOptions={{ exact: page.path === '/', includeSearch: false }}
-      activeProps={{ 'aria-current': 'page' }}
+      activeOptions={{ exact: true, includeSearch: true }}
+      aria-current={isCurrent ? 'page' : undefined}
       title={page.label}
       {...(onGo ? { onClick: onGo } : {})}
     >
       <Icon name={page.icon} size={20} />
       <span>{page.label}</span>
-      {page.path === '/approvals' && <PendingCount />}
+      {page.path === '/inbox' && <PendingCount />}
     </Link>
   );
 }
@@ -216,43 +239,47 @@ function PendingCount(): JSX.Element | null {
   );
 }
 
-function TopBar({
-  onHelp,
-  onPalette,
-}: {
-  readonly onHelp: () => void;
-  readonly onPalette: () => void;
-}): JSX.Element {
-  const [{ env = '' }, change] = useFilters();
-  const name = pageName(useLocation({ select: ({ pathname }) => pathname }));
+function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element {
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  const page = pageAt(path);
+  const noRange = 'noRange' in page ? page.noRange : undefined;
+  const isPhone = usePhone();
+  useKeys({
+    e: () => document.querySelector<HTMLElement>('.top-bar .env-radios input:checked')?.focus(),
+  });
   return (
     <header className="top-bar">
-      <span className="top-name" aria-hidden="true">
-        {name}
-      </span>
-      <Select
-        compact
-        label="Environment"
-        className={`env-switch ${env ? `env-${env}` : ''}`}
-        value={env}
-        onValue={(next) => change({ env: next })}
-        options={[['', 'All environments'], ...envs.map((one) => [one, one] as const)]}
-      />
-      <span className="grow" />
+      <Breadcrumb page={page} />
       <button
         type="button"
-        className="button button-quiet"
+        className="button search-button"
         onClick={onPalette}
-        aria-label="Search pages and actions"
         aria-keyshortcuts="Control+K"
+        title="Search pages, things and actions"
       >
         <Icon name="search" />
+        <span className="search-words">Search</span>
+        <span className="key" aria-hidden="true">
+          Ctrl K
+        </span>
       </button>
+      <span className="grow" />
+      {!isPhone && <EnvironmentRadios />}
+      <RangeButton noRange={'workspace' in page ? noRange : adminRange} />
       <LiveState />
-      <button type="button" className="button button-quiet wide-only" onClick={onHelp} aria-label="Keys">
-        <Icon name="keyboard" />
-      </button>
       <Person />
     </header>
+  );
+}
+
+const adminRange = 'Settings are not bound to a time, so the time range does not apply.';
+
+/** The workspace and the page that the address belongs to. */
+function Breadcrumb({ page }: { readonly page: ReturnType<typeof pageAt> }): JSX.Element {
+  return (
+    <nav aria-label="Breadcrumb" className="breadcrumb">
+      <span className="breadcrumb-workspace">{'workspace' in page ? page.workspace : 'Account'}</span>
+      <strong>{page.label}</strong>
+    </nav>
   );
 }

@@ -70,6 +70,8 @@ export interface Page<R> {
   readonly reply: R;
   /** Cursor of the next page; null on the last page. */
   readonly next: string | null;
+  /** Of a search that its time limit ended: the time down to which the hub has searched. */
+  readonly searchedTo?: string;
 }
 
 interface AnyInput {
@@ -166,7 +168,10 @@ export async function answerOf<R>(
   if (response.ok) {
     const json = /\/(?:[\w.]+\+)?json\b/.test(response.headers.get('content-type') ?? '');
     const reply = text === '' ? null : json ? JSON.parse(text) : text;
-    return { reply, next: response.headers.get('x-next-cursor') ?? fromLink(response.headers.get('link')) };
+    const next = response.headers.get('x-next-cursor') ?? fromLink(response.headers.get('link'));
+    const searchedTo = response.headers.get('x-searched-to');
+    const isCut = response.headers.get('x-search-complete') === 'false' && searchedTo !== null;
+    return { reply, next, ...(isCut ? { searchedTo } : {}) };
   }
   throw errorOf(response, text);
 }

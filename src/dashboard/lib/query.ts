@@ -96,6 +96,8 @@ interface PagesOptions {
   /** With a separate key, the live stream does not refresh the list. Its page announces new rows. */
   readonly own?: boolean;
   readonly moving?: Moving | null;
+  /** Parameters of the later pages alone. */
+  readonly laterQuery?: object;
 }
 
 export const pagesKey = (operation: Operation, input: object, { own, moving }: PagesOptions = {}) =>
@@ -124,7 +126,7 @@ export function usePages<N extends Operation>(
           query: {
             ...input.query,
             ...options.moving?.query(),
-            ...(pageParam === null ? {} : { cursor: pageParam }),
+            ...(pageParam === null ? {} : { ...options.laterQuery, cursor: pageParam }),
           },
         } as Input<N>,
         signal,

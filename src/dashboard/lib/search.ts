@@ -44,6 +44,9 @@ export function useFilter(
   ];
 }
 
+/** Parameters that all pages share: the frame keeps them between pages. */
+export const scopeNames = ['env', 'from', 'to', 'tz'] as const;
+
 export type Env = 'production' | 'staging' | 'development';
 export const envs: readonly Env[] = ['production', 'staging', 'development'];
 

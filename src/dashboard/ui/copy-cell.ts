@@ -7,7 +7,7 @@ import { isTyping, say } from './overlay.tsx';
 import { type Column, textOf } from './table-model.ts';
 
 const cellOf = (target: EventTarget | null): Element | null =>
-  target instanceof Element ? target.closest('[role=cell]') : null;
+  target instanceof Element ? target.closest('[role$=cell]') : null;
 
 /** @param columns visible columns @param before number of cells before the first column */
 export function useCopyCell<R extends RowData>(

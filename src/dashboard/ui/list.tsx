@@ -1,50 +1,70 @@
-// Shared parts of list pages: tabs for views, a search field bound to the address, and a table with a detail panel.
+// Shared parts of list pages: tabs for views, a search field bound to the address, and a table with a peek.
+import { Tabs } from '@base-ui/react/tabs';
+import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, type RefObject, useEffect, useState } from 'react';
+import type { ThingLink } from '../lib/address.ts';
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
 import { useFilters } from '../lib/search.ts';
 import { Icon } from './icons.tsx';
-import { Dialog } from './overlay.tsx';
+import { usePhone } from './narrow.ts';
+import { Peek } from './peek.tsx';
 import { QueryResult } from './query-result.tsx';
 import { Table, type TableProps } from './table.tsx';
 
-export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen'> {
+export interface PeekListProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen' | 'linkOf'> {
   readonly query: { readonly data: unknown; readonly error: ApiError | null; refetch(): unknown };
   /** The data belongs to the previous filters. */
   readonly isOld?: boolean;
   /** Appears in place of an empty table. */
   readonly empty: ReactNode;
-  /** Title of the panel for the row in the address. */
-  readonly title: (id: string) => string;
-  readonly panel: (id: string) => ReactNode;
+  /** The page of a row. */
+  readonly linkOf: (row: R) => ThingLink;
+  /** Title of the peek. */
+  readonly title: (row: R) => string;
+  readonly peek: (row: R) => ReactNode;
 }
 
-/** A list whose selected row (`id` in the address) is open in a panel, so a shared link opens the same row. */
-export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): JSX.Element {
-  const { query, isOld, empty, title, panel, ...table } = props;
+/**
+ * The row in the address (`peek`), and what a press on a row does: it opens the peek, or on a phone the page.
+ */
+export function usePeek<R>(
+  rows: readonly R[],
+  keyOf: (row: R) => string,
+  linkOf: ((row: R) => ThingLink | undefined) | undefined,
+) {
+  const [{ peek: id }, change] = useFilters();
+  const navigate = useNavigate();
+  const isPhone = usePhone();
+  return {
+    id,
+    row: (isPhone && linkOf) || id === undefined ? undefined : rows.find((one) => keyOf(one) === id),
+    // Only the first opened row adds a history entry, so the browser's Back button closes the peek.
+    open: (row: R): void => {
+      const page = isPhone ? linkOf?.(row) : undefined;
+      if (page) void navigate({ ...page });
+      else change({ peek: keyOf(row) }, id !== undefined);
+    },
+    close: () => change({ peek: undefined }, true),
+  };
+}
+
+/** A list whose selected row is open in a peek beside it. */
+export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Element {
+  const { query, isOld, empty, title, peek, linkOf, ...table } = props;
   const { rows, keyOf } = table;
-  const [{ id }, change] = useFilters();
+  const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
   return (
     <>
       <QueryResult query={query} rows={10} isOld={isOld ?? false}>
-        {() =>
-          rows.length === 0 ? (
-            empty
-          ) : (
-            // Only the first opened row adds a history entry, so the browser's Back button closes the panel.
-            <Table {...table} chosen={id} onOpen={(row) => change({ id: keyOf(row) }, id !== undefined)} />
-          )
-        }
+        {() => (rows.length === 0 ? empty : <Table {...table} linkOf={linkOf} chosen={id} onOpen={open} />)}
       </QueryResult>
-      <Dialog
-        title={title(id ?? '')}
-        shape="panel"
-        open={id !== undefined}
-        onClose={() => change({ id: undefined }, true)}
-      >
-        {id !== undefined && panel(id)}
-      </Dialog>
+      {row !== undefined && (
+        <Peek key={keyOf(row)} title={title(row)} page={linkOf(row)} onClose={close}>
+          {peek(row)}
+        </Peek>
+      )}
     </>
   );
 }
@@ -97,24 +117,34 @@ export function SearchInput({
 export function Views({
   label,
   views,
+  children,
 }: {
   readonly label: string;
   readonly views: readonly (readonly [key: string, name: string])[];
+  /** Content of the current view. */
+  readonly children: ReactNode;
 }): JSX.Element {
-  const first = views[0]?.[0];
+  const first = views[0]?.[0] ?? '';
   const [{ view = first }, change] = useFilters();
+  const current = views.some(([key]) => key === view) ? view : first;
   return (
-    <nav className="tabs" aria-label={label}>
-      {views.map(([key, name]) => (
-        <button
-          key={key}
-          type="button"
-          aria-current={view === key ? 'page' : undefined}
-          onClick={() => change({ view: key === first ? undefined : key, id: undefined, sort: undefined })}
-        >
-          {name}
-        </button>
-      ))}
-    </nav>
+    <Tabs.Root
+      className="views"
+      value={current}
+      onValueChange={(key: string) =>
+        change({ view: key === first ? undefined : key, peek: undefined, sort: undefined })
+      }
+    >
+      <Tabs.List className="tabs" aria-label={label}>
+        {views.map(([key, name]) => (
+          <Tabs.Tab key={key} value={key}>
+            {name}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value={current} className="view" tabIndex={-1}>
+        {children}
+      </Tabs.Panel>
+    </Tabs.Root>
   );
 }

@@ -317,6 +317,20 @@ export const Empty = ({
   </div>
 );
 
+/** The head of a tab: its state in a sentence, and its actions. */
+export const TabHead = ({
+  summary,
+  children,
+}: {
+  readonly summary?: ReactNode;
+  readonly children?: ReactNode;
+}): JSX.Element => (
+  <div className="page-head">
+    <p className="page-says">{summary}</p>
+    {children && <div className="page-actions">{children}</div>}
+  </div>
+);
+
 export function PageHead({
   title,
   summary,

@@ -71,7 +71,7 @@ export function Failed({
           </p>
         )}
       </div>
-      {onRetry && !forbidden && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry && !forbidden && <Button onClick={onRetry}>Retry</Button>}
     </div>
   );
 }

@@ -78,7 +78,7 @@ const columns: readonly Column<ReplayedCall>[] = [
     ...nameColumn<ReplayedCall>('tool', 'Tool', (one) => one.tool, 1.5),
     // A new tab: the table is part of forms and plans, whose input must not get lost.
     cell: (one) => (
-      <a href={`/dashboard/events?id=${encodeURIComponent(one.id)}`} target="_blank" rel="noreferrer">
+      <a href={`/dashboard/events/${encodeURIComponent(one.id)}`} target="_blank" rel="noreferrer">
         <Name text={one.tool} />
         <span className="heard"> (opens in a new tab)</span>
       </a>

@@ -1,8 +1,10 @@
 // Tables: sortable and selectable columns, keyboard navigation, virtual rows, CSV export. ui/table-model.ts has the
 // state.
+import { Link } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type JSX, type ReactNode, useEffect, useRef } from 'react';
+import { type JSX, type MouseEvent, type ReactNode, useEffect, useRef } from 'react';
+import type { ThingLink } from '../lib/address.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { counted } from '../lib/text.ts';
 import { useCopyCell } from './copy-cell.ts';
@@ -16,8 +18,12 @@ import './table.css';
 export type { Column } from './table-model.ts';
 
 export interface TableProps<R> extends ModelProps<R> {
-  /** Called on a click on the row, on Enter in its first cell, and on j and k. */
+  /** Called on a click on the row, on Space or Enter in its first cell, and on j and k. */
   readonly onOpen?: (row: R) => void;
+  /** The page of a row: Enter in its first cell leads there. */
+  readonly linkOf?: (row: R) => ThingLink | undefined;
+  /** Accessible name of a list that is a grid; absent for a plain table. */
+  readonly grid?: string;
   readonly chosen?: string | undefined;
   /** Accessible addition to the first cell, if the cell does not identify the row. */
   readonly nameOf?: (row: R) => string;
@@ -52,7 +58,8 @@ function leastWidth({ label, width = 1 }: { readonly label: string; readonly wid
 }
 
 export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
-  const { name, columns, onOpen, chosen, nameOf, onSelect, onEnd, row: noun = 'row', bar } = props;
+  const { name, columns, onOpen, chosen, nameOf, onSelect, onEnd, row: noun = 'row', bar, linkOf } = props;
+  const cellRole = props.grid === undefined ? 'cell' : 'gridcell';
   const { compact } = usePrefs();
   const model = useModel(props);
   const visibleColumns = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
@@ -119,9 +126,10 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
       <div ref={box} className="table-scroll" tabIndex={0} role="region" aria-label={name}>
+        {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles take a name */}
         <div
-          role="table"
-          aria-label={name}
+          role={props.grid === undefined ? 'table' : 'grid'}
+          aria-label={props.grid ?? name}
           aria-rowcount={rows.length + 1}
           className="grid-table"
           style={cards ? {} : { minWidth }}
@@ -152,13 +160,17 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
                     : { style: { gridTemplateColumns: grid, minHeight: rowHeight } })}
                 >
                   {onSelect && (
-                    <div role="cell">
+                    <div role={cellRole}>
                       <input
                         type="checkbox"
                         aria-label={`Select ${id.slice(0, 80)}`}
                         checked={row.getIsSelected()}
                         onChange={(event) =>
-                          tick(id, event.target.checked, (event.nativeEvent as MouseEvent).shiftKey)
+                          tick(
+                            id,
+                            event.target.checked,
+                            (event.nativeEvent as globalThis.MouseEvent).shiftKey,
+                          )
                         }
                       />
                     </div>
@@ -166,12 +178,12 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
                   {visibleColumns.map((column, index) => {
                     const { key, cell } = column;
                     return (
-                      <div key={key} role="cell" {...placeOf(column, index, original, cards)}>
-                        {index === 0 && onOpen ? (
-                          <button type="button" className="cell-link" onClick={() => onOpen(original)}>
+                      <div key={key} role={cellRole} {...placeOf(column, index, original, cards)}>
+                        {index === 0 && (onOpen || linkOf) ? (
+                          <Opener row={original} onOpen={onOpen} link={linkOf?.(original)}>
                             {cell(original)}
                             {nameOf && <span className="heard">: {nameOf(original)}</span>}
-                          </button>
+                          </Opener>
                         ) : (
                           cell(original)
                         )}
@@ -185,6 +197,49 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
         </div>
       </div>
     </div>
+  );
+}
+
+/**
+ * The content of a first cell: a link to the row's page, which a plain press opens as a peek; without a page a button.
+ */
+function Opener<R>({
+  row,
+  onOpen,
+  link,
+  children,
+}: {
+  readonly row: R;
+  readonly onOpen: ((row: R) => void) | undefined;
+  readonly link: ThingLink | undefined;
+  readonly children: ReactNode;
+}): JSX.Element {
+  if (link === undefined) {
+    return (
+      <button type="button" className="cell-link" onClick={() => onOpen?.(row)}>
+        {children}
+      </button>
+    );
+  }
+  const press = (event: MouseEvent): void => {
+    const isPlain = event.detail > 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    if (!onOpen || !isPlain) return;
+    event.preventDefault();
+    onOpen(row);
+  };
+  return (
+    <Link
+      {...link}
+      className="cell-link"
+      onClick={press}
+      onKeyDown={(event) => {
+        if (event.key !== ' ' || !onOpen) return;
+        event.preventDefault();
+        onOpen(row);
+      }}
+    >
+      {children}
+    </Link>
   );
 }
 

@@ -66,7 +66,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const [at, setAt] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
   const toggle = (): void => changePrefs({ chartsAsTables: !asTable });
-  useKeys({ t: toggle });
+  useKeys({ T: toggle });
   const bySlot = useMemo(
     () => new Map(slots.map((slot) => [slotOf(slot.at, from, slotMs), slot])),
     [slots, from, slotMs],

@@ -10,11 +10,10 @@ import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { hourMs } from '../../shared/duration.ts';
 import { hasControl, isAgentId, isWellFormed } from '../../shared/ids.ts';
 import type { EventApi } from '../../shared/meters.ts';
-import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { KeyPrincipal } from '../../shared/principal.ts';
 import { traced } from '../../shared/tracing.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { IngestResult } from '../port.ts';
+import type { EventBatch, IngestResult } from '../port.ts';
 import type { AgentManifest, CountedAs, EventInput, Ingested } from '../record.ts';
 import { callIdOf, sessionOf } from '../rules/decision.ts';
 import { maxPayload } from '../rules/payload-fit.ts';
@@ -126,7 +125,7 @@ export function createEventIntake(ports: Ports): EventIntake {
     const requestAgent = agentOf(principal);
     const events = sentBy(requestAgent, batch.events);
     const sender = events === batch.events ? undefined : requestAgent;
-    const batchOf = { tenantId, env, receivedAt, ...omitUndefined({ reporter, sender }) };
+    const place = { tenantId, env, receivedAt };
     const sizes = sizesOf(batch);
     const { sent } = batch;
     batch.events = [];
@@ -137,18 +136,18 @@ export function createEventIntake(ports: Ports): EventIntake {
     for (const [i, part] of parts.entries()) {
       if (i > 0) await turns.next(Number.POSITIVE_INFINITY);
       const newIds = takeAgents(unregistered, part);
-      const ingest = (agents?: readonly FirstSeenAgent[]): Promise<IngestResult> =>
-        traced('commit events', () =>
-          store.events.ingest({
-            ...batchOf,
-            events: part,
-            ...(agents && { agents }),
-            ...(sent && parts.length === 1 && { sent }),
-          }),
-        );
+      const ingest = (agents: readonly FirstSeenAgent[]): Promise<IngestResult> => {
+        // Spreads of what may be absent cost more than what they are for.
+        const batch: { -readonly [F in keyof EventBatch]: EventBatch[F] } = { ...place, events: part };
+        if (reporter) batch.reporter = reporter;
+        if (sender !== undefined) batch.sender = sender;
+        if (agents.length > 0) batch.agents = agents;
+        if (sent && parts.length === 1) batch.sent = sent;
+        return traced('commit events', () => store.events.ingest(batch));
+      };
       const begun = clock.monotonic();
       const ingested =
-        newIds.length === 0 ? await ingest() : await lastSeen.registerWith(principal, newIds, ingest);
+        newIds.length === 0 ? await ingest([]) : await lastSeen.registerWith(principal, newIds, ingest);
       meters.eventCommits.add(clock.monotonic() - begun);
       countStored(principal, ingested);
       accepted += ingested.accepted;

@@ -50,7 +50,7 @@ import {
 import { channelConfig } from '../../notification/wire/schemas.ts';
 import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
 import * as sessions from '../../session/console/routes.ts';
-import { jobQueue, tenant } from '../../tenant/console/operator-routes.ts';
+import { jobQueue, logLevel, tenant } from '../../tenant/console/operator-routes.ts';
 import { retentionSettings } from '../../tenant/console/retention-routes.ts';
 import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';
 import {
@@ -183,6 +183,7 @@ export const components: {
   DeliveryStatus: deliveryStatus,
   StorageState: storageState,
   JobQueue: jobQueue,
+  LogLevel: logLevel,
   Tenant: tenant,
   OperatorTokenRole: operatorRole,
   EnvironmentRole: envRole,

@@ -1,20 +1,23 @@
 // Counts written log lines by level, for reeve_log_records_total.
 import type { Log } from '../../shared/ports/log.ts';
-import type { LogLevel } from '../config.ts';
+import type { LogThreshold } from '../config.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 
-/** @param level the lowest level that `log` writes */
+/** @param levelOf the lowest level that `log` writes now */
 export function countLog(
   log: Log,
-  level: LogLevel,
+  levelOf: () => LogThreshold,
 ): { readonly log: Log; readonly counts: Map<string, number> } {
   const counts = new Map<string, number>(levels.map((name) => [name, 0]));
-  const lowest = level === 'silent' ? levels.length : levels.indexOf(level);
+  const lowest = (): number => {
+    const level = levelOf();
+    return level === 'silent' ? levels.length : levels.indexOf(level);
+  };
   const counted =
     (name: (typeof levels)[number], at: number) =>
     (fields: object, message: string): void => {
-      if (at >= lowest) counts.set(name, (counts.get(name) ?? 0) + 1);
+      if (at >= lowest()) counts.set(name, (counts.get(name) ?? 0) + 1);
       log[name](fields, message);
     };
   return {

@@ -5,7 +5,7 @@ import type { MoveTarget } from '../../../adapters/mongo/move/target.ts';
 import type { ValueTarget } from '../../../adapters/redis/move.ts';
 import type { MoveSource } from '../../../adapters/sqlite/move/source.ts';
 import { HubError } from '../../shared/error.ts';
-import type { Clock } from '../../shared/ports/clock.ts';
+import { type Clock, pause } from '../../shared/ports/clock.ts';
 import { type MovedRecords, type RecordKind, recordKinds } from '../../shared/ports/moved-records.ts';
 import { ChainCheck } from './chain.ts';
 import { Digest, type KindDigest, storable } from './digest.ts';
@@ -15,7 +15,7 @@ export interface MoveParts {
   readonly target: MoveTarget;
   readonly values: ValueTarget;
   readonly jobs: JobTarget;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
   readonly report: (what: string, done: number, total: number) => void;
   /** Called when everything is checked, before nodes may start on the target. */
   readonly checked: () => void;
@@ -30,6 +30,9 @@ export interface MoveResult {
 /** Records of one write, at most, and characters of their JSON, about. */
 const maxRecords = 1_000;
 const maxCharacters = 4 << 20;
+/** A server that is away is asked so often, after so many milliseconds. */
+const tries = 10;
+const againMs = 2_000;
 /** Progress is noted so often, in milliseconds. */
 const noteEveryMs = 2_000;
 /** Kept elsewhere than in MongoDB: written anew by every run, because time decides about some of them. */
@@ -65,7 +68,7 @@ export class Move {
   async run(): Promise<MoveResult> {
     const { target, clock, checked } = this.#parts;
     this.#now = clock.now();
-    const isResumed = await this.#claim();
+    const isResumed = await this.#patiently(() => this.#claim());
     if (isResumed === 'ended') {
       checked();
       return { isNew: false, kinds: {} };
@@ -77,9 +80,9 @@ export class Move {
       ({ source, differing, kinds } = await this.#copyAndCompare());
     }
     if (differing) throw mismatch(differing, source, kinds);
-    await this.#checkChains();
+    await this.#patiently(() => this.#checkChains());
     checked();
-    await target.end(clock.now());
+    await this.#patiently(() => target.end(clock.now()));
     return { isNew: true, kinds: source };
   }
 
@@ -119,9 +122,9 @@ export class Move {
     const source: { [kind: string]: KindDigest } = {};
     const kinds: { [kind: string]: KindDigest } = {};
     for (const kind of recordKinds) source[kind] = await this.#copy(kind);
-    await this.#parts.target.note(this.#written);
+    await this.#patiently(() => this.#parts.target.note(this.#written));
     this.#done = 0;
-    for (const kind of recordKinds) kinds[kind] = await this.#digestOf(kind);
+    for (const kind of recordKinds) kinds[kind] = await this.#patiently(() => this.#digestOf(kind));
     const differing = recordKinds.find(
       (kind) =>
         source[kind]?.records !== kinds[kind]?.records || source[kind]?.digest !== kinds[kind]?.digest,
@@ -146,7 +149,7 @@ export class Move {
       // One write is under way while the next records are read.
       await underWay;
       await this.#noteNow();
-      underWay = this.#write(kind, records).then(() => {
+      underWay = this.#patiently(() => this.#write(kind, records)).then(() => {
         this.#written[kind] = Math.max(skip, (this.#written[kind] ?? 0) + records.length);
       });
       underWay.catch(() => {});
@@ -178,7 +181,20 @@ export class Move {
     const now = this.#parts.clock.monotonic();
     if (now - this.#notedAt < noteEveryMs) return;
     this.#notedAt = now;
-    await this.#parts.target.note({ ...this.#written });
+    await this.#patiently(() => this.#parts.target.note({ ...this.#written }));
+  }
+
+  /** Repeats what a server that is away did not answer: every write may come twice. */
+  async #patiently<T>(task: () => Promise<T>): Promise<T> {
+    for (let i = 1; ; i++) {
+      try {
+        return await task();
+      } catch (error) {
+        const isAway = error instanceof HubError && error.code === 'unavailable';
+        if (!isAway || i === tries) throw error;
+        await pause(this.#parts.clock, againMs);
+      }
+    }
   }
 
   async #write<K extends RecordKind>(kind: K, records: readonly MovedRecords[K][]): Promise<void> {

@@ -85,7 +85,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
       issued_at: micros(hub.clock.now()),
     };
     hub.log.info(
-      { agent: run.agentId, session: run.sessionId, events: found.events },
+      { agent_id: run.agentId, session_id: run.sessionId, events: found.events },
       'built a decision bundle',
     );
     return new Streamed(withPayload(JSON.stringify(around), payload), {

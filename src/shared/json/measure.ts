@@ -9,8 +9,8 @@ export interface JsonMeasure {
   /** At least the bytes of the value as compact JSON. */
   readonly maxBytes: number;
   /**
-   * UTF-16 units of the value as compact JSON without escapes. NaN if it has a number that could be written shorter than
-   * `String` does.
+   * UTF-16 units of the value as compact JSON without escapes. NaN if it has a number that could be written shorter
+   * than `String` does.
    */
   readonly compactLength: number;
   /** True if a number may be one that lost digits when it was parsed (`mayLoseDigits`). */

@@ -1,5 +1,8 @@
 // Structured logging. Callers pass no secret: no key, password, token, cookie or channel configuration.
 
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
 /** Writes one line a call, with its fields, where the level lets it. */
 export interface Log {
   debug(fields: object, message: string): void;

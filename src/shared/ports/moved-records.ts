@@ -8,6 +8,7 @@ import type { AuditLink, SignedHead } from '../../audit/record.ts';
 import type { Composition, ContractType, ContractVersion } from '../../contract/record.ts';
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import type { StoredEvent } from '../../event/record.ts';
+import type { ApprovalChange, OrderedKind } from '../../export/record.ts';
 import type { Channel } from '../../notification/record.ts';
 import type { Delivery } from '../../notification/rules/delivery.ts';
 import type { RunFacts, RunStanding } from '../../run/rules/run.ts';
@@ -77,7 +78,17 @@ export interface MovedLibrary {
   })[];
 }
 
-export type MovedEvent = StoredEvent & { readonly tenantId: string };
+export type MovedEvent = StoredEvent & {
+  readonly tenantId: string;
+  /** Numbers of its outcomes, which rise in the order of their arrival. */
+  readonly outcomeIds: readonly number[];
+};
+
+/** Lines of exports that were written together: events of one segment, an outcome, or a change of an approval. */
+export type MovedExportItem =
+  | { readonly events: readonly string[] }
+  | { readonly outcome: { readonly id: number; readonly eventId: string; readonly index: number } }
+  | { readonly approval: { readonly id: string; readonly change: ApprovalChange } };
 
 export interface MovedRun {
   readonly tenantId: string;
@@ -205,6 +216,19 @@ export interface MovedRecords {
   readonly auditHeads: SignedHead & { readonly starts: boolean };
   readonly runs: MovedRun;
   readonly events: MovedEvent;
+  readonly exportLinks: {
+    readonly tenantId: string;
+    readonly kind: OrderedKind;
+    /** From 1, without a gap. */
+    readonly seq: number;
+    readonly items: readonly MovedExportItem[];
+  };
+  /** How many lines removal took out of the exports of a tenant. */
+  readonly exportRemovals: {
+    readonly tenantId: string;
+    readonly kind: OrderedKind;
+    readonly removed: number;
+  };
   readonly values: MovedValue;
   readonly jobs: MovedJob;
 }
@@ -247,6 +271,8 @@ export const recordKinds: readonly RecordKind[] = [
   'auditHeads',
   'runs',
   'events',
+  'exportLinks',
+  'exportRemovals',
   'values',
   'jobs',
 ];

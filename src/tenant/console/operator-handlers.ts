@@ -74,6 +74,10 @@ export const operator: Handlers<typeof operatorRoutes> = {
     return { queue: body.queue, id: body.id };
   },
 
+  async setLogLevel({ app }, { body: { level, minutes } }) {
+    return { level, until: iso(await app.installation.setLogLevel(level, minutes)) };
+  },
+
   async linkWorkspace({ app }, { params, body }) {
     const { tenant_id: tenantId } = params;
     const { issuer, workspace_id: workspaceId } = body;

@@ -3,10 +3,13 @@ import { z } from 'zod';
 import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { notificationQueues } from '../../notification/rules/jobs.ts';
+import { logLevels } from '../../shared/ports/log.ts';
 import { email, newPassword } from '../../user/wire.ts';
 
 /** The queues that the hub works. */
 export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notificationQueues)]);
+
+export const logLevel = z.enum(logLevels);
 
 export const tenant = z.object({
   id: uuid,
@@ -103,6 +106,16 @@ export const operatorRoutes = routes({
     audit: ['user.created'],
     errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
     limit: 'operator',
+  },
+  setLogLevel: {
+    ...operated,
+    method: 'PUT',
+    path: '/api/v1/operator/log-level',
+    summary: 'Sets the log level of all nodes for some minutes; then that of their settings is back',
+    body: z.object({ level: logLevel, minutes: z.number().int().min(1).max(60) }),
+    status: 200,
+    reply: z.object({ level: logLevel, until: instant }),
+    errors: ['unavailable'],
   },
   linkWorkspace: {
     method: 'PUT',

@@ -10,9 +10,11 @@ import { recordKinds } from '../../../src/shared/ports/moved-records.ts';
 /** Collections that a move does not fill, and why. */
 const notFilled: { readonly [collection: string]: string } = {
   auditIntents: 'notes of writes under way; in SQLite they go with the write',
+  eventBatches: 'batches under way; in SQLite one transaction stores a batch',
   formats: 'the number of the format, written at the end of a move',
   moves: 'the marker of the move',
   probes: 'a write that tries the disk',
+  reach: 'which nodes reach Redis now',
 };
 
 describe('what a move carries', () => {

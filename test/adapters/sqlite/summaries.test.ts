@@ -1,5 +1,5 @@
-// Summaries, runs and what finds entries of the audit chain are written later than their events. Whatever falls between,
-// they are those of a store that writes them in the commit of the events: after a kill, a rollback, a removal.
+// Summaries, runs and what finds entries of the audit chain are written later than their events. Whatever falls
+// between, they are those of a store that writes them in the commit of the events: after a kill, a rollback, a removal.
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

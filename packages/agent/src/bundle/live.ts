@@ -7,6 +7,7 @@ import { type FetchedBundle, type HubClient, readBundle } from '../hub.ts';
 import { Serial } from '../serial.ts';
 import { StreamFollower } from '../stream/follower.ts';
 import type { StreamTransport } from '../stream/transport.ts';
+import { isTracing } from '../telemetry.ts';
 import type { BundleCache } from './cache.ts';
 import type { Pins } from './pins.ts';
 import { BundleVerifier, type Signing } from './verifier.ts';
@@ -178,6 +179,7 @@ export class LiveBundle<T> {
       // Bundles of contracts and rulesets alike.
       documents: 'any',
       ...(this.#options.onToolPins ? { pins: '1' } : {}),
+      ...(isTracing() ? { trace: '1' } : {}),
       ...(name === null ? {} : { bundle_name: name }),
       ...(this.#current ? { policy_version: this.#current.policyVersion } : {}),
       ...(Object.keys(tags).length === 0 ? {} : { tags: JSON.stringify(tags) }),
@@ -195,10 +197,11 @@ export class LiveBundle<T> {
         this.#refetch(this.#wanted ?? this.#current?.bundleName ?? null),
       );
     } else if (event === 'approval_decided') {
-      const { approval_id, status, decided_by } = data;
+      const { approval_id, status, decided_by, traceparent } = data;
       if (typeof approval_id !== 'string' || (status !== 'approved' && status !== 'denied')) return;
       const by = typeof decided_by === 'string' ? decided_by : null;
-      this.#options.hub.approvals.decided(approval_id, status === 'approved', by);
+      const trace = typeof traceparent === 'string' ? traceparent : undefined;
+      this.#options.hub.approvals.decided(approval_id, status === 'approved', by, trace);
     }
   }
 

@@ -219,8 +219,8 @@ export class GovernedCall<A extends object, R> {
     let outcome: ApprovalOutcome;
     try {
       const question = { ...questionOf(asked, decision), ...terms, ...this.#context };
-      const call = { tool: this.#input.tool, args: this.#shown };
-      const pending = await approvals.request({ ...call, ...question }, this.#options.signal);
+      const request = { tool: this.#input.tool, args: this.#shown, ...question };
+      const pending = await this.#span.within(() => approvals.request(request, this.#options.signal));
       await this.#record('call_approval_requested', detailsOf(asked));
       outcome = await pending.outcome(this.#options.signal);
     } catch (failure) {
@@ -232,6 +232,7 @@ export class GovernedCall<A extends object, R> {
         `The approval request failed: ${failure instanceof Error ? failure.message : String(failure)}`,
       );
     }
+    this.#span.link(outcome.traceparent);
     if (!outcome.proceed) {
       const action = outcome.status === 'denied' ? 'call_approval_denied' : 'call_approval_timeout';
       return this.#deny(refusedByPeople(asked, outcome), action);

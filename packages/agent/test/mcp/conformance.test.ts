@@ -12,7 +12,7 @@ import { nodeOfSuite, type Outcomes, runSuite } from './conformance.ts';
 import { type ClientRun, runClient } from './conformance-client.ts';
 import { legacyExample, modernExample } from './conformance-servers.ts';
 import { legacyHttp, modernHttp, type RunningServer } from './pair-servers.ts';
-import { noEnv, rules } from './setting.ts';
+import { memoryRounds, noEnv, rules } from './setting.ts';
 
 const node = nodeOfSuite();
 const guard = Guard.fromYaml(rules(noEnv), { openTelemetry: null });
@@ -71,10 +71,7 @@ const runClientSide = (way: 'alone' | 'through', revision: string, scenario: str
 };
 
 /** Scenarios that do not pass through the proxy, with the reason. */
-const exceptions: readonly (readonly [scenario: RegExp, reason: string])[] = [
-  [/^server-input-required-result-/, 'a tool that asks its user ends with an error that says so'],
-  [/^sep-2322-client-request-state: /, 'a tool that asks its user ends with an error that says so'],
-];
+const exceptions: readonly (readonly [scenario: RegExp, reason: string])[] = [];
 
 /** Checks that pass in the first run and not in the second. */
 const lost = (alone: Outcomes, through: Outcomes): string[] =>
@@ -95,6 +92,7 @@ describe.skipIf(node === null)('the conformance suite', () => {
       const listener = new McpListener(
         {
           ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+          rounds: memoryRounds(systemClock),
           connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
           eras: { legacy: null, modern: null },
         },

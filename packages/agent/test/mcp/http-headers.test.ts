@@ -9,7 +9,7 @@ import { remoteServer } from '../../src/cli/mcp/remote.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Guard } from '../../src/index.ts';
 import { until } from '../manual-clock.ts';
-import { type Json, noEnv, rules } from './setting.ts';
+import { type Json, memoryRounds, noEnv, rules } from './setting.ts';
 
 const meta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -65,6 +65,7 @@ beforeAll(async () => {
   listener = new McpListener(
     {
       ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+      rounds: memoryRounds(systemClock),
       connect: remoteServer({ url: upstream, headers: { 'mcp-name': 'forged' }, clock: systemClock }),
       eras: { legacy: null, modern: null },
     },

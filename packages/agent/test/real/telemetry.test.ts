@@ -15,7 +15,11 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { HubApprovals } from '../../src/approvals.ts';
+import { HttpConnection } from '../../src/http.ts';
 import { Guard } from '../../src/index.ts';
+import { FakeHub } from '../fake-hub.ts';
+import { until } from '../manual-clock.ts';
 
 const yaml = `apiVersion: service/v1
 kind: ContractBundle
@@ -108,6 +112,25 @@ describe('telemetry with the API installed', () => {
       status: { code: SpanStatusCode.ERROR },
       attributes: { 'reeve.decision.name': 'no-drop', 'reeve.verdict.reason': 'tables stay' },
     });
+  });
+
+  it('sends the trace of a call with its approval, and links the trace of the decision', async () => {
+    const hub = await new FakeHub().start();
+    const document = yaml.replace('effect: deny, message: "tables stay"', 'effect: approve, message: "drop it?"');
+    hub.on('GET /stream', () => 'stream').on('POST /approvals', { status: 201, body: { id: 'a1' } });
+    const http = new HttpConnection({ url: hub.url, apiKey: 'svk_production_x' });
+    const approvals = new HubApprovals(http);
+    const guard = Guard.fromYaml(document, { approvals });
+    const done = guard.run('query', { sql: 'drop' }, () => 'ok');
+    await until(() => hub.seen('POST /approvals').length === 1);
+    const decision = `00-${'d'.repeat(32)}-${'e'.repeat(16)}-01`;
+    approvals.decided('a1', true, 'ann', decision);
+    expect(await done).toBe('ok');
+    const [call] = spans('tool.execute query');
+    const { traceId, spanId } = call?.spanContext() ?? {};
+    expect(hub.seen('POST /approvals')[0]?.headers.traceparent).toBe(`00-${traceId}-${spanId}-01`);
+    expect(call?.links.map(({ context: { traceId: id } }) => id)).toEqual(['d'.repeat(32)]);
+    await hub.stop();
   });
 
   it('is switched off by null', async () => {

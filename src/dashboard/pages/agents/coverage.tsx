@@ -67,7 +67,7 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
   return (
     <section className="form" aria-label="Coverage">
       <div className="card-head">
-        <h3>Tool coverage</h3>
+        <h2>Tool coverage</h2>
         <PeriodSelect label="Period" value={since} periods={periods} onValue={setSince} />
       </div>
       <QueryResult query={agentCoverageQuery} rows={3}>

@@ -19,15 +19,22 @@ import { tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 type Registration = Reply<'getRegistration'>;
 
-export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
+export function AgentDetail({
+  id,
+  isPeek = false,
+}: {
+  readonly id: string;
+  /** Without the form. */
+  readonly isPeek?: boolean;
+}): JSX.Element {
   const registrationQuery = useCall('getRegistration', { params: { agent_id: id } });
   return (
     <QueryResult query={registrationQuery} rows={8}>
       {(agent) => (
         <>
-          <h3 className="panel-name">
+          <h2 className="panel-name">
             <Data text={agent.agent_id} />
-          </h3>
+          </h2>
           <p className="muted">
             First seen <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
           </p>
@@ -37,7 +44,9 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
           <AgentCoverage id={id} />
           <AgentRuns id={id} />
           <AgentHistory id={id} />
-          <Change key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])} agent={agent} />
+          {!isPeek && (
+            <Change key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])} agent={agent} />
+          )}
           <Calls id={id} />
         </>
       )}
@@ -54,7 +63,7 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
   }, [isOld, refetch]);
   return (
     <section className="form">
-      <h3>Running version</h3>
+      <h2>Running version</h2>
       <QueryResult query={agentsQuery} rows={1}>
         {(list) => {
           const own = list.filter((one) => one.agent_id === id);
@@ -107,7 +116,7 @@ function Why({ id }: { readonly id: string }): JSX.Element {
   const resolveRuleQuery = useCall('resolveRule', { params: { agent_id: id } });
   return (
     <section className="form">
-      <h3>Assigned document</h3>
+      <h2>Assigned document</h2>
       <QueryResult query={resolveRuleQuery} rows={1}>
         {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
           <p>
@@ -151,7 +160,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
   ];
   return (
     <Form onSubmit={submit}>
-      <h3>Edit agent</h3>
+      <h2>Edit agent</h2>
       <Field
         label="Display name"
         value={form.name}
@@ -193,7 +202,7 @@ function Calls({ id }: { readonly id: string }): JSX.Element {
   const eventsQuery = useCall('searchEvents', { query: { agent_id: id, limit: 10 } });
   return (
     <section className="form">
-      <h3>Recent calls</h3>
+      <h2>Recent calls</h2>
       <QueryResult query={eventsQuery} rows={3}>
         {(list) =>
           list.length === 0 ? (
@@ -209,7 +218,7 @@ function Calls({ id }: { readonly id: string }): JSX.Element {
                   </li>
                 ))}
               </ul>
-              <Link to="/events" search={{ agent_id: id } as never}>
+              <Link to="/explore" search={{ agent_id: id } as never}>
                 View all events
               </Link>
             </>

@@ -1,6 +1,7 @@
 // The history of one agent: deployments, periods out of date, and its runs with their status.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
@@ -69,7 +70,7 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
   const agentHistoryQuery = useCall('agentHistory', { params: { agent_id: id }, query: { limit: 20 } });
   return (
     <section className="form" aria-label="History">
-      <h3>Deployment history</h3>
+      <h2>Deployment history</h2>
       <QueryResult query={agentHistoryQuery} rows={3}>
         {({ events }) =>
           events.length === 0 ? (
@@ -94,7 +95,7 @@ const maxRuns = 10;
 
 function AgentRun({ run: { agent_id: agent, session_id: session } }: { readonly run: Run }): JSX.Element {
   return (
-    <Link to="/runs" search={{ agent, session } as never}>
+    <Link {...linkTo.run(agent, session)}>
       <Name text={session} />
     </Link>
   );
@@ -137,7 +138,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
   );
   return (
     <section className="form" aria-label="Runs">
-      <h3>Sessions and runs</h3>
+      <h2>Sessions and runs</h2>
       <QueryResult query={runsQuery} rows={2}>
         {({ runs, total }) =>
           runs.length === 0 ? (

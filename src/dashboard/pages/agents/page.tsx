@@ -1,7 +1,8 @@
-// The agents page: the fleet with its status, a panel for one agent, bulk assignments, and assignment rules.
+// The fleet page: the agents with their status, a peek of one agent, bulk assignments, and assignment rules.
 
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
+import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { readOn, useAction, useCall, usePages } from '../../lib/query.ts';
@@ -9,7 +10,7 @@ import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, verdictColumn } from '../../ui/columns.tsx';
-import { ListWithPanel, SearchInput, Views } from '../../ui/list.tsx';
+import { PeekList, SearchInput, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Empty, Env, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
@@ -102,18 +103,19 @@ const columns: readonly Column<Agent>[] = [
 ];
 
 export default function Agents(): JSX.Element {
-  const [{ view = 'fleet' }] = useFilters();
+  const [{ view }] = useFilters();
   return (
     <div className="page">
-      <PageHead title="Agents" />
+      <PageHead title="Fleet" />
       <Views
-        label="Views of agents"
+        label="Views of the fleet"
         views={[
-          ['fleet', 'Fleet'],
-          ['rules', 'Assignment rules'],
+          ['agents', 'Agents'],
+          ['assignment', 'Assignment'],
         ]}
-      />
-      {view === 'rules' ? <Rules /> : <Fleet />}
+      >
+        {view === 'assignment' ? <Rules /> : <Fleet />}
+      </Views>
     </div>
   );
 }
@@ -177,9 +179,10 @@ function Fleet(): JSX.Element {
           Agents changed. Show current agents
         </button>
       )}
-      <ListWithPanel
+      <PeekList
         query={agentsQuery}
         name="agents"
+        grid="Agents"
         rows={rows}
         columns={columns}
         keyOf={(row) => row.agent_id}
@@ -201,8 +204,9 @@ function Fleet(): JSX.Element {
             <p>Agents appear here when they connect or report a call with an API key.</p>
           </Empty>
         }
-        title={() => 'Agent'}
-        panel={(id) => <AgentDetail key={id} id={id} />}
+        linkOf={(row) => linkTo.agent(row.agent_id)}
+        title={(row) => `Agent ${row.agent_id}`}
+        peek={(row) => <AgentDetail id={row.agent_id} isPeek />}
       />
     </>
   );

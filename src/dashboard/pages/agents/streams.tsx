@@ -70,7 +70,7 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
   }, [keys.data, me.is_admin]);
   return (
     <section className="form" aria-label="Open streams">
-      <h3>Open streams</h3>
+      <h2>Open streams</h2>
       <QueryResult query={agentStreamsQuery} rows={2}>
         {({ streams, total }) =>
           streams.length === 0 ? (

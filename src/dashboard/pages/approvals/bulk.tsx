@@ -230,7 +230,7 @@ function Held({
           say('Decision taken back. Nothing was sent.');
         }}
       >
-        Take back decision{' '}
+        Undo{' '}
       </Button>
     </>
   );

@@ -2,6 +2,7 @@
 // decision.
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
@@ -87,9 +88,7 @@ export function ApprovalCard({
       </ReadToEnd>
       <p className="approval-links">
         {brief ? (
-          <Link to="/approvals/$id" params={{ id: approval.id } as never}>
-            Open approval
-          </Link>
+          <Link {...linkTo.approval(approval.id)}>Open approval</Link>
         ) : (
           <Related approval={approval} />
         )}
@@ -185,7 +184,7 @@ function Asking({ approval }: { readonly approval: Approval }): JSX.Element | nu
 }
 
 const Contract = ({ id }: { readonly id: string }): JSX.Element => (
-  <Link to="/contracts" search={{ id } as never}>
+  <Link {...linkTo.contract(id)}>
     <Data text={id} max={120} />
   </Link>
 );
@@ -193,17 +192,12 @@ const Contract = ({ id }: { readonly id: string }): JSX.Element => (
 /** Links to other pages about this call. */
 const Related = ({ approval }: { readonly approval: Approval }): JSX.Element => (
   <>
-    <Link to="/agents" search={{ id: approval.agent_id } as never}>
-      {' '}
-      View agent{' '}
-    </Link>
+    <Link {...linkTo.agent(approval.agent_id)}> View agent </Link>
     {approval.session_id !== null && (
-      <Link to="/runs" search={{ agent: approval.agent_id, session: approval.session_id } as never}>
-        View run
-      </Link>
+      <Link {...linkTo.run(approval.agent_id, approval.session_id)}>View run</Link>
     )}
     {approval.call_id !== null && (
-      <Link to="/events" search={{ call_id: approval.call_id, range: '30d' } as never}>
+      <Link to="/explore" search={{ call_id: approval.call_id, from: 'now-30d' } as never}>
         View events for this call
       </Link>
     )}
@@ -236,7 +230,7 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
               {calls.map((event) => (
                 <li key={event.id} className="before-row">
                   <Verdict word={event.verdict} />
-                  <Link to="/events" search={{ id: event.id } as never} className="before-call">
+                  <Link {...linkTo.event(event.id)} className="before-call">
                     <Name text={callText(event)} />
                   </Link>
                   <Time at={event.timestamp} className="muted" />

@@ -1,5 +1,7 @@
 // Decided approvals: decider, time, channel and reason.
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useEffect, useMemo } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { readOn, usePages } from '../../lib/query.ts';
@@ -68,6 +70,7 @@ const columns: readonly Column<Decided>[] = [
 export function History(): JSX.Element {
   const env = useEnv();
   const [{ status = '', search = '' }, change] = useFilters();
+  const navigate = useNavigate();
   const selectedStatus = states.find(([key]) => key !== '' && key === status)?.[0] as
     | 'approved'
     | 'denied'
@@ -120,10 +123,12 @@ export function History(): JSX.Element {
           ) : (
             <Table
               name="decided approvals"
+              grid="Approvals"
               rows={rows}
               columns={columns}
               keyOf={(one) => one.id}
-              onOpen={(one) => change({ view: undefined, id: one.id })}
+              linkOf={(one) => linkTo.approval(one.id)}
+              onOpen={(one) => void navigate({ ...linkTo.approval(one.id) })}
               onEnd={() => readOn(approvalsQuery)}
               bar={
                 <span className="muted numbers">

@@ -1,9 +1,11 @@
 // A page for one approval. Messages link to it, and phones open it.
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { Name, PageHead } from '../../ui/parts.tsx';
+import { useIds } from '../../ui/thing-page.tsx';
 import { waitingInput } from '../home/ahead.ts';
 import { ApprovalCard } from './card.tsx';
 import { useDecideKeys } from './decide-keys.ts';
@@ -12,11 +14,11 @@ import { type Approval, byDeadline, decide, decisions, statusOf } from './model.
 import './approvals.css';
 
 export default function ApprovalPage(): JSX.Element {
-  const { id = '' } = useParams({ strict: false }) as { readonly id?: string };
+  const { id } = useIds('id');
   return (
     <div className="page approval-page">
       <PageHead title="Approval">
-        <Link to="/approvals">View all approvals</Link>
+        <Link to="/inbox">View all approvals</Link>
       </PageHead>
       <LinkedApproval key={id} id={id} card={(approval) => <Whole approval={approval} />} />
     </div>
@@ -45,7 +47,7 @@ function Next({ after }: { readonly after: string }): JSX.Element | null {
   if (!next) return null;
   return (
     <p className="approval-next">
-      <Link to="/approvals/$id" params={{ id: next.id } as never}>
+      <Link {...linkTo.approval(next.id)}>
         Next: <Name text={`${next.tool_name} from ${next.agent_id}`} />
       </Link>
     </p>

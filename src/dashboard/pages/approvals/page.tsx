@@ -1,4 +1,4 @@
-// The approvals page: the queue by urgency, single and bulk decisions, and the history of decisions.
+// The inbox: the queue by urgency, single and bulk decisions, and the history of decisions.
 import './approvals.css';
 import type { JSX } from 'react';
 import type { Input } from '../../lib/api.ts';
@@ -18,7 +18,7 @@ import { Queue } from './queue.tsx';
 const max = 200;
 
 export default function Approvals(): JSX.Element {
-  const [{ view = 'waiting', search = '' }] = useFilters();
+  const [{ view, search = '' }] = useFilters();
   const env = useEnv();
   const input: Input<'listApprovals'> =
     search === ''
@@ -29,26 +29,27 @@ export default function Approvals(): JSX.Element {
   const summary = pending.data && !isOld ? summaryOf(pending.data, search !== '') : null;
   return (
     <div className="page approvals-page">
-      <PageHead title="Approvals" summary={summary}>
+      <PageHead title="Inbox" summary={summary}>
         <NotifySwitch />
       </PageHead>
       <Views
         label="Views of approvals"
         views={[
-          ['waiting', 'Pending'],
-          ['history', 'History'],
+          ['pending', 'Pending'],
+          ['decided', 'Decided'],
         ]}
-      />
-      <search className="filter-bar">
-        <SearchInput key={view} items="approvals" placeholder="Agent, tool, contract, message, person" />
-      </search>
-      {view === 'history' ? (
-        <History />
-      ) : (
-        <QueryResult query={pending} isOld={isOld}>
-          {(list) => <Queue list={list} narrowed={search !== ''} />}
-        </QueryResult>
-      )}
+      >
+        <search className="filter-bar">
+          <SearchInput key={view} items="approvals" placeholder="Agent, tool, contract, message, person" />
+        </search>
+        {view === 'decided' ? (
+          <History />
+        ) : (
+          <QueryResult query={pending} isOld={isOld}>
+            {(list) => <Queue list={list} narrowed={search !== ''} />}
+          </QueryResult>
+        )}
+      </Views>
     </div>
   );
 }

@@ -12,9 +12,9 @@ import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Views } from '../../ui/list.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { usePeek, Views } from '../../ui/list.tsx';
 import { Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Peek } from '../../ui/peek.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Chain } from './chain.tsx';
@@ -68,7 +68,7 @@ const lookMs = 15_000;
 
 export default function Audit(): JSX.Element {
   const me = useSignedIn();
-  const [{ subject = '', actor = '', days = '', view = 'people', id }, change] = useFilters();
+  const [{ subject = '', actor = '', days = '', view = 'people' }, change] = useFilters();
   const [text, setText] = useState(actor);
   // A moving start would create a new list each time.
   const [openedAt] = useState(() => serverNow());
@@ -88,13 +88,13 @@ export default function Audit(): JSX.Element {
     () => (auditQuery.data?.pages ?? []).flatMap(({ entries }) => entries),
     [auditQuery.data],
   );
-  const chosen = rows.find((entry) => entry.id === id);
+  const peek = usePeek(rows, (entry) => entry.id, undefined);
   // The stream refreshes this small list; polling covers what the stream does not announce.
   const newest = useHosted('hostedListAudit', { query: { limit: 1, ...filter } }, { refetchMs: lookMs });
   const head = newest.data?.entries[0]?.id;
   const isOld =
     auditQuery.data !== undefined && head !== undefined && !rows.some((entry) => entry.id === head);
-  const isRead = id !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
+  const isRead = peek.id !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
   const { refetch, isFetching } = auditQuery;
   useEffect(() => {
     if (isOld && !isRead && !isFetching) void refetch();
@@ -116,68 +116,66 @@ export default function Audit(): JSX.Element {
           ['hub', 'Hub'],
           ['everyone', 'All'],
         ]}
-      />
-      <Form
-        className="filter-bar"
-        onSubmit={() => {
-          change({ actor: text.trim() });
-        }}
       >
-        <Field label="Actor ID" value={text} maxLength={255} onValue={setText} placeholder="All actors" />
-        <Select
-          label="Subject"
-          value={subject}
-          options={[
-            ['', 'All subjects'],
-            ...auditSubjects.map((kind) => [kind, kind.replace('_', ' ')] as const),
-          ]}
-          onValue={(next) => change({ subject: next })}
-        />
-        <Select label="Period" value={days} options={spans} onValue={(next) => change({ days: next })} />
-        <Button submit>Find entries</Button>
-      </Form>
-      {isOld && isRead && (
-        <button type="button" className="pill" onClick={() => void refetch()}>
-          Show new entries
-        </button>
+        <Form
+          className="filter-bar"
+          onSubmit={() => {
+            change({ actor: text.trim() });
+          }}
+        >
+          <Field label="Actor ID" value={text} maxLength={255} onValue={setText} placeholder="All actors" />
+          <Select
+            label="Subject"
+            value={subject}
+            options={[
+              ['', 'All subjects'],
+              ...auditSubjects.map((kind) => [kind, kind.replace('_', ' ')] as const),
+            ]}
+            onValue={(next) => change({ subject: next })}
+          />
+          <Select label="Period" value={days} options={spans} onValue={(next) => change({ days: next })} />
+          <Button submit>Find entries</Button>
+        </Form>
+        {isOld && isRead && (
+          <button type="button" className="pill" onClick={() => void refetch()}>
+            Show new entries
+          </button>
+        )}
+        <QueryResult query={auditQuery} rows={10}>
+          {() =>
+            rows.length === 0 ? (
+              <Empty title="No entries match these filters">
+                <p>
+                  Choose a longer period, another subject or other actors. Entries appear here when somebody
+                  changes or decides something.
+                </p>
+              </Empty>
+            ) : (
+              <Table
+                name="audit entries"
+                rows={rows}
+                columns={columns}
+                keyOf={(entry) => entry.id}
+                chosen={peek.id}
+                nameOf={(entry) => visible(entry.summary).slice(0, 200)}
+                onOpen={peek.open}
+                onEnd={() => readOn(auditQuery)}
+                bar={
+                  <span className="muted">
+                    {count(rows.length)}
+                    {auditQuery.hasNextPage ? '+ entries; scroll for more' : ' entries'}
+                  </span>
+                }
+              />
+            )
+          }
+        </QueryResult>
+      </Views>
+      {peek.row && (
+        <Peek key={peek.row.id} title="Audit entry" onClose={peek.close}>
+          <One entry={peek.row} onActor={(who) => change({ actor: who, peek: undefined })} />
+        </Peek>
       )}
-      <QueryResult query={auditQuery} rows={10}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title="No entries match these filters">
-              <p>
-                Choose a longer period, another subject or other actors. Entries appear here when somebody
-                changes or decides something.
-              </p>
-            </Empty>
-          ) : (
-            <Table
-              name="audit entries"
-              rows={rows}
-              columns={columns}
-              keyOf={(entry) => entry.id}
-              chosen={id}
-              nameOf={(entry) => visible(entry.summary).slice(0, 200)}
-              onOpen={(entry) => change({ id: entry.id }, id !== undefined)}
-              onEnd={() => readOn(auditQuery)}
-              bar={
-                <span className="muted">
-                  {count(rows.length)}
-                  {auditQuery.hasNextPage ? '+ entries; scroll for more' : ' entries'}
-                </span>
-              }
-            />
-          )
-        }
-      </QueryResult>
-      <Dialog
-        title="Audit entry"
-        shape="panel"
-        open={chosen !== undefined}
-        onClose={() => change({ id: undefined }, true)}
-      >
-        {chosen && <One entry={chosen} onActor={(who) => change({ actor: who, id: undefined })} />}
-      </Dialog>
     </div>
   );
 }
@@ -224,7 +222,7 @@ function One({
       </div>
       {Object.keys(entry.details).length > 0 && (
         <>
-          <h3>Details</h3>
+          <h2>Details</h2>
           <pre className="code">
             <Data text={plainJson(entry.details)} max={20_000} />
           </pre>

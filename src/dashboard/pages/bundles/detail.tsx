@@ -1,14 +1,15 @@
 // One bundle: its deployments, its versions with their changes, and the actions deploy, roll back and undeploy.
 
-import { type JSX, useState } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import { type JSX, type ReactNode, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { type ChangeLink, changeTo } from '../../lib/change-link.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useRefusal } from '../../lib/may.ts';
+import { useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { ActButton } from '../../ui/act-button.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
@@ -16,26 +17,19 @@ import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Env, Name, Select, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { DeployDialog, type DeploySource } from './deploy.tsx';
-import { useRemainingAgentsText } from './remaining-agents.ts';
+import { PlainChangeButton } from '../changes/change-button.tsx';
+import { RolloutLine } from '../changes/rollout.tsx';
 import { ReplayPanel } from './replay.tsx';
-import { RolloutLine } from './rollout.tsx';
 import { SameVersions } from './same-versions.tsx';
 
 export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
   const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
   const history = useCall('listDeployments', { query: { bundle_name: name, limit: 200 } });
-  const [source, setSource] = useState<DeploySource | null>(null);
-  const [removing, setRemoving] = useState<Running | null>(null);
+  const navigate = useNavigate();
+  const go = (link: ChangeLink): void => void navigate({ ...link });
   const runs = runningOf(versions.data, history.data);
   const newest = versions.data?.[0]?.version;
-  useCommand(
-    'deploy',
-    newest === undefined ? null : () => setSource({ kind: 'bundle', name, version: newest }),
-    {
-      of: name,
-    },
-  );
+  useCommand('deploy', newest === undefined ? null : () => go(changeTo.bundle(name, newest)), { of: name });
   // Without a selected environment: the first one with a deployment, production before the others.
   const inEnv = (env: string): Running | undefined => runs?.find((one) => env === '' || one.env === env);
   const back = runs?.find(({ before }) => before !== undefined);
@@ -45,18 +39,23 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
       ((env) => {
         const one = env === '' ? back : inEnv(env);
         if (one?.before === undefined) say(`No earlier version was deployed to ${env}.`);
-        else setSource({ kind: 'bundle', name, version: one.before, env: one.env });
+        else go(changeTo.bundle(name, one.before, one.env));
       }),
     { of: name, why: back ? null : 'no earlier version was deployed' },
   );
-  useCommand('undeploy', runs && ((env) => setRemoving(inEnv(env) ?? null)), {
-    of: name,
-    why: runs?.length === 0 ? 'not deployed to any environment' : null,
-  });
+  useCommand(
+    'undeploy',
+    runs &&
+      ((env) => {
+        const one = inEnv(env);
+        if (one) go(changeTo.undeploy(name, one.env));
+      }),
+    { of: name, why: runs?.length === 0 ? 'not deployed to any environment' : null },
+  );
   return (
     <>
       <section className="form">
-        <h3>Deployments</h3>
+        <h2>Deployments</h2>
         <QueryResult query={history} rows={3}>
           {(list) => (
             <ul className="feed">
@@ -89,25 +88,22 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                     {now && (
                       <span className="decide-buttons">
                         {before && (
-                          <ActButton
+                          <ActLink
                             operation="deployBundle"
-                            envs={[env]}
-                            onClick={() =>
-                              setSource({ kind: 'bundle', name, version: before.bundle_version, env })
-                            }
+                            env={env}
+                            link={changeTo.bundle(name, before.bundle_version, env)}
                           >
                             Roll back to v{before.bundle_version}
-                          </ActButton>
+                          </ActLink>
                         )}
-                        <ActButton
+                        <ActLink
                           operation="undeployBundle"
-                          envs={[env]}
-                          kind="quiet"
-                          aria-label={`Undeploy from ${env}`}
-                          onClick={() => setRemoving(runs?.find((one) => one.env === env) ?? null)}
+                          env={env}
+                          label={`Undeploy from ${env}`}
+                          link={changeTo.undeploy(name, env)}
                         >
                           Undeploy
-                        </ActButton>
+                        </ActLink>
                       </span>
                     )}
                   </li>
@@ -121,12 +117,12 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
         {(list) => (
           <>
             <section className="form">
-              <h3>Versions</h3>
+              <h2>Versions</h2>
               <Table
                 name="versions of a bundle"
                 sortAs="versions_sort"
                 rows={list}
-                columns={versionColumns(list, (version) => setSource({ kind: 'bundle', name, version }))}
+                columns={versionColumns(list, name)}
                 keyOf={(one) => one.id}
                 bar={<span className="muted">{counted(list.length, 'version')}</span>}
               />
@@ -135,8 +131,6 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
           </>
         )}
       </QueryResult>
-      <DeployDialog source={source} onClose={() => setSource(null)} />
-      <Undeploy name={name} deployment={removing} onClose={() => setRemoving(null)} />
     </>
   );
 }
@@ -168,10 +162,7 @@ function runningOf(
   });
 }
 
-const versionColumns = (
-  versions: readonly Version[],
-  deploy: (version: number) => void,
-): readonly Column<Version>[] => [
+const versionColumns = (versions: readonly Version[], name: string): readonly Column<Version>[] => [
   {
     key: 'version',
     label: 'Version',
@@ -188,9 +179,9 @@ const versionColumns = (
     label: 'Actions',
     width: 1.9,
     cell: (one) => (
-      <ActButton operation="deployBundle" onClick={() => deploy(one.version)}>
+      <ActLink operation="deployBundle" link={changeTo.bundle(name, one.version)}>
         Deploy v{one.version}
-      </ActButton>
+      </ActLink>
     ),
   },
   {
@@ -225,7 +216,7 @@ function Compare({
   const options = versions.map((version) => [String(version), `v${version}`] as const);
   return (
     <section className="form">
-      <h3>Compare versions</h3>
+      <h2>Compare versions</h2>
       <div className="filter-bar">
         <Select label="From" value={left} options={options} onValue={setLeft} />
         <Select label="To" value={right} options={options} onValue={setRight} />
@@ -257,40 +248,17 @@ function Compare({
   );
 }
 
-function Undeploy({
-  name,
-  deployment,
-  onClose,
+function ActLink({
+  operation,
+  env,
+  ...rest
 }: {
-  readonly name: string;
-  readonly deployment: Running | null;
-  readonly onClose: () => void;
+  readonly operation: 'deployBundle' | 'undeployBundle';
+  readonly env?: Environment;
+  readonly label?: string;
+  readonly link: ChangeLink;
+  readonly children: ReactNode;
 }): JSX.Element {
-  const env = deployment?.env ?? null;
-  const remainingAgents = useRemainingAgentsText(deployment?.id ?? null);
-  const remove = useAction('undeployBundle', [
-    'listBundles',
-    'listBundleVersions',
-    'listDeployments',
-    'currentBundle',
-  ]);
-  const done = (): void => {
-    say(`${name} undeployed from ${env}.`, 'allow');
-    onClose();
-  };
-  return (
-    <Confirm
-      title="Undeploy bundle"
-      open={env !== null}
-      onClose={onClose}
-      by={remove}
-      act={<>Undeploy from {env}</>}
-      onAct={() => env && remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
-    >
-      <p>
-        Undeploying removes <Data text={`${name} v${deployment?.version}`} max={120} /> from {env}.{' '}
-        {`${remainingAgents}; new agents get none.`}
-      </p>
-    </Confirm>
-  );
+  const why = useRefusal(operation, env ? [env] : []);
+  return <PlainChangeButton {...rest} why={why} />;
 }

@@ -1,6 +1,7 @@
-// The bundles page: the documents for agents with their versions, and the upload of a new one.
+// The bundles: the documents for agents with their versions, and the upload of a new one.
 
 import { type JSX, useMemo, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
@@ -13,14 +14,14 @@ import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Editor } from '../../ui/editor.tsx';
-import { ListWithPanel } from '../../ui/list.tsx';
+import { PeekList } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, PageHead, Time } from '../../ui/parts.tsx';
+import { Button, Empty, Env, TabHead, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { starterBundle } from '../contracts/starters.ts';
-import { BundleDetail } from './detail.tsx';
+import { BundlePeek } from './peek.tsx';
 
 type Row = Reply<'listBundles'>[number];
 
@@ -63,16 +64,15 @@ const columns: readonly Column<Row>[] = [
   timeColumn('updated', 'Uploaded', (row) => row.last_updated, 1.2),
 ];
 
-export default function Bundles(): JSX.Element {
+export function Bundles(): JSX.Element {
   const env = useEnv();
   const [uploading, setUploading] = useState(false);
   useCommand('uploadBundle', () => setUploading(true), { why: useRefusal('uploadBundle') });
   const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
   const rows = (bundlesQuery.data ?? []).filter((row) => !env || row.deployed_envs.includes(env));
   return (
-    <div className="page">
-      <PageHead
-        title="Bundles"
+    <>
+      <TabHead
         summary={
           bundlesQuery.data &&
           `${counted(rows.length, 'bundle')} ${env ? `deployed to ${env}` : 'in the hub'}.`
@@ -81,8 +81,8 @@ export default function Bundles(): JSX.Element {
         <ActButton operation="uploadBundle" kind="primary" icon="upload" onClick={() => setUploading(true)}>
           Upload bundle
         </ActButton>
-      </PageHead>
-      <ListWithPanel
+      </TabHead>
+      <PeekList
         query={bundlesQuery}
         name="bundles"
         row="bundle"
@@ -94,11 +94,12 @@ export default function Bundles(): JSX.Element {
             <p>Bundles appear here when you deploy a composition or upload a bundle.</p>
           </Empty>
         }
-        title={(id) => `Bundle ${id}`}
-        panel={(id) => <BundleDetail key={id} name={id} />}
+        linkOf={(row) => linkTo.bundle(row.name)}
+        title={(row) => `Bundle ${row.name}`}
+        peek={(row) => <BundlePeek name={row.name} />}
       />
       <Upload open={uploading} onClose={() => setUploading(false)} />
-    </div>
+    </>
   );
 }
 

@@ -1,8 +1,9 @@
-// A replay of past calls with a document, compared with the deployed one or with another version. It needs a click,
-// because it keeps the hub busy for some seconds.
+// A replay of past calls with a document, compared with the deployed one or with another version. It keeps the hub busy
+// for some seconds, so only the plan of a deployment begins it without a click.
 
-import type { JSX } from 'react';
+import { type JSX, useEffect, useRef } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
+import { useRefusal } from '../../lib/may.ts';
 import { useAction } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -22,11 +23,14 @@ export function ReplayPanel({
   yaml,
   env,
   base,
+  isAutomatic = false,
 }: {
   readonly yaml: string;
   readonly env: Environment;
   /** The version for the comparison. Default: the deployed one. */
   readonly base?: number;
+  /** It begins without a click. */
+  readonly isAutomatic?: boolean;
 }): JSX.Element {
   const replay = useAction('replayBundle');
   const ask = (): void =>
@@ -39,9 +43,17 @@ export function ReplayPanel({
         ...(base === undefined ? {} : { base_version: base }),
       },
     } as Input<'replayBundle'>);
+  const cannot = useRefusal('replayBundle');
+  const hasBegun = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each document
+  useEffect(() => {
+    if (!isAutomatic || hasBegun.current || cannot !== null) return;
+    hasBegun.current = true;
+    ask();
+  }, [isAutomatic, cannot]);
   return (
     <section className="form" aria-label="Replay of past calls">
-      <h3>Replay of past calls</h3>
+      <h2>Replay of past calls</h2>
       {!replay.data && (
         <p className="muted">
           A replay compares this document with{' '}

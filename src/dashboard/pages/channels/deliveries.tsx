@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
+import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { after, type Timer } from '../../lib/browser.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
@@ -84,7 +85,7 @@ export function Deliveries({
   return (
     <section className="form" aria-label="Deliveries">
       <div className="card-head">
-        <h3>Deliveries</h3>
+        <h2>Deliveries</h2>
         <span className="decide-buttons">
           <Select
             compact
@@ -206,10 +207,7 @@ function Attempts({ delivery }: { readonly delivery: Delivery }): JSX.Element {
             Next attempt <Time at={delivery.next_attempt_at} />.{' '}
           </>
         )}
-        <Link to="/approvals/$id" params={{ id: delivery.approval_id } as never}>
-          {' '}
-          View approval{' '}
-        </Link>
+        <Link {...linkTo.approval(delivery.approval_id)}> View approval </Link>
       </p>
     </>
   );

@@ -1,17 +1,16 @@
-// The channels page: notification channels with their latest test, and a panel with the deliveries of one.
+// The channels page: notification channels with their latest test, each with a page of its own.
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
-import { useAction, useCall } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
+import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { proseColumn } from '../../ui/columns.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Data, Empty, PageHead, Time, Verdict } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { Dialog } from '../../ui/overlay.tsx';
+import { Button, Empty, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Deliveries } from './deliveries.tsx';
 import { ChannelForm } from './form.tsx';
 import { type Channel, filterWords, kinds } from './kinds.ts';
 
@@ -47,15 +46,16 @@ const columns: readonly Column<Channel>[] = [
   },
 ];
 
+const linkOf = ({ id }: Channel) => linkTo.channel(id);
+
 export default function Channels(): JSX.Element {
   const me = useSignedIn();
-  const [{ id }, change] = useFilters();
+  const navigate = useNavigate();
   const channelsQuery = useCall('listChannels', { query: { limit: 1000 } });
   const [making, setMaking] = useState(false);
   useCommand('addChannel', me.is_admin ? () => setMaking(true) : null);
   const rows = channelsQuery.data ?? [];
   const on = rows.filter(({ enabled }) => enabled).length;
-  const chosen = rows.find((channel) => channel.id === id);
   return (
     <div className="page">
       <PageHead
@@ -91,8 +91,8 @@ export default function Channels(): JSX.Element {
               rows={rows}
               columns={columns}
               keyOf={(channel) => channel.id}
-              chosen={id}
-              onOpen={(channel) => change({ id: channel.id }, id !== undefined)}
+              linkOf={linkOf}
+              onOpen={(channel) => void navigate({ ...linkOf(channel) })}
             />
           )
         }
@@ -101,143 +101,10 @@ export default function Channels(): JSX.Element {
         <ChannelForm
           onDone={(made) => {
             setMaking(false);
-            change({ id: made.id }, true);
+            void navigate({ ...linkOf(made) });
           }}
         />
       </Dialog>
-      <Dialog
-        title="Channel"
-        shape="panel"
-        open={chosen !== undefined}
-        onClose={() => change({ id: undefined }, true)}
-      >
-        {chosen && (
-          <One
-            key={chosen.id}
-            channel={chosen}
-            admin={me.is_admin}
-            onGone={() => change({ id: undefined }, true)}
-          />
-        )}
-      </Dialog>
     </div>
-  );
-}
-
-function One({
-  channel,
-  admin,
-  onGone,
-}: {
-  readonly channel: Channel;
-  readonly admin: boolean;
-  readonly onGone: () => void;
-}): JSX.Element {
-  const test = useAction('testChannel', ['listChannels', 'listDeliveries']);
-  const update = useAction('updateChannel', ['listChannels']);
-  const [removing, setRemoving] = useState(false);
-  // The initial state of the form: a test, a switch or another person's change must not discard input.
-  const [formed, setFormed] = useState(channel);
-  const params = { channel_id: channel.id };
-  return (
-    <>
-      <section className="form">
-        <h3 className="panel-name">
-          <Data text={channel.name} mono={false} max={120} />
-        </h3>
-        <p className="muted">
-          {kinds[channel.channel_type].label}, sends{' '}
-          <Data text={filterWords(channel.filters)} mono={false} max={300} />. Created{' '}
-          <Time at={channel.created_at} />.
-        </p>
-        {admin && (
-          <div className="decide-buttons starters">
-            <Button busy={test.isPending} onClick={() => test.mutate({ params })}>
-              Send test
-            </Button>
-            <Button
-              busy={update.isPending}
-              onClick={() => update.mutate({ params, body: { enabled: !channel.enabled } })}
-            >
-              {channel.enabled ? 'Turn off channel' : 'Turn on channel'}
-            </Button>
-            <Button kind="danger" icon="trash" onClick={() => setRemoving(true)}>
-              Delete channel
-            </Button>
-          </div>
-        )}
-        {test.data && (
-          <div className={`notice notice-${test.data.success ? 'allow' : 'deny'}`} role="status">
-            <div>
-              <strong>{test.data.success ? 'Test delivered.' : 'Test failed.'}</strong>{' '}
-              <Data text={test.data.message} mono={false} max={400} />
-            </div>
-          </div>
-        )}
-        {test.error && <Failed error={test.error} />}
-        {update.error && <Failed error={update.error} />}
-      </section>
-      <Deliveries channel={channel} admin={admin} />
-      {admin && (
-        <section className="form">
-          <h3>Edit channel</h3>
-          <ChannelForm
-            key={formed.updated_at}
-            channel={formed}
-            onDone={(changed) => {
-              setFormed(changed);
-              say('Channel saved.', 'allow');
-            }}
-          />
-        </section>
-      )}
-      <Remove channel={channel} open={removing} onClose={() => setRemoving(false)} onGone={onGone} />
-    </>
-  );
-}
-
-function Remove({
-  channel,
-  open,
-  onClose,
-  onGone,
-}: {
-  readonly channel: Channel;
-  readonly open: boolean;
-  readonly onClose: () => void;
-  readonly onGone: () => void;
-}): JSX.Element {
-  const remove = useAction('deleteChannel', ['listChannels']);
-  const waiting = useCall(
-    'listDeliveries',
-    { params: { channel_id: channel.id }, query: { status: 'waiting', limit: 1000 } },
-    { enabled: open },
-  );
-  return (
-    <Confirm
-      title="Delete channel"
-      open={open}
-      onClose={onClose}
-      by={remove}
-      act="Delete channel"
-      onAct={() =>
-        remove.mutate(
-          { params: { channel_id: channel.id } },
-          {
-            onSuccess: () => {
-              onClose();
-              onGone();
-            },
-          },
-        )
-      }
-    >
-      <p>
-        <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
-        {waiting.data === undefined
-          ? 'Unsent messages are discarded.'
-          : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
-      </p>
-    </Confirm>
   );
 }

@@ -1,12 +1,15 @@
 // One composition: edit and save its contracts, compare it with each environment, deploy it. The browser keeps unsaved
 // changes for the person.
 
+import { Link, useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
+import { changeTo } from '../../lib/change-link.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
+import type { Env as Environment } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Editor } from '../../ui/editor.tsx';
@@ -14,7 +17,6 @@ import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Select, Time } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
-import { DeployDialog, type DeploySource } from '../bundles/deploy.tsx';
 import { bodyOf, type CompositionDraft, storedOf, textOf } from './draft.ts';
 import { Environments } from './environments.tsx';
 import { Items } from './items.tsx';
@@ -30,11 +32,43 @@ export function CompositionDetail({ name }: { readonly name: string }): JSX.Elem
   );
 }
 
+/** The contracts and the environments of a composition, without its editor. */
+export function CompositionPeek({ name }: { readonly name: string }): JSX.Element {
+  const compositionQuery = useCall('getComposition', { params: { name } });
+  return (
+    <QueryResult query={compositionQuery} rows={8}>
+      {({ description, updated_at: updatedAt, contracts }) => (
+        <>
+          {description && (
+            <p className="muted">
+              <Data text={description} mono={false} max={600} />
+            </p>
+          )}
+          <p className="muted">
+            Changed <Time at={updatedAt} />.
+          </p>
+          <ol className="feed">
+            {contracts.map((one) => (
+              <li key={one.contract_id} className="feed-row">
+                <Link {...linkTo.contract(one.contract_id)}>
+                  <Data text={one.contract_id} max={120} />
+                </Link>
+                {one.has_newer_version && <span className="tag">newer version</span>}
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+    </QueryResult>
+  );
+}
+
 function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
   const { name } = composition;
   const stored = storedOf(composition);
   const [draft, setDraft] = useDraft<CompositionDraft>(`composition ${name}`);
-  const [source, setSource] = useState<DeploySource | null>(null);
+  const navigate = useNavigate();
+  const go = (env?: Environment): void => void navigate({ ...changeTo.composition(name, env) });
   const [preview, setPreview] = useState(false);
   const [deleting, setDeleting] = useState(false);
   const library = useCall('listContracts', { query: { limit: 1000 } });
@@ -48,7 +82,7 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
   const visibleDraft = draft ?? stored;
   const changed = draft !== null && textOf(draft) !== textOf(stored);
   const isOld = changed && draft.base !== stored.base;
-  useCommand('deploy', () => setSource({ kind: 'composition', name }), {
+  useCommand('deploy', () => go(), {
     of: name,
     why: changed
       ? 'save or discard your changes first'
@@ -143,7 +177,7 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
             operation="deployComposition"
             kind="primary"
             disabled={visibleDraft.items.length === 0}
-            onClick={() => setSource({ kind: 'composition', name })}
+            onClick={() => go()}
           >
             Deploy {name}
           </ActButton>
@@ -161,11 +195,8 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
           shows the saved composition.
         </p>
       )}
-      {composition.contracts.length > 0 && (
-        <Environments name={name} onCompare={(at) => setSource({ kind: 'composition', name, at })} />
-      )}
+      {composition.contracts.length > 0 && <Environments name={name} onCompare={go} />}
       {preview && <Preview name={name} />}
-      <DeployDialog source={source} onClose={() => setSource(null)} />
       <Delete composition={composition} open={deleting} onClose={() => setDeleting(false)} />
     </>
   );
@@ -199,13 +230,13 @@ function Delete({
   readonly onClose: () => void;
 }): JSX.Element {
   const remove = useAction('deleteComposition', ['listCompositions']);
-  const [, change] = useFilters();
+  const navigate = useNavigate();
   const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
   const runs = bundles.data?.find((one) => one.name === name)?.deployed_envs ?? [];
   const stays = 'Bundles created from it stay deployed, and agents keep them.';
   const done = (): void => {
     say(`${name} deleted. Its bundles remain.`, 'allow');
-    change({ id: undefined }, true);
+    void navigate({ to: '/policies', search: { view: 'compositions' } as never, replace: true });
   };
   return (
     <Confirm

@@ -18,7 +18,7 @@ export function Environments({
 }): JSX.Element {
   return (
     <section className="form" aria-label="Deployed versions">
-      <h3>Deployed versions by environment</h3>
+      <h2>Deployed versions by environment</h2>
       <ul className="feed">
         {envs.map((env) => (
           <Row key={env} name={name} env={env} onCompare={() => onCompare(env)} />

@@ -2,6 +2,7 @@
 // sets the switch and the mode of each.
 import { Link } from '@tanstack/react-router';
 import { type JSX, type KeyboardEvent, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data, Select } from '../../ui/parts.tsx';
@@ -132,7 +133,7 @@ function Named({
 }): JSX.Element {
   return (
     <span>
-      <Link to="/contracts" search={{ id } as never}>
+      <Link {...linkTo.contract(id)}>
         <Data text={id} max={100} />
       </Link>{' '}
       {pinned ? (

@@ -1,21 +1,22 @@
-// The compositions page: ordered contracts with their modes, assembled into deployable bundles.
+// The compositions: ordered contracts with their modes, assembled into deployable bundles.
 
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
-import { ListWithPanel } from '../../ui/list.tsx';
+import { PeekList } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Field, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Button, Empty, Field, Name, Select, TabHead } from '../../ui/parts.tsx';
 import { FormFailed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { CompositionDetail } from './detail.tsx';
+import { CompositionPeek } from './detail.tsx';
 
 type Row = Reply<'listCompositions'>[number];
 
@@ -45,21 +46,20 @@ const columns: readonly Column<Row>[] = [
   timeColumn('at', 'Changed', (row) => row.updated_at, 1.1),
 ];
 
-export default function Compositions(): JSX.Element {
+export function Compositions(): JSX.Element {
   const [making, setMaking] = useState(false);
   useCommand('newComposition', () => setMaking(true), { why: useRefusal('createComposition') });
   const compositionsQuery = useCall('listCompositions', { query: { limit: 1000 } });
   return (
-    <div className="page">
-      <PageHead
-        title="Compositions"
+    <>
+      <TabHead
         summary={compositionsQuery.data && `${counted(compositionsQuery.data.length, 'composition')}.`}
       >
         <ActButton operation="createComposition" kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New composition
         </ActButton>
-      </PageHead>
-      <ListWithPanel
+      </TabHead>
+      <PeekList
         query={compositionsQuery}
         name="compositions"
         row="composition"
@@ -74,23 +74,24 @@ export default function Compositions(): JSX.Element {
             </p>
           </Empty>
         }
-        title={(id) => `Composition ${id}`}
-        panel={(id) => <CompositionDetail key={id} name={id} />}
+        linkOf={(row) => linkTo.composition(row.name)}
+        title={(row) => `Composition ${row.name}`}
+        peek={(row) => <CompositionPeek name={row.name} />}
       />
       <Make open={making} onClose={() => setMaking(false)} />
-    </div>
+    </>
   );
 }
 
 function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
   const make = useAction('createComposition', ['listCompositions']);
-  const [, change] = useFilters();
+  const navigate = useNavigate();
   const [form, setForm] = useState({ name: '', description: '', mode: 'enforce', kind: '' });
   const fields = make.error?.fields ?? {};
   const done = (): void => {
     say(`${form.name} created. Add contracts to it.`, 'allow');
     onClose();
-    change({ id: form.name });
+    void navigate({ ...linkTo.composition(form.name) });
   };
   return (
     <Dialog title="New composition" open={open} onClose={onClose}>

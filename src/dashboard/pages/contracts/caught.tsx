@@ -49,7 +49,7 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
   const isOld = replay.data !== undefined && asked !== bundle + env;
   return (
     <section className="form" aria-label="Matching past calls">
-      <h3>Matching past calls</h3>
+      <h2>Matching past calls</h2>
       <div className="decide-buttons">
         <Select
           compact

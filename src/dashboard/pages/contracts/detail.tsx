@@ -1,11 +1,11 @@
 // One contract: its definition with an editor for a new version, the changes of each version, its uses, and its
 // deletion.
 
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { definitionText } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { timeColumn } from '../../ui/columns.tsx';
@@ -18,9 +18,16 @@ import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ContractForm } from './form.tsx';
 
-export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
+export function ContractDetail({
+  id,
+  isPeek = false,
+}: {
+  readonly id: string;
+  /** Without forms and actions. */
+  readonly isPeek?: boolean;
+}): JSX.Element {
   const contractQuery = useCall('getContract', { params: { contract_id: id } });
-  const [, change] = useFilters();
+  const navigate = useNavigate();
   const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
   /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
@@ -44,7 +51,7 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
                   'allow',
                 );
                 read();
-                change({ id: made }, true);
+                if (made !== id) void navigate({ ...linkTo.contract(made) });
               }}
             />
             <Button onClick={read}>Cancel</Button>
@@ -61,38 +68,42 @@ export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
                 <Data text={contract.description} mono={false} max={1_000} />
               </p>
             )}
-            <div className="decide-buttons">
-              <ActButton operation="updateContract" kind="primary" onClick={() => setMode('edit')}>
-                Edit contract
-              </ActButton>
-              <ActButton operation="createContract" icon="copy" onClick={() => setMode('copy')}>
-                Duplicate
-              </ActButton>
-              <ActButton
-                operation="deleteContract"
-                kind="danger"
-                icon="trash"
-                onClick={() => setMode('delete')}
-              >
-                Delete
-              </ActButton>
-            </div>
+            {!isPeek && (
+              <div className="decide-buttons">
+                <ActButton operation="updateContract" kind="primary" onClick={() => setMode('edit')}>
+                  Edit contract
+                </ActButton>
+                <ActButton operation="createContract" icon="copy" onClick={() => setMode('copy')}>
+                  Duplicate
+                </ActButton>
+                <ActButton
+                  operation="deleteContract"
+                  kind="danger"
+                  icon="trash"
+                  onClick={() => setMode('delete')}
+                >
+                  Delete
+                </ActButton>
+              </div>
+            )}
             <Editor
               key={contract.version}
               label="Definition as YAML"
               value={definitionText(contract.definition)}
             />
             <Usage id={id} />
-            <Versions
-              id={id}
-              latest={contract.version}
-              definition={contract.definition}
-              versions={contract.versions}
-              onAgain={(definition) => {
-                setAgain(definition);
-                setMode('edit');
-              }}
-            />
+            {!isPeek && (
+              <Versions
+                id={id}
+                latest={contract.version}
+                definition={contract.definition}
+                versions={contract.versions}
+                onAgain={(definition) => {
+                  setAgain(definition);
+                  setMode('edit');
+                }}
+              />
+            )}
             <Delete
               id={id}
               usage={contract.usage_count}
@@ -110,7 +121,7 @@ function Usage({ id }: { readonly id: string }): JSX.Element {
   const contractUsageQuery = useCall('contractUsage', { params: { contract_id: id } });
   return (
     <section className="form">
-      <h3>Compositions</h3>
+      <h2>Compositions</h2>
       <QueryResult query={contractUsageQuery} rows={1}>
         {(list) =>
           list.length === 0 ? (
@@ -121,7 +132,7 @@ function Usage({ id }: { readonly id: string }): JSX.Element {
             <ul>
               {list.map((one) => (
                 <li key={one.composition_id}>
-                  <Link to="/compositions" search={{ id: one.composition_name } as never}>
+                  <Link {...linkTo.composition(one.composition_name)}>
                     <Data text={one.composition_name} />
                   </Link>
                 </li>
@@ -191,7 +202,7 @@ function Versions(props: {
   if (versions.length < 2) return null;
   return (
     <section className="form" aria-label="Changes">
-      <h3>Changes</h3>
+      <h2>Changes</h2>
       <Table
         name="versions of a contract"
         sortAs="versions_sort"
@@ -244,10 +255,10 @@ function Delete({
   readonly onClose: () => void;
 }): JSX.Element {
   const remove = useAction('deleteContract', ['listContracts']);
-  const [, change] = useFilters();
+  const navigate = useNavigate();
   const done = (): void => {
     say(`${id} deleted.`, 'allow');
-    change({ id: undefined }, true);
+    void navigate({ to: '/policies', replace: true });
   };
   return (
     <Confirm

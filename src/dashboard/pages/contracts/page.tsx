@@ -1,6 +1,8 @@
-// The contracts page: the library with filters for text, type and tag, and a panel for one contract.
+// The contracts of the library, with filters for text, type and tag, and a peek of one contract.
 
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
@@ -9,9 +11,9 @@ import { useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { ListWithPanel, SearchInput } from '../../ui/list.tsx';
+import { PeekList, SearchInput } from '../../ui/list.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Empty, Name, Select, TabHead } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
@@ -66,9 +68,10 @@ const columns: readonly Column<Row>[] = [
   timeColumn('at', 'Changed', (row) => row.created_at, 1.1),
 ];
 
-export default function Contracts(): JSX.Element {
+export function Contracts(): JSX.Element {
   const [{ search = '', type = '', tag = '' }, change] = useFilters();
   const [open, setOpen] = useState<'new' | 'import' | null>(null);
+  const navigate = useNavigate();
   const why = useRefusal('createContract');
   useCommand('newContract', () => setOpen('new'), { why });
   useCommand('importContracts', () => setOpen('import'), { why });
@@ -88,9 +91,8 @@ export default function Contracts(): JSX.Element {
   const tags = [...new Set((contractsQuery.data ?? []).flatMap(tagsOf))].sort();
   const narrowed = search !== '' || type !== '' || tag !== '';
   return (
-    <div className="page">
-      <PageHead
-        title="Contracts"
+    <>
+      <TabHead
         summary={
           contractsQuery.data &&
           !isOld &&
@@ -103,7 +105,7 @@ export default function Contracts(): JSX.Element {
         <ActButton operation="createContract" kind="primary" icon="plus" onClick={() => setOpen('new')}>
           New contract
         </ActButton>
-      </PageHead>
+      </TabHead>
       <div className="filter-bar">
         <SearchInput items="contracts" />
         <Select
@@ -124,7 +126,7 @@ export default function Contracts(): JSX.Element {
           onValue={(next) => change({ tag: next })}
         />
       </div>
-      <ListWithPanel
+      <PeekList
         query={contractsQuery}
         isOld={isOld}
         name="contracts"
@@ -141,18 +143,19 @@ export default function Contracts(): JSX.Element {
             </p>
           </Empty>
         }
-        title={(id) => `Contract ${id}`}
-        panel={(id) => <ContractDetail key={id} id={id} />}
+        linkOf={(row) => linkTo.contract(row.contract_id)}
+        title={(row) => `Contract ${row.contract_id}`}
+        peek={(row) => <ContractDetail id={row.contract_id} isPeek />}
       />
       <Dialog title="New contract" shape="wide" open={open === 'new'} onClose={() => setOpen(null)}>
         <ContractForm
           onDone={(made) => {
             setOpen(null);
-            change({ id: made });
+            void navigate({ ...linkTo.contract(made) });
           }}
         />
       </Dialog>
       <Import open={open === 'import'} onClose={() => setOpen(null)} />
-    </div>
+    </>
   );
 }

@@ -38,7 +38,7 @@ function ConditionList({
 }): JSX.Element {
   return (
     <section aria-label={title}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <ul className="feed">
         {list.map((condition, index) => {
           const result = String(condition.result ?? 'skipped');
@@ -131,9 +131,9 @@ function TextOf({
   const text = useMemo(() => contractLines(yaml, id), [yaml, id]);
   return (
     <section aria-label="Contract">
-      <h3>
+      <h2>
         Contract in <Data text={name} max={100} /> v{version}
-      </h3>
+      </h2>
       <QueryResult query={bundleYamlQuery} rows={3}>
         {() =>
           text === null ? (

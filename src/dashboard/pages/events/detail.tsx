@@ -1,12 +1,13 @@
-// One event in a panel: the call, its decision and contracts, its run, and the event as JSON.
+// One event: the call, its decision and contracts, its run, and the event as JSON.
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useMemo, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall, usePages } from '../../lib/query.ts';
 import { counted, duration, milliseconds, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { copyText } from '../../ui/download.ts';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Env, Name, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Conditions, ContractText } from './conditions.tsx';
@@ -24,25 +25,18 @@ interface Evaluated {
   readonly message?: unknown;
 }
 
-export function EventPanel({
+export function EventDetail({
   id,
-  onClose,
+  isPeek = false,
 }: {
-  readonly id: string | undefined;
-  readonly onClose: () => void;
+  readonly id: string;
+  /** Without the form for a contract. */
+  readonly isPeek?: boolean;
 }): JSX.Element {
-  return (
-    <Dialog title="Event" shape="panel" open={id !== undefined} onClose={onClose}>
-      {id !== undefined && <One id={id} />}
-    </Dialog>
-  );
-}
-
-function One({ id }: { readonly id: string }): JSX.Element {
   const eventQuery = useCall('getEvent', { params: { event_id: id } });
   return (
     <QueryResult query={eventQuery} rows={8}>
-      {(event) => <Detail event={event} />}
+      {(event) => <Detail event={event} isPeek={isPeek} />}
     </QueryResult>
   );
 }
@@ -58,7 +52,7 @@ function Row({ name, children }: { readonly name: string; readonly children: Rea
   );
 }
 
-function Detail({ event }: { readonly event: Whole }): JSX.Element {
+function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boolean }): JSX.Element {
   const payload = event.payload ?? {};
   const run = textOf(payload.run_id);
   const parent = textOf(payload.parent_call_id);
@@ -70,9 +64,9 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
   return (
     <div className="event-detail">
       <div className="event-head">
-        <h3>
+        <h2>
           <Data text={event.tool_name} max={200} />
-        </h3>
+        </h2>
         <span>
           {event.sample && <span className="tag">sample</span>} <Verdict word={event.verdict} />
         </span>
@@ -83,12 +77,12 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         </p>
       )}
       <section>
-        <h3>Arguments</h3>
+        <h2>Arguments</h2>
         <CallArguments args={payload.tool_args} />
       </section>
       <dl className="facts">
         <Row name="Agent">
-          <Link to="/agents" search={{ id: event.agent_id } as never}>
+          <Link {...linkTo.agent(event.agent_id)}>
             <Data text={event.agent_id} />
           </Link>
         </Row>
@@ -103,7 +97,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         </Row>
         {contract && (
           <Row name="Decided by">
-            <Link to="/contracts" search={{ id: contract } as never}>
+            <Link {...linkTo.contract(contract)}>
               <Data text={contract} />
             </Link>{' '}
             {textOf(payload.decision_source) && (
@@ -123,14 +117,14 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         )}
         {parent && (
           <Row name="Parent call">
-            <Link to="/events" search={{ call_id: parent, range: '30d' } as never}>
+            <Link to="/explore" search={{ call_id: parent, from: 'now-30d' } as never}>
               <Data text={parent} />
             </Link>
           </Row>
         )}
         {session && (
           <Row name="Session">
-            <Link to="/runs" search={{ agent: event.agent_id, session } as never}>
+            <Link {...linkTo.run(event.agent_id, session)}>
               <Data text={session} />
             </Link>
           </Row>
@@ -144,7 +138,7 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
           <Row name="Policy version">
             {event.policy_bundle ? (
               <>
-                <Link to="/bundles" search={{ id: event.policy_bundle.name } as never}>
+                <Link {...linkTo.bundle(event.policy_bundle.name)}>
                   <Data text={`${event.policy_bundle.name} v${event.policy_bundle.version}`} max={160} />
                 </Link>{' '}
                 <span className="muted">
@@ -169,12 +163,14 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
           </Row>
         )}
       </dl>
-      <Conditions event={event} />
-      <ContractText event={event} />
-      <Contracts payload={payload} />
+      <section className="form" aria-label="Explain">
+        <Conditions event={event} />
+        <ContractText event={event} />
+        <Contracts payload={payload} />
+      </section>
       {event.outcomes.length > 0 && (
         <section>
-          <h3>Outcome</h3>
+          <h2>Outcome</h2>
           <ul className="feed">
             {event.outcomes.map((one) => (
               <li key={`${one.verdict}${one.timestamp}${one.decision_name}`} className="feed-row">
@@ -194,10 +190,10 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
         </section>
       )}
       <div className="decide-buttons">
-        <Link to="/playground" search={{ event: event.id } as never} className="button">
-          Try call in playground
+        <Link to="/test" search={{ event: event.id } as never} className="button">
+          Open in Test
         </Link>
-        <MakeContract event={event} />
+        {!isPeek && <MakeContract event={event} />}
       </div>
       {run && <Run id={run} eventId={event.id} />}
       <Raw event={event} />
@@ -216,7 +212,7 @@ function Contracts({
   if (!list) return null;
   return (
     <section>
-      <h3>Evaluated contracts</h3>
+      <h2>Evaluated contracts</h2>
       <ul className="feed">
         {list.slice(0, 200).map((one, index) => {
           const fired = one.fired === true || one.passed === false;
@@ -266,9 +262,9 @@ function Run({ id, eventId }: { readonly id: string; readonly eventId: string })
   const depths = useMemo(() => depthsOf(calls), [calls]);
   return (
     <section>
-      <h3>Run</h3>
+      <h2>Run</h2>
       <p>
-        <Link to="/events" search={{ run_id: id } as never}>
+        <Link to="/explore" search={{ run_id: id } as never}>
           View run events
         </Link>
       </p>
@@ -294,7 +290,7 @@ function Run({ id, eventId }: { readonly id: string; readonly eventId: string })
             aria-current={event.id === eventId ? 'true' : undefined}
           >
             <Verdict word={event.verdict} />
-            <Link to="." search={((before: object) => ({ ...before, id: event.id })) as never}>
+            <Link {...linkTo.event(event.id)}>
               <Name text={event.tool_name} />
             </Link>
             <span className="muted numbers" title={event.timestamp}>

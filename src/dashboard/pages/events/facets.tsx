@@ -1,8 +1,8 @@
 // Filters beside the list: the values of each field with their counts. A click sets or removes a filter.
 import { type JSX, useState } from 'react';
 import { stateWord } from '../../../../packages/agent/src/rules/state-words.ts';
+import { hasFilter, toggled, useEventQuery } from '../../lib/event-query.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Name, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -22,30 +22,46 @@ export function Facets({
   filter,
   question,
   enabled,
-  sampleRows,
+  rows,
+  isSample,
+  isMore,
 }: {
   readonly filter: ReturnType<typeof filterOf>;
   /** Identifies the filter from minute to minute. */
   readonly question: string;
   readonly enabled: boolean;
-  /** The rows of the list, if they are from the sample run. */
-  readonly sampleRows: readonly EventRow[] | null;
+  /** The rows to count here; null: the hub counts. */
+  readonly rows: readonly EventRow[] | null;
+  readonly isSample: boolean;
+  /** There are more rows than the counted ones. */
+  readonly isMore: boolean;
 }): JSX.Element {
-  const [search, change] = useFilters();
+  const eventQuery = useEventQuery();
   const [open, setOpen] = useState<readonly string[]>([]);
-  const eventFacetsQuery = useCall('eventFacets', { query: filter }, { enabled, keep: true, moves: true });
+  const eventFacetsQuery = useCall(
+    'eventFacets',
+    { query: filter },
+    { enabled: enabled && rows === null, keep: true, moves: true },
+  );
   const isOld = useIsOld(eventFacetsQuery, question);
   return (
     <aside className="facets" aria-label="Filters">
-      <QueryResult query={eventFacetsQuery} rows={12} isOld={isOld}>
-        {(reported) => {
-          const { total, facets } = sampleRows ? facetsOfRows(sampleRows) : reported;
+      <QueryResult
+        query={rows ? { ...eventFacetsQuery, data: facetsOfRows(rows), error: null } : eventFacetsQuery}
+        rows={12}
+        isOld={isOld && rows === null}
+      >
+        {({ total, facets }) => {
+          const least = rows !== null && isMore ? '≥ ' : '';
           return (
             <>
               <p className="facets-total">
-                <strong className="numbers">{count(total)}</strong>{' '}
+                <strong className="numbers">
+                  {least}
+                  {count(total)}
+                </strong>{' '}
                 {total === 1 ? 'matching event' : 'matching events'}{' '}
-                {sampleRows && <span className="tag">sample</span>}
+                {isSample && <span className="tag">sample</span>}
               </p>
               {facetNames.map((name) => {
                 const { top, rest } = facets[name];
@@ -61,14 +77,15 @@ export function Facets({
                             type="button"
                             className="facet-value"
                             title={name === 'verdict' ? value : undefined}
-                            aria-pressed={search[name] === value}
-                            onClick={() =>
-                              change({ [name]: search[name] === value ? undefined : value, id: undefined })
-                            }
+                            aria-pressed={hasFilter(eventQuery, { [name]: value })}
+                            onClick={() => eventQuery.change(toggled(eventQuery, { [name]: value }))}
                           >
                             {name === 'verdict' ? <Verdict word={value} /> : <Name text={value} />}
                             {name === 'verdict' && isTwice(value, top) && <Name text={value} />}
-                            <span className="muted numbers">{count(size)}</span>
+                            <span className="muted numbers">
+                              {least}
+                              {count(size)}
+                            </span>
                           </button>
                         </li>
                       ))}

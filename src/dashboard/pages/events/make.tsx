@@ -1,6 +1,7 @@
 // The form for a new contract, with the tool and the arguments of an event filled in.
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, lazy, Suspense, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Button, Skeleton } from '../../ui/parts.tsx';
@@ -22,7 +23,7 @@ export function MakeContract({ event }: { readonly event: Reply<'getEvent'> }): 
               event={event}
               onDone={(id) => {
                 say(`${id} added. To send it to agents, add it to a composition.`, 'allow');
-                void navigate({ to: '/contracts', search: { id } as never });
+                void navigate({ ...linkTo.contract(id) });
               }}
             />
           )}

@@ -1,39 +1,35 @@
-// The events page: a chart over time, filters with counts, the list with the newest calls first, and a panel for one
+// The explore page: a chart over time, filters with counts, the list with the newest calls first, and a peek of one
 // call. The filter is in the address.
 import { minuteMs } from '../../../shared/duration.ts';
 import './events.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
+import { useEventQuery } from '../../lib/event-query.ts';
 import { pagesKey, queries, readOn, useCall, useIsOld, usePages } from '../../lib/query.ts';
+import { fixedRange, instantsOf, type Span, spanOf } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { SearchInput, Views } from '../../ui/list.tsx';
-import { Button, Empty, Name, PageHead, Select, Verdict, ZoneSelect } from '../../ui/parts.tsx';
+import { usePeek, Views } from '../../ui/list.tsx';
+import { Button, Empty, PageHead, PreciseTime, TabHead, ZoneSelect } from '../../ui/parts.tsx';
+import { Peek } from '../../ui/peek.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import { columns, type EventRow } from './columns.tsx';
-import { EventPanel } from './detail.tsx';
-import { facetLabels, facetNames } from './facet-names.ts';
+import { EventDetail } from './detail.tsx';
+import type { FacetName } from './facet-names.ts';
 import { Facets } from './facets.tsx';
-import {
-  bucketMsOf,
-  defaultRange,
-  filterOf,
-  instantsOf,
-  questionOf,
-  ranges,
-  type Span,
-  spanOf,
-} from './filters.ts';
-import { OwnRange } from './own-range.tsx';
+import { bucketMsOf, filterOf, questionOf } from './filters.ts';
+import { QueryBar } from './query-bar.tsx';
 import { bucketsOfRows, visibleEvents } from './sample-events.ts';
+import { useSearchFurther } from './search-further.ts';
 import { TailView } from './tail.tsx';
 
 /** Rows in an answer: a small page arrives sooner, and the next one loads while a person reads. */
@@ -42,73 +38,63 @@ const pageSize = 100;
 const maxRows = 5_000;
 /** Minimum time between two reloads of a live list, in milliseconds. */
 const followMs = 1_000;
+/** Rows whose verdicts and fields are counted here. */
+const maxCounted = 2_000;
+/** Time limits of the first search and of the ones that go on, in milliseconds. */
+const [firstBudgetMs, laterBudgetMs] = [150, 1_000];
 
-export default function Events(): JSX.Element {
-  const [{ view, since, range }] = useFilters();
+const views = [
+  ['search', 'Search'],
+  ['tail', 'Tail'],
+] as const;
+
+export default function Explore(): JSX.Element {
+  const [{ view }, change] = useFilters();
+  const isTail = view === 'tail';
+  useCommand('liveTail', () => change({ view: isTail ? undefined : 'tail', peek: undefined }), {
+    label: isTail ? 'Close live tail' : 'Open live tail',
+  });
   return (
     <div className="page events-page">
-      {view === 'tail' ? (
-        <>
-          <PageHead
-            title="Events"
-            summary={`Calls appear when the hub stores them, newest first.${since || range ? ' The time range does not apply here.' : ''}`}
-          />
-          <EventViews />
-          <SearchBar />
-          <TailView />
-        </>
-      ) : (
-        <Searched />
-      )}
+      <PageHead
+        title="Explore"
+        summary={
+          isTail && 'Calls appear when the hub stores them, newest first. The time range does not apply here.'
+        }
+      />
+      <Views label="Views of events" views={views}>
+        {isTail ? (
+          <>
+            <SearchBar />
+            <TailView />
+          </>
+        ) : (
+          <Searched />
+        )}
+      </Views>
     </div>
   );
 }
 
-function EventViews(): JSX.Element {
-  const [{ view }, change] = useFilters();
-  const isTail = view === 'tail';
-  useCommand('liveTail', () => change({ view: isTail ? undefined : 'tail', id: undefined }), {
-    label: isTail ? 'Close live tail' : 'Open live tail',
-  });
-  return (
-    <Views
-      label="Views of events"
-      views={[
-        ['search', 'Search'],
-        ['tail', 'Live tail'],
-      ]}
-    />
-  );
-}
-
 function Searched(): JSX.Element {
-  const [search, change] = useFilters();
+  const [search] = useFilters();
   const span = spanOf(search, useNow(minuteMs));
-  const filter = filterOf(search, span);
+  const eventQuery = useEventQuery();
+  const isWrong = eventQuery.problem !== null;
+  const filter = filterOf(search, isWrong ? '' : eventQuery.text, span);
   const [follow, setFollow] = useState(true);
-  const list = useList(filter, span);
+  const list = useList(filter, span, !isWrong);
   // Counts are far more expensive for the hub than rows, so they are requested after the rows.
   const hasRows = list.eventsQuery.data !== undefined || list.eventsQuery.isError;
-  const sampleRows = list.isSample ? list.rows : null;
+  const hasCounts = hasRows && !isWrong;
+  // Of a query that reads arguments or reasons, the loaded rows are counted: the hub would read everything again.
+  const sampleRows = list.isSample || eventQuery.hasText ? list.rows.slice(0, maxCounted) : null;
   useCommand('follow', span.open ? () => setFollow(!follow) : null, {
     label: follow ? 'Pause list' : 'Follow live',
   });
   return (
     <>
-      <PageHead title="Events">
-        <Select
-          compact
-          label="Time range"
-          value={search.since ? 'own' : (span.range ?? defaultRange)}
-          options={[...ranges.map(([key, label]) => [key, label] as const), ['own', 'Custom range']]}
-          onValue={(range) =>
-            change(
-              range === 'own'
-                ? { range: undefined, ...instantsOf(span) }
-                : { range, since: undefined, until: undefined },
-            )
-          }
-        />
+      <TabHead>
         <Button
           icon={follow ? 'pause' : 'play'}
           aria-pressed={follow}
@@ -119,17 +105,17 @@ function Searched(): JSX.Element {
         </Button>
         <Export command="exportNdjson" format="ndjson" filter={filter} />
         <Export command="exportCsv" format="csv" filter={filter} />
-      </PageHead>
-      <EventViews />
-      {search.since && <OwnRange span={span} />}
+      </TabHead>
       <SearchBar />
-      <Histogram filter={filter} span={span} enabled={hasRows} sampleRows={sampleRows} />
+      <Histogram filter={filter} span={span} enabled={hasCounts} sampleRows={sampleRows} />
       <div className="events-columns">
         <Facets
           filter={filter}
           question={questionOf(filter, span)}
-          enabled={hasRows}
-          sampleRows={sampleRows}
+          enabled={hasCounts}
+          rows={sampleRows}
+          isSample={list.isSample}
+          isMore={list.eventsQuery.hasNextPage}
         />
         <List list={list} span={span} follow={follow && span.open} />
       </div>
@@ -162,41 +148,18 @@ function Export({
   );
 }
 
-const searchFilters = [...facetNames.filter((name) => name !== 'env'), 'run_id', 'call_id'] as const;
-/** Active filters. A click removes one. */
-function Chips(): JSX.Element {
-  const [search, change] = useFilters();
-  return (
-    <>
-      {searchFilters
-        .filter((name) => search[name])
-        .map((name) => (
-          <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
-            {name in facetLabels ? facetLabels[name as keyof typeof facetLabels] : name.replace('_', ' ')}:{' '}
-            {name === 'verdict' ? <Verdict word={search[name] ?? ''} /> : <Name text={search[name] ?? ''} />}
-            <Icon name="x" />
-            <span className="heard">remove</span>
-          </button>
-        ))}
-    </>
-  );
-}
-
-/** The search field and the active filters. */
+/** The query bar. It offers the values with the most calls of the last day. */
 function SearchBar(): JSX.Element {
-  const field = useRef<HTMLInputElement>(null);
-  useCommand('searchEvents', () => field.current?.focus());
-  return (
-    <search className="search-bar">
-      <SearchInput
-        items="events"
-        placeholder="Agent, tool, contract, reason, arguments"
-        field={field}
-        className="search-field"
-      />
-      <Chips />
-    </search>
-  );
+  const { data } = useCall('eventFacets', { query: {} });
+  const values = useMemo(() => {
+    const topOf = (name: FacetName) => data?.facets[name].top.map(({ value }) => value) ?? [];
+    return {
+      tool: topOf('tool_name'),
+      agent: topOf('agent_id'),
+      contract: topOf('decision_name'),
+    };
+  }, [data]);
+  return <QueryBar values={values} />;
 }
 
 function Histogram({
@@ -208,7 +171,7 @@ function Histogram({
   readonly filter: Filter;
   readonly span: Span;
   readonly enabled: boolean;
-  /** The rows of the list, if they are from the sample run. */
+  /** The rows to count here; null: the hub counts. */
   readonly sampleRows: readonly EventRow[] | null;
 }): JSX.Element {
   const [, change] = useFilters();
@@ -224,16 +187,16 @@ function Histogram({
         bucket_seconds: bucketMs / 1000,
       },
     },
-    { enabled, keep: true, moves: true },
+    { enabled: enabled && sampleRows === null, keep: true, moves: true },
   );
   const isOld = useIsOld(eventHistogramQuery, questionOf(filter, span));
   const chart = { title: 'Calls over time', from, until, bucketMs };
   return (
     <section className="card" aria-label={chart.title}>
       <QueryResult
-        query={eventHistogramQuery}
+        query={sampleRows ? { ...eventHistogramQuery, data: [], error: null } : eventHistogramQuery}
         placeholder={<VerdictChart {...chart} buckets={null} />}
-        isOld={isOld}
+        isOld={isOld && sampleRows === null}
       >
         {(buckets) => (
           <VerdictChart
@@ -243,7 +206,7 @@ function Histogram({
                 ? bucketsOfRows(sampleRows, from, bucketMs)
                 : buckets.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))
             }
-            onRange={(since, to) => change({ ...instantsOf({ from: since, until: to }), range: undefined })}
+            onRange={(since, to) => change(fixedRange({ from: since, until: to }))}
           />
         )}
       </QueryResult>
@@ -278,13 +241,17 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
 }
 
 /** The list for these filters. It keeps its place in the cache while its start moves with the time. */
-function useList(filter: Filter, span: Span) {
+function useList(filter: Filter, span: Span, enabled: boolean) {
   const key = questionOf(filter, span);
   const [input, options] = useMemo(() => {
     const [name, query] = JSON.parse(key) as [string | null, Filter];
     const moving = name === null ? null : { name, query: () => ({ since: startOf(name) }) };
-    return [{ query: { ...query, limit: pageSize } }, { own: true, moving }] as const;
-  }, [key]);
+    const budgets = query.q ? { budget_ms: firstBudgetMs } : {};
+    return [
+      { query: { ...query, ...budgets, limit: pageSize } },
+      { own: true, moving, enabled, ...(query.q ? { laterQuery: { budget_ms: laterBudgetMs } } : {}) },
+    ] as const;
+  }, [key, enabled]);
   const eventsQuery = usePages('searchEvents', input, options);
   const reload = useCallback(() => {
     const queryKey = pagesKey('searchEvents', input, options);
@@ -301,7 +268,11 @@ function useList(filter: Filter, span: Span) {
   return { eventsQuery, reload, key, ...listed };
 }
 
-const startOf = (range: string): string => new Date(spanOf({ range }, serverNow()).from).toISOString();
+const startOf = (range: string): string =>
+  new Date(spanOf({ from: `now-${range}` }, serverNow()).from).toISOString();
+
+const keyOf = ({ id }: EventRow): string => id;
+const linkOf = ({ id }: EventRow) => linkTo.event(id);
 
 function List({
   list: { eventsQuery, reload, key, rows, isSample },
@@ -312,8 +283,9 @@ function List({
   readonly span: Span;
   readonly follow: boolean;
 }): JSX.Element {
-  const [{ id }, change] = useFilters();
+  const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
   const [generation, setGeneration] = useState(0);
+  const { searchedTo, isSearching, stop, goOn } = useSearchFurther(eventsQuery, key, pageSize);
   const reading = id !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
@@ -329,13 +301,19 @@ function List({
         onShow={() => setGeneration(generation + 1)}
         reload={reload}
       />
+      {searchedTo !== undefined && (
+        <p className="notice notice-plain" role="status">
+          <span>
+            Searched back to <PreciseTime at={searchedTo} />.
+          </span>
+          <Button onClick={isSearching ? stop : goOn}>{isSearching ? 'Stop' : 'Search further'}</Button>
+        </p>
+      )}
       <QueryResult query={eventsQuery} rows={10}>
         {() =>
-          rows.length === 0 ? (
+          rows.length === 0 && isSearching ? null : rows.length === 0 ? (
             <Empty title="No events match these filters">
-              <p>
-                Choose a longer time range or remove a filter. Events appear here when agents report calls.
-              </p>
+              <p>Choose a longer time range or remove a term. Events appear here when agents report calls.</p>
             </Empty>
           ) : (
             <Table
@@ -344,9 +322,11 @@ function List({
               nameOf={(row) => visible(row.tool_name).slice(0, 200)}
               rows={rows}
               columns={columns}
-              keyOf={(row) => row.id}
+              grid="Events"
+              keyOf={keyOf}
               chosen={id}
-              onOpen={(row) => change({ id: row.id }, true)}
+              linkOf={linkOf}
+              onOpen={open}
               onEnd={() => {
                 if (rows.length < maxRows) readOn(eventsQuery);
               }}
@@ -372,7 +352,11 @@ function List({
           )
         }
       </QueryResult>
-      <EventPanel id={id} onClose={() => change({ id: undefined }, true)} />
+      {row && (
+        <Peek key={row.id} title="Event" page={linkOf(row)} onClose={close}>
+          <EventDetail id={row.id} isPeek />
+        </Peek>
+      )}
     </div>
   );
 }

@@ -1,60 +1,46 @@
-// The page's filter for the live tail. The stream applies a part of it, and the browser the rest, with the same result
-// as a search in the hub. A time range does not apply to new events.
-import { actionOf, decisionActions } from '../../../event/rules/decision.ts';
-import { searchedTextsOf } from '../../../event/rules/texts.ts';
-import type { Search } from '../../lib/search.ts';
+// The query of the live tail. The stream applies the environment, and the browser the query, with the same result as a
+// search in the hub. A time range does not apply to new events.
+import type { JsonObject } from '../../../contract/record.ts';
+import { eventGrammar } from '../../../event/rules/query/fields.ts';
+import { type QueriedEvent, queryTest } from '../../../event/rules/query/match.ts';
+import { parseQuery } from '../../../event/rules/query/parse.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';
 
-/** The part of the filter for the stream. `tailFits` checks verdicts that the hub does not know. */
-export function tailQuery({ env, agent_id, tool_name, verdict }: Search): string {
-  const action = actionOf(verdict ?? '');
-  const decision = (decisionActions as readonly string[]).includes(action) ? action : undefined;
-  return new URLSearchParams(
-    Object.entries({ environment: env, agent_id, tool_name, decision }).flatMap(([name, value]) =>
-      value ? [[name, value]] : [],
-    ),
-  ).toString();
-}
-
-/** The part of the filter for the browser: the same text for the same filter. */
-export const tailRest = ({ verdict, decision_name, mode, run_id, call_id, search }: Search): string =>
-  JSON.stringify([verdict, decision_name, mode, run_id, call_id, search].map((value) => value || null));
+/** The part for the stream. */
+export const tailQuery = (env: string | undefined): string =>
+  new URLSearchParams(env ? { environment: env } : {}).toString();
 
 type Fits = (event: TailEvent) => boolean;
 
-/** @param rest from `tailRest` */
-export function tailFits(rest: string): Fits {
-  const [verdict, contract, mode, run, call, search] = JSON.parse(rest) as readonly (string | null)[];
-  const needle = search?.toLowerCase() ?? null;
-  const is = (wanted: string | null | undefined, value: unknown): boolean => !wanted || wanted === value;
-  return (event) => {
-    const outcomes = outcomesOf(event);
-    const contractNames = [event.decision_name, ...outcomes.map((one) => one.decision_name)];
-    return (
-      (!verdict || [event, ...outcomes].some(({ action }) => actionOf(verdict) === action)) &&
-      (!contract || contractNames.includes(contract)) &&
-      is(mode, event.mode) &&
-      is(run, event.run_id) &&
-      is(call, event.call_id) &&
-      (needle === null ||
-        [
-          event.agent_id,
-          event.tool_name,
-          event.call_id,
-          event.decision_name,
-          ...searchedTextsOf({ payload: event }),
-        ].some((value) => typeof value === 'string' && value.toLowerCase().includes(needle)))
-    );
-  };
-}
+const outcomesOf = (event: TailEvent): QueriedEvent['outcomes'] => {
+  const { outcomes } = event as { readonly outcomes?: unknown };
+  if (!Array.isArray(outcomes)) return [];
+  return outcomes.map((one: { readonly action?: unknown }) => ({ ...one, verdict: one.action })) as never;
+};
 
-interface TailOutcome {
-  readonly action?: unknown;
-  readonly decision_name?: unknown;
-}
+/** The event as the hub's search has it: the flat form has the fields of the payload beside the others. */
+const queriedOf = (event: TailEvent): QueriedEvent => ({
+  event: {
+    call_id: event.call_id ?? '',
+    agent_id: event.agent_id,
+    tool_name: event.tool_name ?? '',
+    verdict: event.action,
+    mode: event.mode ?? 'enforce',
+    timestamp: Date.parse(event.timestamp),
+    payload: event as unknown as JsonObject,
+  },
+  env: event.environment,
+  sample: false,
+  outcomes: outcomesOf(event),
+});
 
-const outcomesOf = ({ outcomes }: TailEvent): readonly TailOutcome[] =>
-  Array.isArray(outcomes) ? (outcomes as readonly TailOutcome[]) : [];
+/** @param text a query; one with a mistake matches everything */
+export function tailFits(text: string): Fits {
+  const parsed = parseQuery(text, eventGrammar);
+  if ('problem' in parsed) return () => true;
+  const { fits } = queryTest(parsed.query);
+  return (event) => fits(queriedOf(event));
+}
 
 /** Keeps gaps, because missing events may match. */
 export const narrowed = (rows: readonly TailRow[], fits: Fits): readonly TailRow[] =>

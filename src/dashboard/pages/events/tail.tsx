@@ -1,17 +1,21 @@
 // The live tail: up to 5,000 events, newest first. New rows wait while an event is open or the tail is paused.
 import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { useCommand } from '../../lib/commands.ts';
+import { useEventQuery } from '../../lib/event-query.ts';
 import { signedOut } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { liveStatus } from '../../live/live.ts';
 import { Tail, type TailEvent, type TailRow, type TailState } from '../../live/tail.ts';
+import { usePeek } from '../../ui/list.tsx';
 import { Button, Data, Empty, Env, Name, PreciseTime, Verdict, ZoneSelect } from '../../ui/parts.tsx';
+import { Peek } from '../../ui/peek.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { EventPanel } from './detail.tsx';
-import { narrowed, tailFits, tailQuery, tailRest } from './tail-filter.ts';
+import { EventDetail } from './detail.tsx';
+import { narrowed, tailFits, tailQuery } from './tail-filter.ts';
 
 /** Maximum of rows in memory. */
 const maxRows = 5_000;
@@ -99,10 +103,14 @@ const states: { readonly [S in TailState]: string } = {
   refused: 'The hub rejected the live tail',
 };
 
+const keyOf = ({ id }: TailRow): string => id;
+const linkOf = (row: TailRow) => (row.kind === 'event' ? linkTo.event(row.id) : undefined);
+
 export function TailView(): JSX.Element {
-  const [search] = useFilters();
-  const query = tailQuery(search);
-  return <Following key={query} query={query} rest={tailRest(search)} />;
+  const [{ env }] = useFilters();
+  const { text, problem } = useEventQuery();
+  const query = tailQuery(env);
+  return <Following key={query} query={query} rest={problem ? '' : text} />;
 }
 
 interface Held {
@@ -115,7 +123,7 @@ const newest = (batch: readonly TailRow[], before: readonly TailRow[]): readonly
   [...[...batch].reverse(), ...before].slice(0, maxRows);
 
 function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
-  const [{ id }, change] = useFilters();
+  const [{ peek: id }] = useFilters();
   const [paused, setPaused] = useState(false);
   const [held, setHeld] = useState<Held>({ rows: [], waiting: [] });
   const [{ state, why }, setState] = useState<{ state: TailState; why: string | null }>({
@@ -159,12 +167,13 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   const show = (): void =>
     setHeld(({ rows, waiting }) => ({ rows: newest([...waiting].reverse(), rows), waiting: [] }));
   const { rows, waiting } = held;
+  const peek = usePeek(rows, keyOf, linkOf);
   const pause = (): void => {
     if (paused) show();
     setPaused(!paused);
   };
   useCommand('follow', pause, { label: paused ? 'Resume tail' : 'Pause tail' });
-  const again = state === 'refused' && <Button onClick={() => following.current?.retry()}>Try again</Button>;
+  const again = state === 'refused' && <Button onClick={() => following.current?.retry()}>Retry</Button>;
   return (
     <div className="events-list">
       {waiting.length > 0 && (
@@ -193,9 +202,11 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           nameOf={(row) => (row.kind === 'gap' ? 'gap' : visible(row.event.tool_name).slice(0, 200))}
           rows={rows}
           columns={columns}
-          keyOf={(row) => row.id}
+          grid="Events"
+          keyOf={keyOf}
           chosen={id}
-          onOpen={(row) => row.kind === 'event' && change({ id: row.id }, true)}
+          linkOf={linkOf}
+          onOpen={(row) => row.kind === 'event' && peek.open(row)}
           bar={
             <>
               <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={pause}>
@@ -213,7 +224,11 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           }
         />
       )}
-      <EventPanel id={id} onClose={() => change({ id: undefined }, true)} />
+      {peek.row && (
+        <Peek key={peek.row.id} title="Event" page={linkOf(peek.row)} onClose={peek.close}>
+          <EventDetail id={peek.row.id} isPeek />
+        </Peek>
+      )}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// The home page: the state of the hub in a sentence, figures, pending approvals and the latest changes.
+// The overview: the state of the hub in a sentence, figures, pending approvals and the latest changes.
 import '../approvals/approvals.css';
 import './home.css';
 import { Link } from '@tanstack/react-router';
@@ -29,7 +29,7 @@ export default function Home(): JSX.Element {
   const fleet = fleetOf(useStore(fleetByEnv), env);
   return (
     <div className="page">
-      <PageHead title="Home" summary={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
+      <PageHead title="Overview" summary={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
       <Start />
       <QueryResult query={stats} rows={2}>
         {(data) => <Figures stats={data} fleet={fleet} />}
@@ -102,7 +102,7 @@ function Figures({
         name="Pending approvals"
         value={count(stats.pending_approvals)}
         note={stats.pending_approvals === 0 ? 'none' : 'decide below'}
-        to="/approvals"
+        to="/inbox"
       />
       <Figure
         name="Connected agents"
@@ -146,7 +146,7 @@ function Ungoverned(): JSX.Element {
       name="Ungoverned tools"
       value={summary ? count(summary.total_ungoverned_tools) : '–'}
       note={summary ? `called by ${counted(summary.with_ungoverned, 'agent')}` : 'loading'}
-      to="/agents"
+      to="/fleet"
     />
   );
 }
@@ -164,7 +164,7 @@ function UrgentApprovals(): JSX.Element {
     <section className="card" aria-labelledby="waiting">
       <div className="card-head">
         <h2 id="waiting">Most urgent approvals</h2>
-        <Link to="/approvals">View all approvals</Link>
+        <Link to="/inbox">View all approvals</Link>
       </div>
       <QueryResult query={approvalsQuery} rows={3}>
         {(list) => {
@@ -190,7 +190,7 @@ function UrgentApprovals(): JSX.Element {
                 />
               ))}
               {urgent.length > maxApprovals && (
-                <Link to="/approvals">{counted(urgent.length - maxApprovals, 'more call')} in the queue</Link>
+                <Link to="/inbox">{counted(urgent.length - maxApprovals, 'more call')} in the queue</Link>
               )}
             </>
           );

@@ -4,6 +4,7 @@
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { sample } from '../../../run/rules/sample.ts';
+import { linkTo } from '../../lib/address.ts';
 import type { ApiError, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
@@ -152,10 +153,10 @@ function Sample(): JSX.Element {
         {made && !remove.isSuccess ? (
           <>
             <span>Sample run loaded.</span>
-            <Link to="/approvals" search={{ id: made.approval_id } as never} className="button">
+            <Link {...linkTo.approval(made.approval_id)} className="button">
               Decide sample call
             </Link>
-            <Link to="/events" search={{ run_id: made.run_id } as never} className="button">
+            <Link to="/explore" search={{ run_id: made.run_id } as never} className="button">
               View sample calls
             </Link>
             <ActButton

@@ -148,7 +148,7 @@ export function LoadCall({
           ]}
           onValue={(next) => change({ event: next })}
         />
-        <Link to="/events" className="button">
+        <Link to="/explore" className="button">
           Find call
         </Link>
       </div>

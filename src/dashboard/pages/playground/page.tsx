@@ -72,7 +72,7 @@ export default function Playground(): JSX.Element {
   const loadCall = useCallback((next: Call, of: string) => setCall({ call: next, from: of }), [setCall]);
   return (
     <div className="page">
-      <PageHead title="Playground" summary="Tests send nothing to agents and do not appear in statistics." />
+      <PageHead title="Test" summary="Tests send nothing to agents and do not appear in statistics." />
       <div className="playground">
         <section className="form" aria-label="Document">
           <LoadBundle from={from} changed={changed} onText={load} onStarter={() => setDocument(null)} />

@@ -18,7 +18,7 @@ import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { useRemainingAgentsText } from '../bundles/remaining-agents.ts';
 import { SameVersions } from '../bundles/same-versions.tsx';
-import { UnchangedGuard } from '../bundles/unchanged.tsx';
+import { UnchangedGuard } from '../changes/unchanged.tsx';
 import { ForceForm } from './force.tsx';
 import { RulesetForm } from './form.tsx';
 import { VersionReplay } from './replay.tsx';
@@ -41,9 +41,9 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
         if (!chosen) return <p>This ruleset has no versions. Save a new version to create one.</p>;
         return (
           <>
-            <h3 className="panel-name">
+            <h2 className="panel-name">
               <Data text={name} max={200} />
-            </h3>
+            </h2>
             <Runs versions={versions} name={name} />
             <div className="decide-buttons starters">
               <Select
@@ -75,7 +75,7 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
             </p>
             <Text name={name} version={chosen.version} versions={versions} />
             <section className="form">
-              <h3>Versions</h3>
+              <h2>Versions</h2>
               <Table
                 name="versions of a ruleset"
                 sortAs="versions_sort"
@@ -307,7 +307,7 @@ function Text({
   return (
     <section className="form" aria-label="Document">
       <div className="card-head">
-        <h3>{other === '' ? 'Content' : 'Changes'}</h3>
+        <h2>{other === '' ? 'Content' : 'Changes'}</h2>
         <Select
           compact
           label="Compare with"

@@ -1,20 +1,23 @@
-// The rulesets page: all rulesets with their deployed versions, and a panel for one of them.
+// All rulesets with their deployed versions, and a peek of one of them.
 
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useMemo, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { useCommand } from '../../lib/commands.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
 import { useRefusal } from '../../lib/may.ts';
 import { readOn } from '../../lib/query.ts';
-import { useEnv, useFilters } from '../../lib/search.ts';
+import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { usePeek } from '../../ui/list.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Empty, Env, PageHead } from '../../ui/parts.tsx';
+import { Empty, Env, TabHead, Time } from '../../ui/parts.tsx';
+import { Peek } from '../../ui/peek.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { RulesetDetail } from './detail.tsx';
 import { RulesetForm } from './form.tsx';
 
 type Ruleset = HostedReply<'hostedListRulesets'>['rulesets'][number];
@@ -60,8 +63,11 @@ const columns: readonly Column<Ruleset>[] = [
   timeColumn('updated', 'Changed', (one) => one.updated_at, 1.2),
 ];
 
-export default function Rulesets(): JSX.Element {
-  const [{ id }, change] = useFilters();
+/** A bundle may have the same name, and stands on the same page. */
+const keyOf = ({ name }: Ruleset): string => `ruleset ${name}`;
+
+export function Rulesets(): JSX.Element {
+  const navigate = useNavigate();
   const env = useEnv();
   const [making, setMaking] = useState(false);
   useCommand('newRuleset', () => setMaking(true), { why: useRefusal('hostedPutRuleset') });
@@ -71,10 +77,10 @@ export default function Rulesets(): JSX.Element {
     [rulesetsQuery.data],
   );
   const rows = env ? loaded.filter(({ deployed }) => deployed.some((one) => one.env === env)) : loaded;
+  const peek = usePeek(rows, keyOf, (one) => linkTo.ruleset(one.name));
   return (
-    <div className="page">
-      <PageHead
-        title="Rulesets"
+    <>
+      <TabHead
         summary={
           rulesetsQuery.data &&
           `${counted(rows.length, 'ruleset')}${rulesetsQuery.hasNextPage ? ' and more' : ''}${env ? ` ${rows.length === 1 ? 'runs' : 'run'} in ${env}` : ''}.`
@@ -83,7 +89,7 @@ export default function Rulesets(): JSX.Element {
         <ActButton operation="hostedPutRuleset" kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New ruleset
         </ActButton>
-      </PageHead>
+      </TabHead>
       <QueryResult query={rulesetsQuery} rows={6}>
         {() =>
           rows.length === 0 ? (
@@ -96,9 +102,11 @@ export default function Rulesets(): JSX.Element {
               row="ruleset"
               rows={rows}
               columns={columns}
-              keyOf={(one) => one.name}
-              chosen={id}
-              onOpen={(one) => change({ id: one.name }, id !== undefined)}
+              sortAs="rulesets_sort"
+              keyOf={keyOf}
+              chosen={peek.id}
+              onOpen={peek.open}
+              linkOf={(one) => linkTo.ruleset(one.name)}
               onEnd={() => readOn(rulesetsQuery)}
             />
           )
@@ -108,18 +116,37 @@ export default function Rulesets(): JSX.Element {
         <RulesetForm
           onDone={(name) => {
             setMaking(false);
-            change({ id: name }, true);
+            void navigate({ ...linkTo.ruleset(name) });
           }}
         />
       </Dialog>
-      <Dialog
-        title="Ruleset"
-        shape="panel"
-        open={id !== undefined}
-        onClose={() => change({ id: undefined, version: undefined }, true)}
-      >
-        {id !== undefined && <RulesetDetail key={id} name={id} />}
-      </Dialog>
-    </div>
+      {peek.row && (
+        <Peek
+          key={peek.row.name}
+          title={`Ruleset ${peek.row.name}`}
+          page={linkTo.ruleset(peek.row.name)}
+          onClose={peek.close}
+        >
+          <RulesetPeek ruleset={peek.row} />
+        </Peek>
+      )}
+    </>
   );
 }
+
+/** The deployments of a ruleset, without its texts and actions. */
+const RulesetPeek = ({ ruleset }: { readonly ruleset: Ruleset }): JSX.Element => (
+  <>
+    <p>
+      Latest version v{ruleset.latest_version}, changed <Time at={ruleset.updated_at} />.
+    </p>
+    <ul className="feed">
+      {ruleset.deployed.map(({ env, version }) => (
+        <li key={env} className="feed-row">
+          <Env name={env} /> runs v{version}
+        </li>
+      ))}
+    </ul>
+    {ruleset.deployed.length === 0 && <p className="muted">Not deployed to any environment.</p>}
+  </>
+);

@@ -42,7 +42,7 @@ export function VersionReplay({
   const query = { base, candidate, env, sessions: maxSessions, limit: maxResults };
   return (
     <section className="form" aria-label="Replay of past calls">
-      <h3>Replay of past calls</h3>
+      <h2>Replay of past calls</h2>
       <p className="muted">
         A replay compares v{base} with v{candidate} for the newest calls from the last 7 days, in up to{' '}
         {maxSessions} sessions{env ? `, in ${env}` : ''}.

@@ -1,9 +1,9 @@
 // One run: the state of its workflow, a timeline of its calls, the runs that it started, and its signed evidence.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
-import { useFilters } from '../../lib/search.ts';
 import { duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
@@ -21,7 +21,14 @@ interface RunPlace {
 
 type Event = HostedReply<'hostedSearchEvents'>['events'][number];
 
-export function RunDetail({ agent, session }: RunPlace): JSX.Element {
+export function RunDetail({
+  agent,
+  session,
+  isPeek = false,
+}: RunPlace & {
+  /** Without the evidence and the values. */
+  readonly isPeek?: boolean;
+}): JSX.Element {
   const runsQuery = useHosted('hostedListRuns', {
     query: { agent_id: agent, session_id: session, limit: 1 },
   });
@@ -35,12 +42,12 @@ export function RunDetail({ agent, session }: RunPlace): JSX.Element {
           </p>
         ) : (
           <>
+            {!isPeek && <Evidence agent={agent} session={session} />}
             <Head run={run} />
             {run.workflow && <Workflow agent={agent} session={session} />}
             <Timeline agent={agent} session={session} startedAt={run.started_at} />
             <Children session={session} />
-            <SessionValues agent={agent} session={session} />
-            <Evidence agent={agent} session={session} />
+            {!isPeek && <SessionValues agent={agent} session={session} />}
           </>
         )
       }
@@ -52,12 +59,12 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
   const approval = run.pending_approval;
   return (
     <section className="form">
-      <h3 className="panel-name">
+      <h2 className="panel-name">
         <Data text={run.session_id} max={200} />
-      </h3>
+      </h2>
       <p>
         <Verdict word={run.status} /> <Env name={run.environment} /> by agent{' '}
-        <Link to="/agents" search={{ id: run.agent_id } as never}>
+        <Link {...linkTo.agent(run.agent_id)}>
           <Data text={run.agent_id} max={120} />
         </Link>{' '}
         {run.sample && <span className="tag">sample</span>}
@@ -68,7 +75,7 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
       {run.ruleset_name && (
         <p>
           Ruleset:{' '}
-          <Link to="/rulesets" search={{ id: run.ruleset_name } as never}>
+          <Link {...linkTo.ruleset(run.ruleset_name)}>
             <Data text={run.ruleset_name} max={120} /> v{run.ruleset_version}
           </Link>
           .
@@ -83,10 +90,7 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
         <p className="notice notice-ask">
           <span>
             Pending approval: <Data text={approval.tool_name} max={120} />, requested{' '}
-            <Time at={approval.created_at} />.{' '}
-            <Link to="/approvals/$id" params={{ id: approval.id } as never}>
-              Open approval
-            </Link>
+            <Time at={approval.created_at} />. <Link {...linkTo.approval(approval.id)}>Open approval</Link>
           </span>
         </p>
       )}
@@ -101,7 +105,7 @@ function Workflow({ agent, session }: RunPlace): JSX.Element {
   });
   return (
     <section className="form" aria-label="Workflow">
-      <h3>Workflow state</h3>
+      <h2>Workflow state</h2>
       <QueryResult query={workflowStateQuery} rows={2}>
         {(state) => {
           const blocked = typeof state.blocked_reason === 'string' ? state.blocked_reason : null;
@@ -153,7 +157,7 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
   const start = Date.parse(startedAt);
   return (
     <section className="form" aria-label="Timeline">
-      <h3>Timeline</h3>
+      <h2>Timeline</h2>
       <QueryResult query={eventsQuery} rows={6}>
         {() => null}
       </QueryResult>
@@ -199,9 +203,7 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
         <CallArguments args={event.tool_args} />
         <p className="muted">
           <Time at={event.timestamp} />, event {event.seq} in order of arrival.{' '}
-          <Link to="/events" search={{ id: event.id } as never}>
-            View event
-          </Link>
+          <Link {...linkTo.event(event.id)}>View event</Link>
         </p>
       </details>
     </li>
@@ -210,7 +212,6 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
 
 /** Runs whose parent is this session. */
 function Children({ session }: { readonly session: string }): JSX.Element | null {
-  const [, change] = useFilters();
   const eventsQuery = useHostedPages(
     'hostedSearchEvents',
     { query: { parent_session_id: session, limit: 200 } },
@@ -225,17 +226,13 @@ function Children({ session }: { readonly session: string }): JSX.Element | null
   if (runs.size === 0) return eventsQuery.error ? <QueryProblem query={eventsQuery} /> : null;
   return (
     <section className="form">
-      <h3>Child runs</h3>
+      <h2>Child runs</h2>
       <ul className="feed">
         {[...runs].map(([key, event]) => (
           <li key={key} className="feed-row">
-            <button
-              type="button"
-              className="cell-link"
-              onClick={() => change({ agent: event.agent_id, session: event.session_id ?? '' })}
-            >
+            <Link {...linkTo.run(event.agent_id, event.session_id ?? '')}>
               <Name text={event.session_id ?? ''} />
-            </button>
+            </Link>
             <Name text={event.agent_id} />
           </li>
         ))}

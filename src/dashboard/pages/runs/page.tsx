@@ -1,7 +1,8 @@
-// The runs page: sessions by their latest activity, and a panel with the timeline of one of them.
+// The runs page: sessions by their latest activity, and a peek with the timeline of one of them.
 
 import { type JSX, useMemo, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
+import { linkTo } from '../../lib/address.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { readOn } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
@@ -9,8 +10,10 @@ import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { usePeek } from '../../ui/list.tsx';
+import { say } from '../../ui/overlay.tsx';
 import { Button, Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Peek } from '../../ui/peek.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RunDetail } from './detail.tsx';
@@ -56,14 +59,18 @@ const statuses = [
   ...runStatuses.map((status) => [status, displayWord(status)] as const),
 ] as const;
 
+const keyOf = (run: Run): string => runKey(run.agent_id, run.session_id);
+const linkOf = (run: Run) => linkTo.run(run.agent_id, run.session_id);
+
 export default function Runs(): JSX.Element {
-  const [{ status = '', agent_id: agent = '', agent: of, session }, change] = useFilters();
+  const [{ status = '', agent_id: agent = '' }, change] = useFilters();
   const env = useEnv();
   const [text, setText] = useState(agent);
   const query = { limit: 100, status, agent_id: agent };
   const runsQuery = useHostedPages('hostedListRuns', { query }, byOffset);
   const loaded = useMemo(() => (runsQuery.data?.pages ?? []).flatMap(({ runs }) => runs), [runsQuery.data]);
   const rows = env ? loaded.filter((run) => run.environment === env) : loaded;
+  const peek = usePeek(rows, keyOf, linkOf);
   const total = runsQuery.data?.pages[0]?.total ?? 0;
   return (
     <div className="page">
@@ -105,11 +112,10 @@ export default function Runs(): JSX.Element {
               name="runs"
               rows={rows}
               columns={columns}
-              keyOf={(run) => runKey(run.agent_id, run.session_id)}
-              chosen={of && session ? runKey(of, session) : undefined}
-              onOpen={(run) =>
-                change({ agent: run.agent_id, session: run.session_id }, session !== undefined)
-              }
+              keyOf={keyOf}
+              chosen={peek.id}
+              linkOf={linkOf}
+              onOpen={peek.open}
               onEnd={() => readOn(runsQuery)}
               bar={
                 <span className="muted">
@@ -124,16 +130,16 @@ export default function Runs(): JSX.Element {
           )
         }
       </QueryResult>
-      <Dialog
-        title="Run"
-        shape="panel"
-        open={of !== undefined && session !== undefined}
-        onClose={() => change({ agent: undefined, session: undefined }, true)}
-      >
-        {of !== undefined && session !== undefined && (
-          <RunDetail key={runKey(of, session)} agent={of} session={session} />
-        )}
-      </Dialog>
+      {peek.row && (
+        <Peek
+          key={runKey(peek.row.agent_id, peek.row.session_id)}
+          title={`Run ${peek.row.session_id}`}
+          page={linkOf(peek.row)}
+          onClose={peek.close}
+        >
+          <RunDetail agent={peek.row.agent_id} session={peek.row.session_id} isPeek />
+        </Peek>
+      )}
     </div>
   );
 }

@@ -19,7 +19,7 @@ export function SessionValues({
   });
   return (
     <section className="form" aria-label="Session values">
-      <h3>Session values</h3>
+      <h2>Session values</h2>
       <QueryResult query={events} rows={2}>
         {(page) => (
           <Counters

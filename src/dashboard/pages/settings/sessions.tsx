@@ -109,7 +109,7 @@ export function OwnSessions(): JSX.Element {
         )}
       </QueryResult>
       {provider && (
-        <a className="button" href="/auth/oidc?link=1&return_to=/dashboard/settings">
+        <a className="button" href="/auth/oidc?link=1&return_to=/dashboard/me/security">
           Link account of {provider.name}
         </a>
       )}

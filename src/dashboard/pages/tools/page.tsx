@@ -1,6 +1,7 @@
 // The tools page: servers of an environment with their modes, and definitions of their tools, undecided ones first.
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, useEnv, useFilter } from '../../lib/search.ts';
@@ -172,7 +173,7 @@ function Definitions({ tools }: { readonly tools: readonly ToolPin[] }): JSX.Ele
       width: 1.6,
       sort: ({ tool }) => tool,
       cell: ({ id, tool }) => (
-        <Link to="/tools/$id" params={{ id } as never}>
+        <Link {...linkTo.tool(id)}>
           <Name text={tool} />
         </Link>
       ),

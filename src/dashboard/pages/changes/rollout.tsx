@@ -1,15 +1,11 @@
 // The progress of a deployment: how many connected agents run it, which ones do not, and a roll-back.
 import { type JSX, useState } from 'react';
-import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { Reply } from '../../lib/api.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { ofDocument, unableIn } from '../../lib/unable.ts';
-import { Findings } from '../../ui/findings.tsx';
-import { Icon } from '../../ui/icons.tsx';
-import { Button, Data } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { Data } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 
 /**
  * The progress reloads when the stream announces other figures of the fleet. It also reloads from time to time: if one
@@ -71,99 +67,22 @@ export function RolloutLine({
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="tone-ask numbers">{words}</summary>
-      {isOpen && <RolloutNow id={id} version={version} />}
+      {isOpen && <RolloutProgress id={id} version={version} />}
     </details>
   );
 }
 
-function RolloutNow({ id, version }: { readonly id: string; readonly version: number }): JSX.Element {
+export function RolloutProgress({
+  id,
+  version,
+}: {
+  readonly id: string;
+  readonly version: number;
+}): JSX.Element {
   return (
     <QueryResult query={useRollout(id)} rows={2}>
       {(rollout) => <Numbers rollout={rollout} version={version} />}
     </QueryResult>
-  );
-}
-
-export function RolloutPanel({
-  deployment,
-  onBack,
-  onClose,
-}: {
-  readonly deployment: Deployed;
-  /** This deployment rolled the environment back. */
-  readonly onBack: (deployed: Deployed) => void;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const { id, name, version, env, before, forced, reason, warnings } = deployment;
-  const [unable, findings] = [unableIn(warnings), ofDocument(warnings)];
-  const rolloutQuery = useRollout(id);
-  const cannot = useActionBlockReason('deployBundle', [env]);
-  const back = useAction('deployBundle', touched);
-  return (
-    <section className="form" aria-live="polite">
-      <p>
-        <span className="tone-allow">
-          <Icon name="check" />
-        </span>{' '}
-        <Data text={`${name} v${version}`} max={160} mono={false} /> is deployed to {env}
-        {forced ? ' despite errors (forced)' : ''}.
-        {reason !== null && (
-          <>
-            {' '}
-            Reason: <Data text={reason} mono={false} max={500} />
-          </>
-        )}
-      </p>
-      {unable !== null && (
-        <div className="notice notice-ask">
-          <Icon name="triangle" />
-          <p>
-            <Data text={unable} mono={false} max={600} />
-          </p>
-        </div>
-      )}
-      {findings.length > 0 && (
-        <details>
-          <summary>{counted(findings.length, 'problem')} in the document</summary>
-          <Findings findings={findings} max={50} />
-        </details>
-      )}
-      <QueryResult query={rolloutQuery} rows={3}>
-        {(rollout) => <Numbers rollout={rollout} version={version} />}
-      </QueryResult>
-      {back.error && <Failed error={back.error} />}
-      <div className="decide-buttons">
-        <Button kind="primary" onClick={onClose}>
-          Done
-        </Button>
-        {before !== null && (
-          <Button
-            busy={back.isPending}
-            disabled={cannot !== null}
-            onClick={() =>
-              back.mutate(
-                { params: { name, version: before }, body: { env } },
-                {
-                  onSuccess: (made: Reply<'deployBundle'>) =>
-                    onBack({
-                      id: made.id,
-                      name,
-                      version: before,
-                      env,
-                      forced: made.forced,
-                      reason: made.reason,
-                      warnings: made.warnings,
-                      before: version,
-                    }),
-                },
-              )
-            }
-          >
-            Roll back {env} to v{before}
-          </Button>
-        )}
-      </div>
-    </section>
   );
 }
 

@@ -1,81 +1,30 @@
-// A deployment of a composition or a version: first the difference from the current document and the affected agents,
-// then the rollout.
-import { type JSX, useRef, useState } from 'react';
+// The plan of a deployment: the difference from the current document, the affected agents, past calls, the reason, and
+// the button.
+import { type JSX, type ReactNode, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
-import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
+import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
-import { Button, Data, Field, Name, Select } from '../../ui/parts.tsx';
+import { Button, Data, Field, Name } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
-import { ReplayPanel } from './replay.tsx';
-import { type Deployed, RolloutPanel, touched } from './rollout.tsx';
+import { ReplayPanel } from '../bundles/replay.tsx';
+import { type Deployed, touched } from './rollout.tsx';
 import { UnchangedGuard } from './unchanged.tsx';
-import './bundles.css';
+import '../bundles/bundles.css';
 
 export interface DeploySource {
   readonly kind: 'composition' | 'bundle';
   readonly name: string;
   /** The source is a version of a bundle. */
   readonly version?: number;
-  /** Environment of a roll-back. Undefined: the person selects one. */
-  readonly env?: Environment;
-  /** Initial environment. Default: the one in the top bar. */
-  readonly at?: Environment;
 }
 
 const decode = (base64: string): string =>
   new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
-
-export function DeployDialog({
-  source,
-  onClose,
-}: {
-  readonly source: DeploySource | null;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const back = source?.env !== undefined && source.kind === 'bundle';
-  return (
-    <Dialog
-      title={source ? `${back ? 'Roll back' : 'Deploy'} ${source.name}` : 'Deploy'}
-      shape="wide"
-      open={source !== null}
-      onClose={onClose}
-    >
-      {source && <Steps key={`${source.name}${source.version}`} source={source} onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-function Steps({
-  source,
-  onClose,
-}: {
-  readonly source: DeploySource;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const chosen = useEnv();
-  const [env, setEnv] = useState<Environment>(source.env ?? source.at ?? chosen ?? 'production');
-  const [done, setDone] = useState<Deployed | null>(null);
-  if (done) return <RolloutPanel key={done.id} deployment={done} onBack={setDone} onClose={onClose} />;
-  return (
-    <>
-      {source.env === undefined && (
-        <Select
-          label="Environment to deploy to"
-          value={env}
-          options={envs.map((one) => [one, one] as const)}
-          onValue={(next) => setEnv(next as Environment)}
-        />
-      )}
-      <Plan key={env} source={source} env={env} onDone={setDone} onClose={onClose} />
-    </>
-  );
-}
 
 /** The text to deploy. */
 function useNext(source: DeploySource) {
@@ -102,10 +51,10 @@ function useDeploy(
 ) {
   const composition = useAction('deployComposition', touched);
   const bundle = useAction('deployBundle', touched);
-  const run = (forcedFor: string | null): void => {
-    const query = forcedFor === null ? {} : { query: { force: 'true' } };
-    const body = forcedFor === null ? { env } : { env, reason: forcedFor };
-    const common = { name: source.name, env, before, reason: forcedFor };
+  const run = (reason: string | null, isForced: boolean): void => {
+    const query = isForced ? { query: { force: 'true' } } : {};
+    const body = reason === null ? { env } : { env, reason };
+    const common = { name: source.name, env, before, reason };
     if (source.kind === 'composition') {
       composition.mutate({ params: { name: source.name }, ...query, body } as Input<'deployComposition'>, {
         onSuccess: (made: Reply<'deployComposition'>) =>
@@ -132,22 +81,41 @@ function useDeploy(
   };
 }
 
-function Plan(props: {
-  readonly source: DeploySource;
-  readonly env: Environment;
-  readonly onDone: (done: Deployed) => void;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const { source, env, onDone, onClose } = props;
-  const cannot = useActionBlockReason(source.kind === 'bundle' ? 'deployBundle' : 'deployComposition', [env]);
-  const next = useNext(source);
-  const current = useCall('currentBundle', { params: { name: source.name }, query: { env } });
+/** The document that runs, and whether it changed while the page was open. */
+function useBase(name: string, env: Environment) {
+  const current = useCall('currentBundle', { params: { name }, query: { env } });
   // A reload, or a failed one, keeps the earlier answer.
   const runsNone = useRef<Environment | null>(null);
   if (current.error?.status === 404) runsNone.current = env;
   if (current.data) runsNone.current = null;
   const none = runsNone.current === env;
   const before = current.data ? decode(current.data.yaml_bytes) : none ? '' : undefined;
+  const [accepted, setAccepted] = useState<string | undefined>(undefined);
+  const first = useRef<string | undefined>(undefined);
+  // An answer from before is no base.
+  if (!current.isFetching) first.current ??= before;
+  const base = accepted ?? first.current;
+  return {
+    current,
+    none,
+    before,
+    hasMoved: before !== undefined && base !== undefined && before !== base,
+    accept: () => setAccepted(before),
+  };
+}
+
+export function Plan(props: {
+  readonly source: DeploySource;
+  readonly env: Environment;
+  readonly onDone: (done: Deployed) => void;
+  /** Content beside the button. */
+  readonly beside?: ReactNode;
+}): JSX.Element {
+  const { source, env, onDone } = props;
+  const cannot = useActionBlockReason(source.kind === 'bundle' ? 'deployBundle' : 'deployComposition', [env]);
+  const [reason, setReason] = useState('');
+  const next = useNext(source);
+  const { current, none, before, hasMoved, accept } = useBase(source.name, env);
   const impact = useCall(
     'bundleImpact',
     {
@@ -166,27 +134,25 @@ function Plan(props: {
   const failed = missing.find(({ error: why }) => why !== null)?.error;
   if (failed)
     return <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />;
-  const rolledBack = source.env !== undefined;
-  const label = rolledBack
-    ? `Roll back ${env} to v${source.version}`
-    : `Deploy${source.version === undefined ? '' : ` v${source.version}`} to ${env}`;
+  const label = actOf(source, env, isSame ? null : runningVersion);
+  const send = (): void => run(reason.trim() === '' ? null : reason.trim(), false);
   return (
     <>
       <div className="deploy-columns">
-        <section className="form">
-          <h3>
+        <section className="form" aria-label="Difference">
+          <h2>
             {none
               ? `Document (no bundle is deployed to ${env})`
               : `${isSame ? 'Identical to' : 'Changes from'} v${runningVersion ?? '…'}, deployed to ${env}`}
-          </h3>
+          </h2>
           <QueryProblem query={next.of} />
           {!none && <QueryProblem query={current} />}
           {before !== undefined && next.text !== undefined && !isSame && (
             <Diff before={before} after={next.text} />
           )}
         </section>
-        <section className="form">
-          <h3>Impact</h3>
+        <section className="form" aria-label="Impact">
+          <h2>Impact</h2>
           {next.text !== undefined && (
             <QueryResult query={impact} rows={4}>
               {(impact) => <Impact impact={impact} />}
@@ -199,7 +165,7 @@ function Plan(props: {
           ))}
         </section>
       </div>
-      {next.text !== undefined && <ReplayPanel key={next.text} yaml={next.text} env={env} />}
+      {next.text !== undefined && <ReplayPanel key={next.text} yaml={next.text} env={env} isAutomatic />}
       {error && (
         <>
           <Failed error={error} />
@@ -210,7 +176,23 @@ function Plan(props: {
           )}
         </>
       )}
-      {isRefused && <Force env={env} busy={busy} onForce={run} />}
+      {isRefused && <Force env={env} busy={busy} onForce={(why) => run(why, true)} />}
+      {hasMoved && (
+        <div className="notice notice-ask" role="alert">
+          <p>The document of {env} changed while this page was open. The difference above is the new one.</p>
+          <Button onClick={accept}>Use new difference</Button>
+        </div>
+      )}
+      {!isRefused && (
+        <Field
+          label="Reason"
+          value={reason}
+          onValue={setReason}
+          maxLength={500}
+          autoComplete="off"
+          help="The deployment and the audit log contain the reason."
+        />
+      )}
       <div className="decide-buttons">
         <UnchangedGuard
           isUnchanged={isSame}
@@ -220,18 +202,26 @@ function Plan(props: {
             <Button
               kind="primary"
               busy={busy}
-              disabled={next.text === undefined || before === undefined || cannot !== null}
-              onClick={() => guard(() => run(null))}
+              disabled={next.text === undefined || before === undefined || hasMoved || cannot !== null}
+              onClick={() => guard(send)}
             >
               {label}
             </Button>
           )}
         </UnchangedGuard>
-        <Button onClick={onClose}>Cancel</Button>
+        {props.beside}
         {cannot && <span className="field-error">{cannot}</span>}
       </div>
     </>
   );
+}
+
+/** A deployment of an earlier version than the current one is a roll-back, unless both are the same document. */
+export function actOf(source: DeploySource, env: Environment, runningVersion: number | null): string {
+  const { version } = source;
+  const isBack = version !== undefined && runningVersion !== null && version < runningVersion;
+  if (isBack) return `Roll back ${env} to v${version}`;
+  return `Deploy${version === undefined ? '' : ` v${version}`} to ${env}`;
 }
 
 /**

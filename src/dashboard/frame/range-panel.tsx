@@ -1,0 +1,136 @@
+// The choice of a range of time, below its button: ranges before now, a typed range, and two instants. On a phone, the
+// environment is here too.
+import { type JSX, useEffect, useRef, useState } from 'react';
+import { minuteMs } from '../../shared/duration.ts';
+import { usePrefs } from '../lib/prefs.ts';
+import { fixedRange, rangeBefore, ranges, readRange, type Span } from '../lib/range.ts';
+import { type Search, useFilters } from '../lib/search.ts';
+import { serverNow } from '../lib/server-time.ts';
+import { Form } from '../ui/form.tsx';
+import { Button, Field } from '../ui/parts.tsx';
+import { EnvironmentRadios } from './environments.tsx';
+
+export interface RangePanelProps {
+  readonly span: Span;
+  /** Why the range does not apply; undefined where it does. */
+  readonly noRange: string | undefined;
+  readonly withEnvironment: boolean;
+  readonly onClose: () => void;
+}
+
+/** The value of a date-time field for an instant. */
+const fieldText = (instant: number, utc: boolean): string => {
+  const shift = utc ? 0 : new Date(instant).getTimezoneOffset() * minuteMs;
+  return new Date(instant - shift).toISOString().slice(0, 16);
+};
+
+const instantOf = (text: string, utc: boolean): number => Date.parse(utc ? `${text}Z` : text);
+
+export function RangePanel({ span, noRange, withEnvironment, onClose }: RangePanelProps): JSX.Element {
+  const [, change] = useFilters();
+  const { utc } = usePrefs();
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    panel.current?.querySelector<HTMLElement>('button, input')?.focus();
+    const leave = (event: PointerEvent | KeyboardEvent): void => {
+      const isOutside = event.target instanceof Node && !panel.current?.parentElement?.contains(event.target);
+      if (event instanceof KeyboardEvent ? event.key === 'Escape' : isOutside) onClose();
+    };
+    addEventListener('pointerdown', leave);
+    addEventListener('keydown', leave);
+    return () => {
+      removeEventListener('pointerdown', leave);
+      removeEventListener('keydown', leave);
+    };
+  }, [onClose]);
+  const choose = (range: Search): void => {
+    change(range);
+    onClose();
+  };
+  return (
+    <div ref={panel} role="dialog" aria-label="Time range" className="range-panel dialog-like">
+      {withEnvironment && <EnvironmentRadios />}
+      {noRange === undefined ? (
+        <>
+          <div className="range-choices">
+            {ranges.map(([length, label]) => (
+              <Button
+                key={length}
+                kind="quiet"
+                aria-pressed={span.range === length}
+                onClick={() => choose(rangeBefore(length))}
+              >
+                {label}
+              </Button>
+            ))}
+          </div>
+          <Typed utc={utc} onRange={choose} />
+          <Ends key={`${span.from} ${utc}`} span={span} utc={utc} onRange={choose} />
+        </>
+      ) : (
+        <p className="muted">{noRange}</p>
+      )}
+    </div>
+  );
+}
+
+interface EntryProps {
+  readonly utc: boolean;
+  readonly onRange: (range: Search) => void;
+}
+
+function Typed({ utc, onRange }: EntryProps): JSX.Element {
+  const [text, setText] = useState('');
+  const [isWrong, setWrong] = useState(false);
+  const submit = (): void => {
+    const range = readRange(text, serverNow(), utc);
+    setWrong(range === null);
+    if (range !== null) onRange(range);
+  };
+  return (
+    <Form label="Typed range" className="range-form" onSubmit={submit}>
+      <Field
+        label="Range"
+        value={text}
+        maxLength={60}
+        onValue={setText}
+        placeholder="2d, or yesterday 14:00-15:00"
+        error={isWrong ? 'Enter a length such as 2d, or a day with times: yesterday 14:00-15:00.' : undefined}
+      />
+      <Button submit>Use range</Button>
+    </Form>
+  );
+}
+
+function Ends({ span, utc, onRange }: EntryProps & { readonly span: Span }): JSX.Element {
+  const [from, setFrom] = useState(fieldText(span.from, utc));
+  const [until, setUntil] = useState(span.open ? '' : fieldText(span.until, utc));
+  const [first, last] = [instantOf(from, utc), until === '' ? null : instantOf(until, utc)];
+  const wrong = Number.isNaN(first)
+    ? 'Enter a start time.'
+    : last !== null && last <= first
+      ? 'The end time is before the start time. Enter a later end time.'
+      : null;
+  const zone = utc ? 'UTC' : 'local time';
+  const submit = (): void => {
+    if (wrong !== null) return;
+    const range = fixedRange({ from: first, until: last ?? first });
+    onRange(last === null ? { ...range, to: undefined } : range);
+  };
+  return (
+    <Form label="Start and end" className="range-form" onSubmit={submit}>
+      <Field label={`From (${zone})`} type="datetime-local" value={from} onValue={setFrom} />
+      <Field label={`To (${zone})`} type="datetime-local" value={until} onValue={setUntil} />
+      <Button submit disabled={wrong !== null}>
+        Apply time range
+      </Button>
+      {wrong ? (
+        <p className="field-error" role="alert">
+          {wrong}
+        </p>
+      ) : (
+        until === '' && <p className="muted">Leave the end empty to follow new events.</p>
+      )}
+    </Form>
+  );
+}

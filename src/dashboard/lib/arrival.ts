@@ -1,0 +1,48 @@
+// The address at the start: an address of the earlier console is replaced, and range and environment come back that
+// this tab had before.
+import { translateOld } from './address.ts';
+import { parseSearch, scopeNames, writeSearch } from './search.ts';
+
+const base = '/dashboard';
+const key = 'reeve.scope';
+
+type Scope = { readonly [name: string]: string };
+
+function storedScope(): Scope {
+  try {
+    const stored: unknown = JSON.parse(sessionStorage.getItem(key) ?? '{}');
+    return stored !== null && typeof stored === 'object' ? (stored as Scope) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Remembers range and environment for the next start in this tab. */
+export function keepScope(scope: Scope): void {
+  try {
+    sessionStorage.setItem(key, JSON.stringify(scope));
+  } catch {
+    // Without storage, they last as long as the page.
+  }
+}
+
+const onlyScope = (search: Scope): Scope =>
+  Object.fromEntries(
+    scopeNames.flatMap((name) => (typeof search[name] === 'string' ? [[name, search[name] as string]] : [])),
+  );
+
+/** Replaces the address before the router reads it. The address wins over what is stored. */
+export function arrive(): void {
+  const { pathname, search: text, hash } = location;
+  if (!pathname.startsWith(base)) return;
+  const path = pathname.slice(base.length) || '/';
+  const search = parseSearch(text);
+  const today = translateOld(path, search) ?? { path, search };
+  // A range consists of two parameters, so one of them in the address replaces both.
+  const { from, to, ...others } = onlyScope(storedScope());
+  const range =
+    today.search.from || today.search.to ? {} : { ...(from ? { from } : {}), ...(to ? { to } : {}) };
+  const next = { ...others, ...range, ...today.search };
+  const address = `${base}${today.path}${writeSearch(next)}`;
+  if (address !== pathname + text) history.replaceState(null, '', address + hash);
+}

@@ -1,0 +1,121 @@
+// One deployment: its progress among the connected agents, and the way back.
+import { Link } from '@tanstack/react-router';
+import type { JSX } from 'react';
+import { linkTo } from '../../lib/address.ts';
+import type { Reply } from '../../lib/api.ts';
+import { changeTo } from '../../lib/change-link.ts';
+import { useRefusal } from '../../lib/may.ts';
+import { useCall } from '../../lib/query.ts';
+import { counted, middleCut, visible } from '../../lib/text.ts';
+import { ofDocument, unableIn } from '../../lib/unable.ts';
+import { Findings } from '../../ui/findings.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { Data, PageHead, Time } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { useIds } from '../../ui/thing-page.tsx';
+import { ChangeButton } from './change-button.tsx';
+import { RolloutProgress } from './rollout.tsx';
+import { warningsOf } from './warnings.ts';
+import '../bundles/bundles.css';
+
+type Deployment = Reply<'deploymentRollout'>['deployment'];
+
+export default function DeploymentPage(): JSX.Element {
+  const { id } = useIds('id');
+  const rolloutQuery = useCall('deploymentRollout', {
+    params: { deployment_id: id },
+    query: { limit: 1 },
+  });
+  const made = rolloutQuery.data?.deployment;
+  const name = made ? `${middleCut(visible(made.bundle_name), 120)} v${made.bundle_version}` : '';
+  const title = made ? `Deployment of ${name} to ${made.env}` : 'Deployment';
+  return (
+    <section className="page change-page" aria-label={title}>
+      <PageHead title={title}>
+        <Link to="/changes">View all changes</Link>
+      </PageHead>
+      <QueryResult query={rolloutQuery} rows={3}>
+        {({ deployment, current }) => <One deployment={deployment} isCurrent={current} />}
+      </QueryResult>
+    </section>
+  );
+}
+
+function One({
+  deployment,
+  isCurrent,
+}: {
+  readonly deployment: Deployment;
+  readonly isCurrent: boolean;
+}): JSX.Element {
+  const { id, bundle_name: name, bundle_version: version, env, forced, reason } = deployment;
+  const history = useCall('listDeployments', { query: { bundle_name: name, env, limit: 200 } });
+  const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
+  const hashOf = (of: number) => versions.data?.find((one) => one.version === of)?.revision_hash;
+  // The same document under another number is nothing to go back to.
+  const earlier = history.data?.find(
+    (one) => one.bundle_version !== version && hashOf(one.bundle_version) !== hashOf(version),
+  )?.bundle_version;
+  const warnings = warningsOf(id);
+  const [unable, findings] = [unableIn(warnings), ofDocument(warnings)];
+  const refusal = useRefusal('deployBundle', [env]);
+  return (
+    <>
+      <p>
+        <span className="tone-allow">
+          <Icon name="check" />
+        </span>{' '}
+        <Link {...linkTo.bundle(name)}>
+          <Data text={`${name} v${version}`} max={160} mono={false} />
+        </Link>{' '}
+        is deployed to {env}
+        {forced ? ' despite errors (forced)' : ''}.
+        {reason !== null && (
+          <>
+            {' '}
+            Reason: <Data text={reason} mono={false} max={500} />
+          </>
+        )}
+      </p>
+      <p className="muted">
+        Deployed <Time at={deployment.created_at} /> by{' '}
+        <Data text={deployment.deployed_by} mono={false} max={80} />.
+      </p>
+      {unable !== null && (
+        <div className="notice notice-ask">
+          <Icon name="triangle" />
+          <p>
+            <Data text={unable} mono={false} max={600} />
+          </p>
+        </div>
+      )}
+      {findings.length > 0 && (
+        <details>
+          <summary>{counted(findings.length, 'problem')} in the document</summary>
+          <Findings findings={findings} max={50} />
+        </details>
+      )}
+      <section className="form" aria-label="Progress" aria-live="polite">
+        <h2>Progress</h2>
+        <RolloutProgress id={id} version={version} />
+      </section>
+      {isCurrent && (
+        <div className="decide-buttons">
+          {earlier !== undefined && (
+            <ChangeButton
+              command="rollBack"
+              link={changeTo.bundle(name, earlier, env)}
+              why={refusal}
+              of={name}
+            >
+              Roll back {env} to v{earlier}
+            </ChangeButton>
+          )}
+          <ChangeButton command="undeploy" link={changeTo.undeploy(name, env)} why={refusal} of={name}>
+            Undeploy from {env}
+          </ChangeButton>
+        </div>
+      )}
+    </>
+  );
+}

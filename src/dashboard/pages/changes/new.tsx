@@ -1,0 +1,59 @@
+// A new change: deploys a version or a composition, or undeploys a bundle. The address is the draft, and nothing is
+// stored before the button is pressed.
+import { useNavigate } from '@tanstack/react-router';
+import type { JSX } from 'react';
+import { linkTo } from '../../lib/address.ts';
+import { envs, useEnv, useFilters } from '../../lib/search.ts';
+import { middleCut, visible } from '../../lib/text.ts';
+import { Empty, PageHead, Select } from '../../ui/parts.tsx';
+import { type DeploySource, Plan } from './plan.tsx';
+import type { Deployed } from './rollout.tsx';
+import { Undeploy } from './undeploy.tsx';
+import { keepWarnings } from './warnings.ts';
+
+export default function NewChange(): JSX.Element {
+  const [{ bundle, composition, version, undeploy }, change] = useFilters();
+  const env = useEnv() ?? 'production';
+  const navigate = useNavigate();
+  const name = composition ?? bundle ?? '';
+  const source: DeploySource | null = composition
+    ? { kind: 'composition', name: composition }
+    : bundle && /^[1-9]\d{0,8}$/.test(version ?? '')
+      ? { kind: 'bundle', name: bundle, version: Number(version) }
+      : null;
+  const isUndeploy = undeploy === 'true' && bundle !== undefined;
+  const done = (made: Deployed): void => {
+    keepWarnings(made.id, made.warnings);
+    void navigate({ ...linkTo.deployment(made.id), search: {} as never, replace: true });
+  };
+  const words = middleCut(visible(name), 120);
+  const title = isUndeploy
+    ? `Undeploy ${words} from ${env}`
+    : `Change ${words}${version ? ` v${version}` : ''} in ${env}`;
+  return (
+    <section className="page change-page" aria-label={title}>
+      <PageHead title={source === null && !isUndeploy ? 'New change' : title} />
+      {source === null && !isUndeploy ? (
+        <Empty title="No document in this address">
+          <p>Open a composition or a document, and deploy it from there.</p>
+        </Empty>
+      ) : (
+        <>
+          {!isUndeploy && (
+            <Select
+              label="Environment to deploy to"
+              value={env}
+              options={envs.map((one) => [one, one] as const)}
+              onValue={(next) => change({ env: next }, true)}
+            />
+          )}
+          {isUndeploy ? (
+            <Undeploy key={`${name} ${env}`} name={name} env={env} />
+          ) : (
+            source && <Plan key={`${name} ${version} ${env}`} source={source} env={env} onDone={done} />
+          )}
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,64 @@
+// The plan of an undeployment: the document that goes, and the agents that keep it.
+import { useNavigate } from '@tanstack/react-router';
+import type { JSX } from 'react';
+import { useActionBlockReason } from '../../frame/connection.tsx';
+import { linkTo } from '../../lib/address.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import type { Env as Environment } from '../../lib/search.ts';
+import { say } from '../../ui/overlay.tsx';
+import { Button, Data, Empty } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { useRemainingAgentsText } from '../bundles/remaining-agents.ts';
+
+export function Undeploy({ name, env }: { readonly name: string; readonly env: Environment }): JSX.Element {
+  const navigate = useNavigate();
+  const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
+  const deployments = useCall('listDeployments', { query: { bundle_name: name, env, limit: 1 } });
+  const remainingAgents = useRemainingAgentsText(deployments.data?.[0]?.id ?? null);
+  const cannot = useActionBlockReason('undeployBundle', [env]);
+  const remove = useAction('undeployBundle', [
+    'listBundles',
+    'listBundleVersions',
+    'listDeployments',
+    'currentBundle',
+  ]);
+  const done = (): void => {
+    say(`${name} undeployed from ${env}.`, 'allow');
+    void navigate({ ...linkTo.bundle(name), replace: true });
+  };
+  return (
+    <QueryResult query={versions} rows={3}>
+      {(list) => {
+        const version = list.find((one) => one.deployed_envs.includes(env))?.version;
+        if (version === undefined) {
+          return (
+            <Empty title="Not deployed">
+              <p>
+                {env} does not run <Data text={name} max={120} />, so there is nothing to undeploy.
+              </p>
+            </Empty>
+          );
+        }
+        return (
+          <>
+            <p>
+              Undeploying removes <Data text={`${name} v${version}`} max={120} /> from {env}.{' '}
+              {`${remainingAgents}; new agents get none.`}
+            </p>
+            {remove.error && <Failed error={remove.error} />}
+            <div className="decide-buttons">
+              <Button
+                kind="danger"
+                busy={remove.isPending}
+                cannot={cannot}
+                onClick={() => remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
+              >
+                Undeploy from {env}
+              </Button>
+            </div>
+          </>
+        );
+      }}
+    </QueryResult>
+  );
+}

@@ -1,0 +1,164 @@
+// One channel: a test, its deliveries, its form, and its deletion.
+import { useNavigate } from '@tanstack/react-router';
+import { type JSX, useState } from 'react';
+import { useSignedIn } from '../../lib/me.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { counted } from '../../lib/text.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { say } from '../../ui/overlay.tsx';
+import { Button, Data, Empty, Time } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { ThingPage, useIds } from '../../ui/thing-page.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { ChannelForm } from './form.tsx';
+import { type Channel, filterWords, kinds } from './kinds.ts';
+
+export default function ChannelPage(): JSX.Element {
+  const { id } = useIds('id');
+  const me = useSignedIn();
+  const navigate = useNavigate();
+  const channelsQuery = useCall('listChannels', { query: { limit: 1000 } });
+  const channel = channelsQuery.data?.find((one) => one.id === id);
+  return (
+    <ThingPage
+      kind="Channel"
+      name={channel?.name ?? ''}
+      back={{ to: '/admin/channels', label: 'View all channels' }}
+    >
+      <QueryResult query={channelsQuery}>
+        {() =>
+          channel === undefined ? (
+            <Empty title="Channel not found">
+              <p>An admin may have deleted it. Open the list to see all channels.</p>
+            </Empty>
+          ) : (
+            <One
+              key={channel.id}
+              channel={channel}
+              admin={me.is_admin}
+              onGone={() => void navigate({ to: '/admin/channels', replace: true })}
+            />
+          )
+        }
+      </QueryResult>
+    </ThingPage>
+  );
+}
+
+function One({
+  channel,
+  admin,
+  onGone,
+}: {
+  readonly channel: Channel;
+  readonly admin: boolean;
+  readonly onGone: () => void;
+}): JSX.Element {
+  const test = useAction('testChannel', ['listChannels', 'listDeliveries']);
+  const update = useAction('updateChannel', ['listChannels']);
+  const [removing, setRemoving] = useState(false);
+  // The initial state of the form: a test, a switch or another person's change must not discard input.
+  const [formed, setFormed] = useState(channel);
+  const params = { channel_id: channel.id };
+  return (
+    <>
+      <section className="form">
+        <h2 className="panel-name">
+          <Data text={channel.name} mono={false} max={120} />
+        </h2>
+        <p className="muted">
+          {kinds[channel.channel_type].label}, sends{' '}
+          <Data text={filterWords(channel.filters)} mono={false} max={300} />. Created{' '}
+          <Time at={channel.created_at} />.
+        </p>
+        {admin && (
+          <div className="decide-buttons starters">
+            <Button busy={test.isPending} onClick={() => test.mutate({ params })}>
+              Send test
+            </Button>
+            <Button
+              busy={update.isPending}
+              onClick={() => update.mutate({ params, body: { enabled: !channel.enabled } })}
+            >
+              {channel.enabled ? 'Turn off channel' : 'Turn on channel'}
+            </Button>
+            <Button kind="danger" icon="trash" onClick={() => setRemoving(true)}>
+              Delete channel
+            </Button>
+          </div>
+        )}
+        {test.data && (
+          <div className={`notice notice-${test.data.success ? 'allow' : 'deny'}`} role="status">
+            <div>
+              <strong>{test.data.success ? 'Test delivered.' : 'Test failed.'}</strong>{' '}
+              <Data text={test.data.message} mono={false} max={400} />
+            </div>
+          </div>
+        )}
+        {test.error && <Failed error={test.error} />}
+        {update.error && <Failed error={update.error} />}
+      </section>
+      <Deliveries channel={channel} admin={admin} />
+      {admin && (
+        <section className="form">
+          <h2>Edit channel</h2>
+          <ChannelForm
+            key={formed.updated_at}
+            channel={formed}
+            onDone={(changed) => {
+              setFormed(changed);
+              say('Channel saved.', 'allow');
+            }}
+          />
+        </section>
+      )}
+      <Remove channel={channel} open={removing} onClose={() => setRemoving(false)} onGone={onGone} />
+    </>
+  );
+}
+
+function Remove({
+  channel,
+  open,
+  onClose,
+  onGone,
+}: {
+  readonly channel: Channel;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly onGone: () => void;
+}): JSX.Element {
+  const remove = useAction('deleteChannel', ['listChannels']);
+  const waiting = useCall(
+    'listDeliveries',
+    { params: { channel_id: channel.id }, query: { status: 'waiting', limit: 1000 } },
+    { enabled: open },
+  );
+  return (
+    <Confirm
+      title="Delete channel"
+      open={open}
+      onClose={onClose}
+      by={remove}
+      act="Delete channel"
+      onAct={() =>
+        remove.mutate(
+          { params: { channel_id: channel.id } },
+          {
+            onSuccess: () => {
+              onClose();
+              onGone();
+            },
+          },
+        )
+      }
+    >
+      <p>
+        <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
+        {waiting.data === undefined
+          ? 'Unsent messages are discarded.'
+          : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,85 @@
+// The result of the check of a decision bundle, and the content of a bundle's file.
+import type { JSX } from 'react';
+import { readStrictJson } from '../../../../packages/agent/src/rules/strict-json.ts';
+import { type Checked, isKey } from '../../lib/evidence.ts';
+import type { HostedReply } from '../../lib/hosted.ts';
+import { counted } from '../../lib/text.ts';
+import { Icon } from '../../ui/icons.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
+
+export type Bundle = HostedReply<'hostedRunBundle'>;
+
+/** Bytes; larger than any bundle. */
+export const maxFile = 32 * 1024 * 1024;
+
+/** The content of a file. The check rejects a text that is no JSON, or that has two readings. */
+export function bundleIn(text: string): Bundle {
+  try {
+    return readStrictJson(text, { numbers: 'written' }) as Bundle;
+  } catch {
+    return { payload: '', signatures: [] } as unknown as Bundle;
+  }
+}
+
+export function CheckResult({
+  result,
+  bundle,
+  run,
+  keys,
+  onPin,
+}: {
+  readonly result: Checked;
+  readonly bundle: Bundle;
+  /** The run on the page; null on a page for any run. */
+  readonly run: { readonly agent_id: string; readonly session_id: string } | null;
+  readonly keys: readonly string[];
+  readonly onPin: (keys: readonly string[]) => void;
+}): JSX.Element {
+  const events = counted(result.payload?.event_count ?? 0, 'event');
+  const offered = typeof bundle?.public_key === 'string' ? bundle.public_key.toLowerCase() : '';
+  const isOther =
+    run !== null &&
+    result.payload !== null &&
+    (result.payload.agent_id !== run.agent_id || result.payload.session_id !== run.session_id);
+  const canPin = isKey(offered) && !keys.includes(offered);
+  const tone = result.wrong !== null ? 'deny' : result.keyId === null || isOther ? 'ask' : 'allow';
+  return (
+    <div className={`notice notice-${tone}`} role="status" aria-label="Verification result">
+      <Icon name={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'} />
+      <div>
+        {result.wrong !== null ? (
+          <p>
+            <strong>Verification failed:</strong> <Data text={result.wrong} mono={false} max={400} />.
+          </p>
+        ) : result.keyId !== null ? (
+          <p>
+            <strong>Verified.</strong> {events} intact and signed by your pinned key{' '}
+            <Data text={result.keyId} /> (<Data text={result.signedBy ?? ''} max={40} />
+            ), verified with {result.by}.
+          </p>
+        ) : (
+          <p>
+            <strong>Intact, signer unknown.</strong> The chain of {events} is complete, but the signature
+            needs a pinned key. Pin a key that you trust.
+          </p>
+        )}
+        {isOther && (
+          <p>
+            <strong>This bundle belongs to another run</strong>: agent{' '}
+            <Data text={result.payload?.agent_id ?? ''} max={120} />, session{' '}
+            <Data text={result.payload?.session_id ?? ''} max={120} />.
+          </p>
+        )}
+        {canPin && (
+          <>
+            <p>
+              The hub reports the signing key <Data text={offered} />. Before you pin it, compare it with the
+              key that the hub operators published.
+            </p>
+            <Button onClick={() => onPin([...keys, offered])}>Pin hub key</Button>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+// The hub's signing key, and its rotation.
+import { type JSX, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useCommand } from '../../lib/commands.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { counted } from '../../lib/text.ts';
+import { Button, Data } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
+import { TitledCard } from '../../ui/titled-card.tsx';
+import { TypedConfirm } from '../../ui/typed-confirm.tsx';
+
+export function SigningKey(): JSX.Element {
+  const rotate = useAction('rotateSigningKey');
+  const [open, setOpen] = useState(false);
+  const [compromised, setCompromised] = useState(false);
+  useCommand('rotateSigningKey', () => setOpen(true));
+  const [done, setDone] = useState<Reply<'rotateSigningKey'> | null>(null);
+  const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
+  const details = useCall('healthDetails', {}, { enabled: open });
+  const deployments = (bundles.data ?? []).reduce((sum, one) => sum + one.deployed_envs.length, 0);
+  return (
+    <TitledCard title="Signing key">
+      <p>
+        The hub signs every document with this key. Rotating the key signs every current deployment again.
+      </p>
+      {done && (
+        <div className="notice notice-allow">
+          <div>
+            <p>{counted(done.deployments_re_signed, 'deployment')} signed with the new key:</p>
+            <Data text={done.public_key} />
+            {done.warning && (
+              <p>
+                <Data text={done.warning} mono={false} max={500} />
+              </p>
+            )}
+          </div>
+        </div>
+      )}
+      <div>
+        <Button kind="danger" onClick={() => setOpen(true)}>
+          Rotate signing key
+        </Button>
+      </div>
+      <TypedConfirm
+        title="Rotate signing key"
+        word="rotate"
+        open={open}
+        busy={rotate.isPending}
+        onClose={() => setOpen(false)}
+        onGo={() =>
+          rotate.mutate(
+            { body: { compromised } },
+            {
+              onSuccess: (answer) => {
+                setDone(answer);
+                setOpen(false);
+              },
+            },
+          )
+        }
+      >
+        <p>
+          {bundles.data && details.data
+            ? `The new key signs ${counted(deployments, 'deployment')}, and ` +
+              `${counted(details.data.connected_agents, 'connected agent')} ` +
+              `${details.data.connected_agents === 1 ? 'gets' : 'get'} the new signatures immediately.`
+            : 'The new key signs every current deployment. Connected agents get the new signatures immediately.'}{' '}
+          Agents with the old key pinned accept the new key, unless the old key is compromised.
+        </p>
+        <label className="checks">
+          <input type="checkbox" checked={compromised} onChange={() => setCompromised(!compromised)} /> The
+          old key is compromised (agents must pin the new key)
+        </label>
+        {rotate.error && <Failed error={rotate.error} />}
+      </TypedConfirm>
+    </TitledCard>
+  );
+}

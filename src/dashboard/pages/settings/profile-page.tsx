@@ -1,0 +1,53 @@
+// The signed-in person: name, roles, and the appearance of the console.
+import type { JSX } from 'react';
+import { useSignedIn } from '../../lib/me.ts';
+import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../../lib/prefs.ts';
+import { rolesText } from '../../lib/roles.ts';
+import { useStore } from '../../lib/store.ts';
+import { Data, PageHead, Select } from '../../ui/parts.tsx';
+import { TitledCard } from '../../ui/titled-card.tsx';
+
+export default function ProfilePage(): JSX.Element {
+  const me = useSignedIn();
+  return (
+    <div className="page">
+      <PageHead title="Profile" />
+      <div className="columns-two">
+        <TitledCard title="You">
+          <p>
+            <Data text={me.email} mono={false} max={160} />
+          </p>
+          <p className="muted">{rolesText(me.roles)}</p>
+        </TitledCard>
+        <View />
+      </div>
+    </div>
+  );
+}
+
+function View(): JSX.Element {
+  const { utc, compact } = usePrefs();
+  const theme = useStore(themeChoice);
+  return (
+    <TitledCard title="Appearance">
+      <Select
+        label="Theme"
+        value={theme}
+        options={[
+          ['system', 'System theme'],
+          ['light', 'Light'],
+          ['dark', 'Dark'],
+        ]}
+        onValue={(next) => chooseTheme(next as Theme)}
+      />
+      <label className="checks">
+        <input type="checkbox" checked={utc} onChange={() => changePrefs({ utc: !utc })} /> Show times in UTC
+      </label>
+      <label className="checks">
+        <input type="checkbox" checked={compact} onChange={() => changePrefs({ compact: !compact })} /> Use
+        compact rows
+      </label>
+      <p className="muted">Stored in this browser.</p>
+    </TitledCard>
+  );
+}

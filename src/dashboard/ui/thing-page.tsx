@@ -1,0 +1,36 @@
+// The page of one thing: its kind and name as the heading, and the way back to its list.
+import { Link, useParams } from '@tanstack/react-router';
+import type { JSX, ReactNode } from 'react';
+import { idOf } from '../lib/address.ts';
+import { middleCut, visible } from '../lib/text.ts';
+import { PageHead } from './parts.tsx';
+
+/** The ids in the path, without the replacement of `.` and `..`. */
+export function useIds<N extends string>(...names: readonly N[]): { readonly [Name in N]: string } {
+  const params = useParams({ strict: false }) as { readonly [name: string]: string | undefined };
+  return Object.fromEntries(names.map((name) => [name, idOf(params[name] ?? '')])) as never;
+}
+
+export interface ThingPageProps {
+  /** `Contract`, `Run`: also the beginning of the accessible name. */
+  readonly kind: string;
+  readonly name: string;
+  readonly back: { readonly to: string; readonly view?: string; readonly label: string };
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function ThingPage({ kind, name, back, actions, children }: ThingPageProps): JSX.Element {
+  const title = `${kind} ${middleCut(visible(name), 120)}`;
+  return (
+    <section className="page thing-page" aria-label={title}>
+      <PageHead title={title}>
+        {actions}
+        <Link to={back.to} search={(back.view ? { view: back.view } : {}) as never}>
+          {back.label}
+        </Link>
+      </PageHead>
+      {children}
+    </section>
+  );
+}
