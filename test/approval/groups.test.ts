@@ -27,6 +27,7 @@ it('count by tool, contracts and environment; single ones are not listed', async
     { amount: 20.2, currency: 'eur', order: 2 },
     t.key(user, 'production', 'other'),
   );
+  await t.clock.advance(1_000);
   await request('refund', { amount: 5, currency: 'USD', order: 3 });
   await request('shell', { command: 'ls' });
   const staging = t.key(user, 'staging');

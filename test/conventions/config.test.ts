@@ -106,11 +106,11 @@ describe('settings', () => {
     for (const name of secretSettings) expect(guide).toContain(`\`${name}_FILE\``);
     const secretNames = settings
       .map(({ name }) => name)
-      .filter((name) => /SECRET$|SECRET_KEY|PASSWORD$|TOKEN$|(?:MONGODB|REDIS)_URL/.test(name));
+      .filter((name) => /SECRET$|SECRET_KEY|PASSWORD$|TOKEN$|OTLP_HEADERS$|(?:MONGODB|REDIS)_URL/.test(name));
     expect([...secretSettings].sort()).toEqual(secretNames.sort());
     expect(helpText().replace(/\s+/g, ' ')).toContain(
-      'SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, OIDC_CLIENT_SECRET, METRICS_TOKEN, MONGODB_URL ' +
-        'and REDIS_URL can come from a file',
+      'SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, OIDC_CLIENT_SECRET, METRICS_TOKEN, ' +
+        'OTEL_EXPORTER_OTLP_HEADERS, MONGODB_URL and REDIS_URL can come from a file',
     );
   });
 

@@ -248,7 +248,10 @@ describe('a queue of writes that is full', () => {
       expect(reason).toMatchObject({ name: 'HubError', code: 'overloaded', detail: { retryAfter: 1 } });
     }
     expect(await readAll(store, tenantId)).toHaveLength(5);
-    expect(await store.events.ingest(aBatch(tenantId, [anEvent()]))).toMatchObject({ accepted: 1, duplicates: 0 });
+    expect(await store.events.ingest(aBatch(tenantId, [anEvent()]))).toMatchObject({
+      accepted: 1,
+      duplicates: 0,
+    });
   });
 
   it('counts bytes, but lets a single large write in', async () => {

@@ -24,9 +24,7 @@ function numberPattern(text: string): string {
 
 const anyCase = (text: string): string =>
   searchedLetters(text)
-    .map((letters) =>
-      letters.length === 1 ? escapeRegExp(letters[0] ?? '') : `(?:${letters.map(escapeRegExp).join('|')})`,
-    )
+    .map((letters) => (letters.length === 1 ? escapeRegExp(letters[0] ?? '') : `[${letters.join('')}]`))
     .join('');
 
 /** The pattern of one value; empty if none is certain. */

@@ -1,5 +1,5 @@
-// The server behind the proxy as its client's era sees it. What the server speaks is found out with the first message:
-// each client is first served in its own era, and by translation where the server rejects that.
+// The server behind the proxy as its client's era sees it (promise P69). The first message shows the client's era. The
+// bridge asks the server in the same era first, and translates if the server rejects that era.
 import { type Clock, sleep } from '../../clock.ts';
 import { type Connect, McpServer, type ServerEvents } from './connection.ts';
 import { clientCapabilitiesKey, clientInfoKey, eraOf, modernVersion, versionKey } from './era.ts';

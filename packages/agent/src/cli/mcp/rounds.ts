@@ -1,5 +1,5 @@
-// Calls of modern clients in several rounds: a result that asks for input, the question about an approval, and the retry
-// that brings the answers. Seals and opens states; judges and sends nothing.
+// Calls of modern clients in several rounds: a result that asks for input, the question about an approval, and the
+// retry that brings the answers. Seals and opens states; judges and sends nothing.
 import { isInputRequired, type McpResult } from '../../adapters/mcp-result.ts';
 import type { Clock } from '../../clock.ts';
 import type { CallRounds, RoundOptions } from '../../guard/call.ts';
