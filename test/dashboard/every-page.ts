@@ -25,6 +25,9 @@ export interface Row {
 const main = (page: Page): Locator => page.getByRole('main');
 const cell = (name: string) => (page: Page) =>
   main(page).locator('[role=table], [role=grid]').getByText(name).first();
+/** In one of two tables of a page. */
+const cellOf = (table: string, name: string) => (page: Page) =>
+  main(page).getByRole('table', { name: table }).getByText(name).first();
 const panel = (name: string | RegExp, text: string | RegExp) => (page: Page) =>
   page.getByRole('region', { name }).getByText(text).first();
 
@@ -86,7 +89,11 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     shows: panel('Composition shop', 'Deploy shop'),
     in: ['region', 'Composition shop'],
   },
-  Bundles: { path: '/policies?view=documents', api: /\/api\/v1\/bundles\?/, shows: cell('shop') },
+  Bundles: {
+    path: '/policies?view=documents',
+    api: /\/api\/v1\/bundles\?/,
+    shows: cellOf('bundles', 'shop'),
+  },
   'one bundle': {
     path: '/bundles/shop',
     api: /\/bundles\/shop\?/,
@@ -142,7 +149,11 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     shows: (page) => page.getByRole('region', { name: 'Timeline' }).getByRole('listitem').first(),
     in: ['region', 'Timeline'],
   },
-  Rulesets: { path: '/policies?view=documents', api: /\/v1\/rulesets\?/, shows: cell('sample-guardrails') },
+  Rulesets: {
+    path: '/policies?view=documents',
+    api: /\/v1\/rulesets\?/,
+    shows: cellOf('rulesets', 'sample-guardrails'),
+  },
   'one ruleset': {
     path: '/rulesets/sample-guardrails',
     api: /\/sample-guardrails\/versions\?/,

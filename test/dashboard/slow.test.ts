@@ -127,8 +127,8 @@ describe('an answer to what was asked before', () => {
   });
 
   it.each([
-    ['/contracts', 'contracts', 'no-secrets', '1 contract found'],
-    ['/approvals', 'approvals', 'waits_long', 'Search found 1 pending call.'],
+    ['/policies', 'contracts', 'no-secrets', '1 contract found'],
+    ['/inbox', 'approvals', 'waits_long', 'Search found 1 pending call.'],
   ])('is named as such in %s, whose count is not that of the new question', async (path, of, text, says) => {
     const { seen, page } = await opened();
     await page.goto(`/dashboard${path}`);

@@ -326,7 +326,7 @@ export const TabHead = ({
   readonly children?: ReactNode;
 }): JSX.Element => (
   <div className="page-head">
-    <p className="page-says">{summary}</p>
+    {summary ? <p className="page-says">{summary}</p> : <span />}
     {children && <div className="page-actions">{children}</div>}
   </div>
 );
