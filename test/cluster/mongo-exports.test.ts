@@ -151,6 +151,8 @@ it('three nodes that write, repeat and decide at once make one order that every 
   await readOn(at(1));
   expect(new Set(seen).size).toBe(count);
   expect(seen).toEqual(whole);
+  for (const word of whole.filter((one) => one.includes(':')))
+    expect(whole.indexOf(word.split(':')[0] ?? '')).toBeLessThan(whole.indexOf(word));
   const changes = (await waitForLines(at(2), tenantId, 'approvals', 12)).map(wordOf);
   expect(new Set(changes).size).toBe(12);
   for (const word of changes.filter((one) => one.endsWith('decided')))
