@@ -38,7 +38,7 @@ beforeAll(async () => {
     body: { tool_name: 'deploy', tool_args: { target: 'x' }, message: 'deploy?', timeout: 3600 },
   });
   expect([asked.status, asked.body]).toEqual([201, expect.anything()]);
-  approvalId = asked.body.approval_id;
+  approvalId = asked.body.id;
   expect(await guard.run('say', { text: 'fine' }, () => 'said')).toBe('said');
   await hub.call('PUT', '/api/v1/sessions/counter', { key, agent: 'agent-1', body: { value: '41' } });
   await hub.stop();
