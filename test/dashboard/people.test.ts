@@ -17,7 +17,7 @@ it('offers the identity provider by its name, and leads back to the page', async
   await guest.page.goto('/dashboard/events');
   const link = guest.page.getByRole('link', { name: 'Acme' });
   await link.waitFor();
-  expect(await link.getAttribute('href')).toBe('/auth/oidc?return_to=%2Fdashboard%2Fevents');
+  expect(await link.getAttribute('href')).toBe('/auth/oidc?return_to=%2Fdashboard%2Fexplore');
   await accessible(guest.page);
   await guest.context.close();
 });

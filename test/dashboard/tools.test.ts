@@ -48,7 +48,7 @@ it('lists what waits, shows the change with its hidden characters, and accepts i
   await main.getByRole('table').getByText('shop-agent').first().waitFor();
   await accessible(page);
   await page.getByLabel('Reason').fill('reviewed with version 2');
-  await page.getByLabel('staging').check();
+  await main.getByLabel('staging').check();
   await page.getByRole('button', { name: 'Accept in production, staging' }).click();
   await main.getByText('Reason: reviewed with version 2').waitFor();
   noFaults(seen);

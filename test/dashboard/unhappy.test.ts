@@ -17,21 +17,20 @@ const statusOf = async (id: string): Promise<string> =>
 
 const live = (page: Page) => page.getByRole('status').filter({ hasText: /^Live$/ });
 
-/** Once, in place of the hub: what a proxy before it may answer. */
-const answerOnce = (page: Page, path: RegExp, status: number, headers: { [name: string]: string }) =>
-  page.route(
-    path,
-    (route) =>
-      ['PUT', 'POST'].includes(route.request().method())
-        ? route.fulfill({
-            status,
-            headers,
-            contentType: 'application/json',
-            body: '{"detail":"Not now.","code":"overloaded"}',
-          })
-        : route.continue(),
-    { times: 1 },
-  );
+/** Once, in place of the hub: what a proxy before it may answer to a change. Reads go through. */
+function answerOnce(page: Page, path: RegExp, status: number, headers: { [name: string]: string }) {
+  let isAnswered = false;
+  return page.route(path, (route) => {
+    if (isAnswered || !['PUT', 'POST'].includes(route.request().method())) return route.continue();
+    isAnswered = true;
+    return route.fulfill({
+      status,
+      headers,
+      contentType: 'application/json',
+      body: '{"detail":"Not now.","code":"overloaded"}',
+    });
+  });
+}
 
 describe('approvals', { timeout: 60_000 }, () => {
   it.each([

@@ -178,8 +178,14 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     id = (await command(data, 'backup', file)).hub_id;
   }, 60_000);
 
-  it('leave the folder as it was', async () => {
-    expect(readdirSync(data).sort()).toEqual(['hub.id', 'reeve.db', 'reeve.db.lock', 'secret.key']);
+  it('leave the folder as it was, with a mark of the time', async () => {
+    expect(readdirSync(data).sort()).toEqual([
+      'hub.id',
+      'last-backup',
+      'reeve.db',
+      'reeve.db.lock',
+      'secret.key',
+    ]);
     expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
   });
 

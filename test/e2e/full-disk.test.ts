@@ -1,5 +1,6 @@
 // A disk that fills up under a running hub: what is refused first, what goes on, what probes say, and that it recovers
 // by itself.
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -10,6 +11,9 @@ import { random } from '../random.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient } from './socket.ts';
+
+/** A text that packing makes little smaller. */
+const noise = (bytes: number): string => randomBytes(bytes).toString('base64').slice(0, bytes);
 
 const mebibyte = 1 << 20;
 const seed = process.env.SEED ?? '1';
@@ -43,7 +47,7 @@ const anEvent = (bytes = 10) => ({
   verdict: 'call_allowed',
   mode: 'enforce',
   timestamp: '2026-01-01T00:00:00Z',
-  payload: { text: 'x'.repeat(bytes) },
+  payload: { text: noise(bytes) },
 });
 type Made = Awaited<ReturnType<typeof hubOn>>;
 const send = ({ hub, key }: Made, events: readonly object[]) =>
@@ -165,7 +169,7 @@ describe.skipIf(!canMount)('a small disk that events filled', () => {
       const event = (i: number): EventInput => ({
         ...{ agent_id: 'a', tool_name: 't', verdict: 'call_allowed', mode: 'enforce', timestamp: 1 },
         call_id: `call-${i}`,
-        payload: { text: 'x'.repeat(40_000) },
+        payload: { text: noise(40_000) },
       });
       const ingest = (from: number) =>
         store.events.ingest({

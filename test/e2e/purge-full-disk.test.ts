@@ -1,5 +1,6 @@
 // A full disk and old events: an administrator signs in and purges them, and the hub takes events again although the
 // disk stays full.
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -8,6 +9,9 @@ import { openSqlite, type SqliteStore } from '../../adapters/sqlite/index.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { wrongClock } from '../wrong-clock.ts';
 import { HubProcess } from './process.ts';
+
+/** A text that packing makes little smaller. */
+const noise = (bytes: number): string => randomBytes(bytes).toString('base64').slice(0, bytes);
 
 const mebibyte = 1 << 20;
 const disks: SmallDisk[] = [];
@@ -33,7 +37,7 @@ const eventsOf = (count: number, bytes: number) =>
     verdict: 'call_allowed',
     mode: 'enforce',
     timestamp: '2026-01-01T00:00:00Z',
-    payload: { text: 'x'.repeat(bytes) },
+    payload: { text: noise(bytes) },
   }));
 
 async function hubOn(

@@ -206,6 +206,10 @@ async function answers(): Promise<Map<string, unknown>> {
   return found;
 }
 
+/** Lines of exports with their data alone: each answer seals its cursors anew. */
+const withoutCursors = (body: unknown): unknown =>
+  typeof body === 'string' ? body.replaceAll(/"cursor":"[^"]+",/g, '') : body;
+
 it('changes no answer but those of the lists that show it', async () => {
   const key = t.key(user, 'production', 'real');
   const event = {
@@ -236,7 +240,8 @@ it('changes no answer but those of the lists that show it', async () => {
   expect(before.get('statsOverview {}')).toMatchObject({ events_24h: 1, pending_approvals: 0 });
   await make();
   const after = await answers();
-  for (const [name, body] of before) expect(after.get(name), name).toEqual(body);
+  for (const [name, body] of before)
+    expect(withoutCursors(after.get(name)), name).toEqual(withoutCursors(body));
 });
 
 it('is reused later, also when its approval is over, and goes with its approval', async () => {

@@ -52,10 +52,11 @@ function One({
   const history = useCall('listDeployments', { query: { bundle_name: name, env, limit: 200 } });
   const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
   const hashOf = (of: number) => versions.data?.find((one) => one.version === of)?.revision_hash;
+  const place = history.data?.findIndex((one) => one.id === id) ?? -1;
+  const replaced = place < 0 ? undefined : history.data?.[place + 1]?.bundle_version;
   // The same document under another number is nothing to go back to.
-  const earlier = history.data?.find(
-    (one) => one.bundle_version !== version && hashOf(one.bundle_version) !== hashOf(version),
-  )?.bundle_version;
+  const isSame = replaced === undefined || hashOf(replaced) === hashOf(version);
+  const earlier = isSame ? undefined : replaced;
   const warnings = warningsOf(id);
   const [unable, findings] = [unableIn(warnings), ofDocument(warnings)];
   const refusal = useRefusal('deployBundle', [env]);
