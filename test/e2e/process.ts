@@ -146,7 +146,7 @@ export class HubProcess {
         : { body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) }),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+    const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(response.headers.get('content-type') ?? '');
     return {
       status: response.status,
       headers: response.headers,

@@ -177,6 +177,7 @@ const shows: ReadonlySet<string> = new Set([
   'searchEvents',
   'exportEvents',
   'listApprovals',
+  'exportApprovalLines',
   'listBundles',
   'listDeployments',
   'hostedSearchEvents',
