@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { seriesBy } from '../../event/rules/series.ts';
 import { env, instant, instantInput, intQuery, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { attentionKinds } from '../use-cases/attention-sources.ts';
+import { attentionKinds } from '../record.ts';
 
 const count = z.number().int();
 

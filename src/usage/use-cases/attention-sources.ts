@@ -4,47 +4,9 @@ import { environmentKey } from '../../../actors/protocol.ts';
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
 import { dayMs, minuteMs } from '../../shared/duration.ts';
 import type { Env } from '../../shared/ids.ts';
-import type { OperatorRole } from '../../shared/principal.ts';
 import { refuses } from '../../shared/storage.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-
-export const attentionKinds = [
-  'approval_deadline',
-  'deny_spike',
-  'out_of_date',
-  'delivery_failing',
-  'key_expiring',
-  'tool_waits',
-  'store',
-] as const;
-
-export interface AttentionItem {
-  readonly kind: (typeof attentionKinds)[number];
-  readonly severity: 'high' | 'medium';
-  /** Null: of all environments. */
-  readonly env: Env | null;
-  readonly subject: {
-    readonly type:
-      | 'approval'
-      | 'contract'
-      | 'bundle'
-      | 'channel'
-      | 'key'
-      | 'service_account'
-      | 'server'
-      | 'store';
-    readonly id: string;
-    readonly name: string;
-  };
-  /** Epoch milliseconds; null: unknown. */
-  readonly since: number | null;
-  /** Epoch milliseconds of the moment after which it is too late; null: none. */
-  readonly deadline: number | null;
-  readonly count: number;
-  readonly facts: { readonly [name: string]: string | number | null };
-  /** The role that may read the subject. */
-  readonly role: OperatorRole;
-}
+import type { AttentionItem } from '../record.ts';
 
 export type AttentionPorts = Pick<AppPorts, 'store' | 'actors' | 'clock' | 'health'> & {
   readonly rulings: Pick<Rulings, 'entryNames'>;

@@ -4,8 +4,8 @@ import { holdsRole, listedEnvs, requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { type Env, environments, isInFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
+import type { AttentionItem } from '../record.ts';
 import {
-  type AttentionItem,
   type AttentionPorts,
   approvalDeadlines,
   denySpikes,
