@@ -178,6 +178,7 @@ const shows: ReadonlySet<string> = new Set([
   'exportEvents',
   'listApprovals',
   'exportApprovalLines',
+  'exportAuditLines',
   'listBundles',
   'listDeployments',
   'hostedSearchEvents',
