@@ -141,7 +141,7 @@ describe(`a move that is killed ${kills} times (SEED=${seed})`, () => {
         });
         return answer.status === 503 ? undefined : answer;
       },
-      30_000,
+      90_000,
     );
     expect([decided.status, decided.body]).toEqual([200, expect.anything()]);
     await eventually(
@@ -150,7 +150,7 @@ describe(`a move that is killed ${kills} times (SEED=${seed})`, () => {
         const { body } = await node.call('GET', '/api/v1/agents/status', { cookie });
         return body.agents.find(({ agent_id: id }: { agent_id: string }) => id === 'agent-1');
       },
-      30_000,
+      90_000,
     );
     expect(denies(guard, 'one')).toBe(true);
     // The next deployment is newer than those of before.
@@ -164,10 +164,11 @@ describe(`a move that is killed ${kills} times (SEED=${seed})`, () => {
       body: { env: 'production' },
     });
     expect(deployed.status).toBe(201);
-    await until(() => denies(guard, 'two'), 'the new contracts', 15_000);
+    await until(() => denies(guard, 'two'), 'the new contracts', 60_000);
     await guard.run('say', { text: 'fine' }, () => 'said');
     await guard.close();
     // Both calls of the agent, also the one that its hub may have missed when it stopped.
+    await eventually('both calls', async () => ((await total()) === events + 2 ? true : undefined), 60_000);
     expect(await total()).toBe(events + 2);
     expect(notices).not.toContain('verifying the bundle');
   }, 240_000);
