@@ -111,6 +111,7 @@ export const operatorRoutes = routes({
     ...operated,
     method: 'PUT',
     path: '/api/v1/operator/log-level',
+    audit: 'It belongs to the installation and to no tenant; the log has a line.',
     summary: 'Sets the log level of all nodes for some minutes; then that of their settings is back',
     body: z.object({ level: logLevel, minutes: z.number().int().min(1).max(60) }),
     status: 200,
