@@ -7,8 +7,11 @@ import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { makeHub, type Operation, type TestHub, type UserCaller } from '../harness.ts';
 
 const lists = Object.entries(api)
-  // Those of one thing, which a path names, have their own tests.
-  .filter(([, { params, query }]: [string, RouteDeclaration]) => !params && query && 'cursor' in query.shape)
+  // Those of one thing, which a path names, and those with pages of a fixed size have their own tests.
+  .filter(
+    ([, { params, query }]: [string, RouteDeclaration]) =>
+      !params && query && 'cursor' in query.shape && 'limit' in query.shape,
+  )
   .map(([name]) => name as Operation);
 
 let t: TestHub;

@@ -39,7 +39,7 @@ describe('the clock of a cluster', () => {
     expect(clock.now()).toBe(own.now());
     const following = await clock.follow(link);
     expect(Math.abs(behind())).toBeLessThanOrEqual(1);
-    expect(warned).toEqual(ahead === 0 ? [] : [{ differsMs: ahead }]);
+    expect(warned).toEqual(ahead === 0 ? [] : [{ differs_ms: ahead }]);
     following.stop();
     expect(own.pending).toBe(0);
   });
