@@ -107,7 +107,7 @@ it(`removes what is old, whole, once and nothing else, however often it is kille
       return total + (details[kind] ?? 0);
     }, 0);
   await vi.waitFor(async () => expect(await sum('events')).toBe(90 * eventsOfRun), {
-    timeout: 60_000,
+    timeout: 200_000,
     interval: 500,
   });
   expect(await sum('approvals')).toBe(45);
@@ -134,4 +134,4 @@ it(`removes what is old, whole, once and nothing else, however often it is kille
   } finally {
     await store.close();
   }
-}, 300_000);
+}, 480_000);
