@@ -4,7 +4,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { hubKinds } from '../../actors/kinds.ts';
-import { createMeters } from '../../src/hub/metrics/meters.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import { agentKey, environmentKey, type HubKinds } from '../../actors/protocol.ts';
 import { createActors } from '../../actors/runtime/system.ts';
@@ -15,6 +14,7 @@ import { RuleSets } from '../../src/agent/rules/assignment.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
 import type { PlacedFrame } from '../../src/http/live/encoded.ts';
 import { Feed, type Follower } from '../../src/http/live/feed.ts';
+import { createMeters } from '../../src/hub/metrics/meters.ts';
 import { agentsOf } from '../../src/shared/frame.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { aBundle, t0 } from '../conformance/fixtures.ts';

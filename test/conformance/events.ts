@@ -274,7 +274,9 @@ export function eventsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const [a, b, c] = [anEvent(), anEvent({ agent_id: 'agent-2' }), anEvent({ call_id: 'text-id' })];
-      expect(await store.events.ingest(aBatch(tenantId, [a, b, a, { ...b, agent_id: 'other' }]))).toMatchObject({
+      expect(
+        await store.events.ingest(aBatch(tenantId, [a, b, a, { ...b, agent_id: 'other' }])),
+      ).toMatchObject({
         accepted: 2,
         duplicates: 2,
       });

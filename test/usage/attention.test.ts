@@ -39,11 +39,7 @@ it('is nothing at first; then a contract that denies more than usual, an approva
   const now = t.clock.now();
   await denials(2, now - 3 * 3_600_000);
   await denials(21, now - 60_000);
-  await t.call(
-    'createApproval',
-    { body: { tool_name: 'refund', message: 'ok?' } },
-    key,
-  );
+  await t.call('createApproval', { body: { tool_name: 'refund', message: 'ok?' } }, key);
   const first = await deploy(t, user, 'shop', '1');
   const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   const query = { env: key.env, bundle_name: 'shop', policy_version: first.revisionHash };

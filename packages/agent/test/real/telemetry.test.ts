@@ -116,7 +116,10 @@ describe('telemetry with the API installed', () => {
 
   it('sends the trace of a call with its approval, and links the trace of the decision', async () => {
     const hub = await new FakeHub().start();
-    const document = yaml.replace('effect: deny, message: "tables stay"', 'effect: approve, message: "drop it?"');
+    const document = yaml.replace(
+      'effect: deny, message: "tables stay"',
+      'effect: approve, message: "drop it?"',
+    );
     hub.on('GET /stream', () => 'stream').on('POST /approvals', { status: 201, body: { id: 'a1' } });
     const http = new HttpConnection({ url: hub.url, apiKey: 'svk_production_x' });
     const approvals = new HubApprovals(http);
