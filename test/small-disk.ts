@@ -1,6 +1,8 @@
 // A real disk that is soon full, for tests: a memory file system of a few megabytes. Needs the right to mount;
 // `canMount` says whether it is there.
+
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,3 +62,6 @@ export const canMount: boolean = (() => {
     return false;
   }
 })();
+
+/** A text that packing makes little smaller, so that events of it fill a disk. */
+export const noise = (bytes: number): string => randomBytes(bytes).toString('base64').slice(0, bytes);

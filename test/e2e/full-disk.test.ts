@@ -1,6 +1,5 @@
 // A disk that fills up under a running hub: what is refused first, what goes on, what probes say, and that it recovers
 // by itself.
-import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -8,12 +7,9 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import { random } from '../random.ts';
-import { canMount, SmallDisk } from '../small-disk.ts';
+import { canMount, noise, SmallDisk } from '../small-disk.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient } from './socket.ts';
-
-/** A text that packing makes little smaller. */
-const noise = (bytes: number): string => randomBytes(bytes).toString('base64').slice(0, bytes);
 
 const mebibyte = 1 << 20;
 const seed = process.env.SEED ?? '1';

@@ -1,17 +1,13 @@
 // A full disk and old events: an administrator signs in and purges them, and the hub takes events again although the
 // disk stays full.
-import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openSqlite, type SqliteStore } from '../../adapters/sqlite/index.ts';
-import { canMount, SmallDisk } from '../small-disk.ts';
+import { canMount, noise, SmallDisk } from '../small-disk.ts';
 import { wrongClock } from '../wrong-clock.ts';
 import { HubProcess } from './process.ts';
-
-/** A text that packing makes little smaller. */
-const noise = (bytes: number): string => randomBytes(bytes).toString('base64').slice(0, bytes);
 
 const mebibyte = 1 << 20;
 const disks: SmallDisk[] = [];
