@@ -283,7 +283,8 @@ describe('a player', () => {
   it('finds errors of the server, with what was sent', async () => {
     const found = await play(answering(500, '{}'), acme, 20);
     expect(kinds(found)).toEqual(new Set(['server error']));
-    expect(found[0]?.trace[0]?.sent).toMatch(/^[A-Z]+ \/\S/);
+    // A long request is cut: not each shows its end.
+    expect(found.map(({ trace }) => trace[0]?.sent).join('\n')).toContain('HTTP/1.1');
   });
 
   it('finds answers that are too large', async () => {
