@@ -57,3 +57,12 @@ it.each(lists)('%s goes on from its own cursor, and refuses those of the others'
     await expect(list(name, { cursor }), other).rejects.toMatchObject({ code: 'bad_request' });
   }
 });
+
+it.each(['approvalGroups', 'fleetMatrix'] as const)('%s refuses the cursors of other lists', async (name) => {
+  for (const other of lists) {
+    const cursor = await cursorOf(other);
+    await expect(t.call(name, { query: { cursor } }, user), other).rejects.toMatchObject({
+      code: 'bad_request',
+    });
+  }
+});
