@@ -181,6 +181,7 @@ const shows: ReadonlySet<string> = new Set([
   'exportAuditLines',
   'listBundles',
   'listDeployments',
+  'fleetMatrix',
   'hostedSearchEvents',
   'hostedListRuns',
   'hostedListApprovals',
