@@ -26,6 +26,7 @@ import { createRollouts } from '../composition/use-cases/rollouts.ts';
 import { type Contracts, createContracts } from '../contract/use-cases.ts';
 import { createDeployments, type Deployments } from '../deployment/use-cases/deployments.ts';
 import { createImpacts, type Impacts } from '../deployment/use-cases/impact.ts';
+import { createExplanations, type Explanations } from '../evaluation/use-cases/explanations.ts';
 import { createPlayground, type Playground } from '../evaluation/use-cases/playground.ts';
 import { createReplays, type Replays } from '../evaluation/use-cases/replays.ts';
 import {
@@ -106,6 +107,7 @@ export interface App {
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly installation: Installation;
+  readonly explanations: Explanations;
   readonly eventExports: EventExports;
   readonly exports: Exports;
   readonly eventIntake: EventIntake;
@@ -157,6 +159,7 @@ export function createApp(ports: AppPorts): App {
   const logins = createLogins(ports);
   const provider = providerOf(ports, accounts);
   const approvals = createApprovals({ ...ports, lastSeen });
+  const eventSearches = createEventSearches(ports);
   return {
     environments,
     tenants: createTenants(ports),
@@ -183,7 +186,8 @@ export function createApp(ports: AppPorts): App {
     exports: createExports(ports),
     registrations: createRegistrations({ ...ports, environments, lastSeen }),
     eventIntake: createEventIntake({ ...ports, lastSeen }),
-    eventSearches: createEventSearches(ports),
+    eventSearches,
+    explanations: createExplanations({ ...ports, eventSearches, runs, recentToolSettings }),
     eventTail: createEventTail(ports),
     fetchedRulesets: createFetchedRulesets(ports),
     channels,

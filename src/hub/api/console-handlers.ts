@@ -9,6 +9,7 @@ import { bundles } from '../../bundle/console/handlers.ts';
 import { compositions } from '../../composition/console/handlers.ts';
 import { contracts } from '../../contract/console/handlers.ts';
 import { impact } from '../../deployment/console/handlers.ts';
+import { explanations } from '../../evaluation/console/explain-handlers.ts';
 import { evaluate } from '../../evaluation/console/handlers.ts';
 import { replay } from '../../evaluation/console/replay-handlers.ts';
 import { events } from '../../event/console/handlers.ts';
@@ -53,6 +54,7 @@ export const handlers: Handlers<typeof api> = {
   ...impact,
   ...replay,
   ...evaluate,
+  ...explanations,
   ...events,
   ...exports,
   ...sampleRun,

@@ -9,6 +9,7 @@ import { bundleRoutes } from '../../bundle/console/routes.ts';
 import { compositionRoutes } from '../../composition/console/routes.ts';
 import { contractRoutes } from '../../contract/console/routes.ts';
 import { impactRoutes } from '../../deployment/console/routes.ts';
+import { explainRoutes } from '../../evaluation/console/explain-routes.ts';
 import { replayRoutes } from '../../evaluation/console/replay-routes.ts';
 import { evaluateRoutes } from '../../evaluation/console/routes.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
@@ -53,6 +54,7 @@ export const api = routes({
   ...impactRoutes,
   ...replayRoutes,
   ...evaluateRoutes,
+  ...explainRoutes,
   ...eventRoutes,
   ...exportRoutes,
   ...sampleRunRoutes,
