@@ -252,6 +252,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     get: 'read',
     list: 'read',
     decide: 'write',
+    assign: 'write',
+    release: 'write',
     expire: 'write',
     pending: 'read',
     due: 'read',

@@ -10,7 +10,9 @@ import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matr
 import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
+import { type ApprovalAssignments, createApprovalAssignments } from '../approval/use-cases/assignments.ts';
 import { type ApprovalGroups, createApprovalGroups } from '../approval/use-cases/groups.ts';
+import { type ApprovalSearches, createApprovalSearches } from '../approval/use-cases/search.ts';
 import { type Approvals, createApprovals } from '../approval/use-cases.ts';
 import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
@@ -76,7 +78,9 @@ export interface App {
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
   readonly approvals: Approvals;
+  readonly approvalAssignments: ApprovalAssignments;
   readonly approvalGroups: ApprovalGroups;
+  readonly approvalSearches: ApprovalSearches;
   readonly rateLimits: RateLimits;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
@@ -169,7 +173,9 @@ export function createApp(ports: AppPorts): App {
     series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
+    approvalAssignments: createApprovalAssignments(ports),
     approvalGroups: createApprovalGroups(ports),
+    approvalSearches: createApprovalSearches({ ...ports, approvals }),
     rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules({ ...ports, environments }),

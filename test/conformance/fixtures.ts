@@ -261,6 +261,7 @@ export function anApproval(over: Partial<Approval> = {}): Approval {
     decidedAt: null,
     decisionReason: null,
     decidedVia: null,
+    assignee: null,
     deadline: createdAt + timeoutSeconds * 1000,
     ...over,
     createdAt,

@@ -165,6 +165,12 @@ const changes = (tenant: CellTenant): RequestTable => ({
       body: { approved: false },
     };
   },
+  async assignApproval(env) {
+    return {
+      path: `/api/v1/approvals/${(await tenant.requestApproval(env)).id}/assignee`,
+      body: { user_id: null },
+    };
+  },
   async hostedDecideApproval(env) {
     return {
       path: `/v1/approvals/${(await tenant.requestApproval(env)).id}/decide`,
@@ -211,6 +217,7 @@ function reads(tenant: CellTenant): RequestTable {
     getApproval: (env) => ({ path: `/api/v1/approvals/${tenant.recordIn(env, 'approval')}` }),
     hostedGetApproval: (env) => ({ path: `/v1/approvals/${tenant.recordIn(env, 'approval')}` }),
     getEvent: (env) => ({ path: `/api/v1/events/${tenant.recordIn(env, 'event')}` }),
+    explainEvent: (env) => ({ path: `/api/v1/events/${tenant.recordIn(env, 'event')}/explain` }),
     getRegistration: (env) => ({ path: `/api/v1/agent-registrations/${agentIn(env)}` }),
     agentCoverage: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/coverage` }),
     agentHistory: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/history` }),

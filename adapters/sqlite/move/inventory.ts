@@ -122,7 +122,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     columns:
       'id tenant_id status agent_id tool_name tool_args message env timeout_seconds timeout_effect decision_source ' +
       'contract_name decided_by decided_at decision_reason decided_via created_at deadline unannounced_at decision_id ' +
-      'args_bytes contracts principal session_id call_id ruleset_name decided_by_subject',
+      'args_bytes contracts principal session_id call_id ruleset_name decided_by_subject assignee assignee_id',
   },
   approval_args: { kinds: ['approvalArgs'], columns: 'tenant_id id env bytes created_at args key_id' },
   idempotency: {

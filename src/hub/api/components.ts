@@ -37,7 +37,12 @@ import {
   uuid,
   yamlDocument,
 } from '../../http/contract/fields.ts';
-import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from '../../http/contract/frames.ts';
+import {
+  assignee,
+  consoleAgentFrames,
+  consoleDashboardFrames,
+  type FrameTable,
+} from '../../http/contract/frames.ts';
 import { truncatedField } from '../../http/contract/listed.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
 import {
@@ -134,6 +139,7 @@ export const components: {
   UpdateStrategy: updateStrategy,
   YamlDocument: yamlDocument,
   Approval: approval,
+  ApprovalAssignee: assignee,
   CallCounts: callCounts,
   AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
