@@ -50,6 +50,7 @@ import { createNotifications, type Notifications } from '../notification/use-cas
 import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.ts';
 import { createRuns, type Runs } from '../run/use-cases/runs.ts';
 import { createSampleRuns, type SampleRuns } from '../run/use-cases/samples.ts';
+import { createThingSearches, type ThingSearches } from '../search/use-cases.ts';
 import { createSessionValues, type SessionValues } from '../session/use-cases.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
@@ -131,6 +132,7 @@ export interface App {
   readonly environments: Environments;
   readonly sessions: Sessions;
   readonly tenants: Tenants;
+  readonly thingSearches: ThingSearches;
   /** Null: nobody signs in through an identity provider. */
   readonly oidcLogins: OidcLogins | null;
   readonly serviceAccounts: ServiceAccounts;
@@ -164,6 +166,8 @@ export function createApp(ports: AppPorts): App {
   const provider = providerOf(ports, accounts);
   const approvals = createApprovals({ ...ports, lastSeen });
   const eventSearches = createEventSearches(ports);
+  const bundles = createBundles({ ...ports, inspector });
+  const keys = createKeys(ports);
   return {
     environments,
     tenants: createTenants(ports),
@@ -183,7 +187,7 @@ export function createApp(ports: AppPorts): App {
     oidcLogins: oidcLoginsOf(ports, logins, provider),
     deployments,
     inspector,
-    bundles: createBundles({ ...ports, inspector }),
+    bundles,
     compositions,
     installation: createInstallation(ports),
     matrices: createFleetMatrices(ports),
@@ -211,7 +215,8 @@ export function createApp(ports: AppPorts): App {
     auditLog: createAuditLog(ports),
     rulesets,
     sampleRuns,
-    keys: createKeys(ports),
+    keys,
+    thingSearches: createThingSearches({ ...ports, bundles, keys }),
     operatorTokens: createOperatorTokens({ ...ports, provider }),
     vocabularies: createVocabularies(ports),
     toolPins: createToolPins({ ...ports, environments }),

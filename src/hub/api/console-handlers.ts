@@ -19,6 +19,7 @@ import { keys } from '../../key/console/handlers.ts';
 import { callbacks } from '../../notification/console/callback-handlers.ts';
 import { channels } from '../../notification/console/handlers.ts';
 import { sampleRun } from '../../run/console/handlers.ts';
+import { searches } from '../../search/console/handlers.ts';
 import { sessions } from '../../session/console/handlers.ts';
 import { environments } from '../../tenant/console/environment-handlers.ts';
 import { settings } from '../../tenant/console/handlers.ts';
@@ -57,6 +58,7 @@ export const handlers: Handlers<typeof api> = {
   ...explanations,
   ...events,
   ...exports,
+  ...searches,
   ...sampleRun,
   ...approvals,
   ...sessions,

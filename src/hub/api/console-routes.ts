@@ -19,6 +19,7 @@ import { keyRoutes } from '../../key/console/routes.ts';
 import { callbackRoutes } from '../../notification/console/callback-routes.ts';
 import { channelRoutes } from '../../notification/console/routes.ts';
 import { sampleRunRoutes } from '../../run/console/routes.ts';
+import { searchRoutes } from '../../search/console/routes.ts';
 import { sessionRoutes } from '../../session/console/routes.ts';
 import { environmentRoutes } from '../../tenant/console/environment-routes.ts';
 import { operatorRoutes } from '../../tenant/console/operator-routes.ts';
@@ -57,6 +58,7 @@ export const api = routes({
   ...explainRoutes,
   ...eventRoutes,
   ...exportRoutes,
+  ...searchRoutes,
   ...sampleRunRoutes,
   ...approvalRoutes,
   ...sessionRoutes,
