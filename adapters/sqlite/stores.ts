@@ -213,6 +213,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     currentAll: 'read',
     get: 'read',
     list: 'read',
+    rollbacks: 'read',
   },
   events: {
     ingest: 'write',

@@ -229,6 +229,8 @@ export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
     forced: false,
     reason: null,
     documentKind: 'bundle',
+    undeployedAt: null,
+    undeployedBy: null,
     ...over,
   };
 };

@@ -53,7 +53,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     kinds: ['deployments', 'signing'],
     columns:
       'id tenant_id env bundle_name version revision_hash sequence signature public_key signing_key_id deployed_by ' +
-      'created_at is_current attestation forced reason document_kind',
+      'created_at is_current attestation forced reason document_kind undeployed_at undeployed_by',
   },
   bundles: {
     kinds: ['bundles', 'signing'],

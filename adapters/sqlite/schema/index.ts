@@ -11,6 +11,7 @@ import { aiUsage } from './ai.ts';
 import { approvalAssignees, approvalContext, approvalNames, argumentKeys, decisions } from './approvals.ts';
 import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
+import { undeployments } from './deployments.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies } from './events.ts';
 import { exportTables } from './exports.ts';
 import { runStandings, runTables } from './runs.ts';
@@ -314,6 +315,7 @@ const migrations: readonly string[] = [
   exportTables,
   packedBodies,
   approvalAssignees,
+  undeployments,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
