@@ -9,6 +9,7 @@ import { createLastSeen } from '../agent/use-cases/last-seen.ts';
 import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matrix.ts';
 import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
+import { type AgentTimelines, createAgentTimelines } from '../agent/use-cases/timeline.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
 import { type ApprovalAssignments, createApprovalAssignments } from '../approval/use-cases/assignments.ts';
 import { type ApprovalGroups, createApprovalGroups } from '../approval/use-cases/groups.ts';
@@ -50,6 +51,7 @@ import { createNotifications, type Notifications } from '../notification/use-cas
 import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.ts';
 import { createRuns, type Runs } from '../run/use-cases/runs.ts';
 import { createSampleRuns, type SampleRuns } from '../run/use-cases/samples.ts';
+import { createRunTimelines, type RunTimelines } from '../run/use-cases/timeline.ts';
 import { createThingSearches, type ThingSearches } from '../search/use-cases.ts';
 import { createSessionValues, type SessionValues } from '../session/use-cases.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
@@ -94,6 +96,7 @@ export interface App {
   readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
   readonly histories: Histories;
+  readonly agentTimelines: AgentTimelines;
   readonly attention: Attention;
   readonly series: SeriesReader;
   readonly statistics: Statistics;
@@ -106,6 +109,7 @@ export interface App {
   readonly registrations: Registrations;
   readonly replays: Replays;
   readonly runs: Runs;
+  readonly runTimelines: RunTimelines;
   readonly evidence: EvidenceOfRuns;
   readonly sampleRuns: SampleRuns;
   readonly keys: Keys;
@@ -172,6 +176,7 @@ export function createApp(ports: AppPorts): App {
     environments,
     tenants: createTenants(ports),
     coverage: createCoverage({ ...ports, rulings }),
+    agentTimelines: createAgentTimelines({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     attention: createAttention({ ...ports, rulings }),
     series: createSeriesReader({ ...ports, rulings }),
@@ -211,6 +216,7 @@ export function createApp(ports: AppPorts): App {
     playground: createPlayground({ ...ports, recentToolSettings }),
     replays: createReplays({ ...ports, compositions }),
     runs,
+    runTimelines: createRunTimelines(ports),
     evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),
     rulesets,

@@ -66,7 +66,7 @@ export function takingAwayContract(name: string, open: Open): void {
       const back = await deploy(1);
       const elsewhere = await deploy(1, 'staging');
       const end = { at: t0 + 50, by: 'ada' };
-      expect(await deployments.undeploy(tenantId, 'production', 'base', 1, end)).toEqual(back);
+      expect(await deployments.undeploy(tenantId, 'production', 'base', 0, end)).toEqual(back);
       const ended = { ...back, undeployedAt: end.at, undeployedBy: 'ada' };
       expect(await deployments.get(tenantId, back.id)).toEqual(ended);
       const all = [elsewhere, ended, again, second, first];

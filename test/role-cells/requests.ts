@@ -222,6 +222,8 @@ function reads(tenant: CellTenant): RequestTable {
     agentCoverage: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/coverage` }),
     agentHistory: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/history` }),
     listAgentStreams: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/streams` }),
+    agentTimeline: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/timeline` }),
+    runTimeline: (env) => ({ path: `/api/v1/runs/${agentIn(env)}/run/timeline` }),
     deploymentRollout: (env) => ({
       path: `/api/v1/deployments/${tenant.recordIn(env, 'deployment')}/rollout`,
     }),

@@ -20,7 +20,7 @@ import {
   skippedRules,
 } from '../../evaluation/wire/replay-schemas.ts';
 import { eventBatch, eventInput, facet, manifest, outcome, stored } from '../../event/console/routes.ts';
-import { condition, rejected } from '../../event/wire/schemas.ts';
+import { callVerdict, condition, rejected } from '../../event/wire/schemas.ts';
 import {
   anyObject,
   approvalStatus,
@@ -141,6 +141,7 @@ export const components: {
   Approval: approval,
   ApprovalAssignee: assignee,
   CallCounts: callCounts,
+  CallVerdict: callVerdict,
   AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   TimeoutWord: timeoutWord,

@@ -3,6 +3,7 @@
 
 import { agents } from '../../agent/console/handlers.ts';
 import { rules } from '../../agent/console/rule-handlers.ts';
+import { agentTimelines } from '../../agent/console/timeline-handlers.ts';
 import { approvals } from '../../approval/console/handlers.ts';
 import { ai } from '../../assistant/console/handlers.ts';
 import { bundles } from '../../bundle/console/handlers.ts';
@@ -19,6 +20,7 @@ import { keys } from '../../key/console/handlers.ts';
 import { callbacks } from '../../notification/console/callback-handlers.ts';
 import { channels } from '../../notification/console/handlers.ts';
 import { sampleRun } from '../../run/console/handlers.ts';
+import { runTimelines } from '../../run/console/timeline-handlers.ts';
 import { searches } from '../../search/console/handlers.ts';
 import { sessions } from '../../session/console/handlers.ts';
 import { environments } from '../../tenant/console/environment-handlers.ts';
@@ -63,6 +65,8 @@ export const handlers: Handlers<typeof api> = {
   ...approvals,
   ...sessions,
   ...agents,
+  ...agentTimelines,
+  ...runTimelines,
   ...coverage,
   ...rules,
   ...tools,

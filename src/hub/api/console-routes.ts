@@ -3,6 +3,7 @@
 
 import { agentRoutes } from '../../agent/console/routes.ts';
 import { ruleRoutes } from '../../agent/console/rule-routes.ts';
+import { agentTimelineRoutes } from '../../agent/console/timeline-routes.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
 import { aiRoutes } from '../../assistant/console/routes.ts';
 import { bundleRoutes } from '../../bundle/console/routes.ts';
@@ -19,6 +20,7 @@ import { keyRoutes } from '../../key/console/routes.ts';
 import { callbackRoutes } from '../../notification/console/callback-routes.ts';
 import { channelRoutes } from '../../notification/console/routes.ts';
 import { sampleRunRoutes } from '../../run/console/routes.ts';
+import { runTimelineRoutes } from '../../run/console/timeline-routes.ts';
 import { searchRoutes } from '../../search/console/routes.ts';
 import { sessionRoutes } from '../../session/console/routes.ts';
 import { environmentRoutes } from '../../tenant/console/environment-routes.ts';
@@ -63,6 +65,8 @@ export const api = routes({
   ...approvalRoutes,
   ...sessionRoutes,
   ...agentRoutes,
+  ...agentTimelineRoutes,
+  ...runTimelineRoutes,
   ...coverageRoutes,
   ...ruleRoutes,
   ...toolRoutes,
