@@ -74,6 +74,7 @@ import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator
 import { createPeople, type People } from '../user/use-cases/people.ts';
 import { createServiceAccounts, type ServiceAccounts } from '../user/use-cases/service-accounts.ts';
 import { createSessions, type Sessions } from '../user/use-cases/sessions.ts';
+import { createViews, type Views } from '../view/use-cases.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
@@ -136,6 +137,7 @@ export interface App {
   readonly environments: Environments;
   readonly sessions: Sessions;
   readonly tenants: Tenants;
+  readonly views: Views;
   readonly thingSearches: ThingSearches;
   /** Null: nobody signs in through an identity provider. */
   readonly oidcLogins: OidcLogins | null;
@@ -175,6 +177,7 @@ export function createApp(ports: AppPorts): App {
   return {
     environments,
     tenants: createTenants(ports),
+    views: createViews(ports),
     coverage: createCoverage({ ...ports, rulings }),
     agentTimelines: createAgentTimelines({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),

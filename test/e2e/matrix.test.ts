@@ -195,6 +195,7 @@ const bodies: { readonly [operation: string]: unknown } = {
   deployBundle: { env: 'production' },
   decideApproval: { approved: true },
   assignApproval: { user_id: null },
+  updateView: { name: 'Renamed' },
   decideToolPin: { decision: 'accepted', envs: ['production'] },
   updateAssignmentRule: { priority: 5 },
   updateUser: { is_admin: false },

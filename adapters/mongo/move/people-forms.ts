@@ -35,6 +35,7 @@ type PeopleKind =
   | 'serviceAccounts'
   | 'serviceTokens'
   | 'operatorTokens'
+  | 'views'
   | 'rules'
   | 'settings'
   | 'channels'
@@ -88,6 +89,7 @@ export const peopleForms: Forms<PeopleKind> = {
   serviceAccounts: plain('serviceAccounts'),
   serviceTokens: plain('serviceTokens'),
   operatorTokens: plain('operatorTokens'),
+  views: plain('views'),
   rules: {
     collection: 'rules',
     toDocument: (rule) => ({ ...toRow(rule), tagMatch: toText(rule.tagMatch) }),

@@ -6,6 +6,7 @@ import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';
 import { retentionTables } from '../retention.ts';
 import { serviceAccountTables } from '../service-accounts.ts';
+import { viewTable } from '../views.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
 import { approvalAssignees, approvalContext, approvalNames, argumentKeys, decisions } from './approvals.ts';
@@ -316,6 +317,7 @@ const migrations: readonly string[] = [
   packedBodies,
   approvalAssignees,
   undeployments,
+  viewTable,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
