@@ -1,5 +1,5 @@
 // Input and output of a governed call: options, warnings, the denial. Decides nothing.
-import type { ApprovalBackend } from '../approvals.ts';
+import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
 import type { AuditRecord, Principal } from '../record.ts';
 
 /** A contract, a hook, a limit or a person said no; the tool did not run. */
@@ -48,7 +48,19 @@ export interface RoundOptions<R> {
   /** Makes the result that the caller gets in place of an interim one, with what the next round needs. */
   readonly carry: (result: R, rounds: CallRounds) => R;
   /** Takes what the next round needs, if the approval was handed over to the caller: the tool did not run. */
-  readonly suspend?: (rounds: CallRounds) => void;
+  readonly suspend?: (rounds: CallRounds, denial: QuestionDenial) => void;
+  /** An approval that an earlier round asked for. Absent: none waits. */
+  readonly question?: {
+    readonly denial: QuestionDenial;
+    readonly outcome: () => Promise<ApprovalOutcome>;
+  };
+}
+
+/** The denial that follows if nobody approves. */
+export interface QuestionDenial {
+  readonly source: string;
+  readonly name: string | null;
+  readonly reason: string;
 }
 
 /** Options of a call beside tool, arguments and function. */

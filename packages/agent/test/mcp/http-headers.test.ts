@@ -64,7 +64,15 @@ beforeAll(async () => {
   const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   listener = new McpListener(
     {
-      ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+      ...{
+        guard,
+        clock: systemClock,
+        hide: false,
+        pins: null,
+        tasks: null,
+        told: () => {},
+        inputTimeout: 60_000,
+      },
       rounds: memoryRounds(systemClock),
       connect: remoteServer({ url: upstream, headers: { 'mcp-name': 'forged' }, clock: systemClock }),
       eras: { legacy: null, modern: null },

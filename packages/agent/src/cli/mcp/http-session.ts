@@ -38,6 +38,7 @@ export class HttpSession {
       hide,
       pins: pins?.session() ?? null,
       rounds,
+      tasks: null,
       place: `session ${id}`,
       sessionId: id,
       told,

@@ -17,7 +17,12 @@ export interface Introduction {
   readonly answer: Response;
 }
 
-export function introductionOf(era: Era, answer: Response, pins: ToolPinSession | null): Introduction {
+export function introductionOf(
+  era: Era,
+  answer: Response,
+  pins: ToolPinSession | null,
+  hasTasks: boolean,
+): Introduction {
   const result = fieldsOf(answer.result);
   const { instructions } = result;
   const { tasks, ...capabilities } = fieldsOf(result.capabilities);
@@ -34,6 +39,6 @@ export function introductionOf(era: Era, answer: Response, pins: ToolPinSession 
     offers.map((list) => [list, { ...fieldsOf(capabilities[list]), listChanged: true }]),
   );
   const permitted = isSilenced ? { ...result, instructions: undefined } : result;
-  const encoded = era.encodeDiscovery(permitted, { ...capabilities, ...lists });
+  const encoded = era.encodeDiscovery(permitted, { ...capabilities, ...lists }, hasTasks);
   return { ...introduction, answer: { kind: 'response', id: answer.id, result: encoded } };
 }

@@ -8,9 +8,18 @@ import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
 import type { AskingClient } from './asking.ts';
 import { CallError, unended } from './call-error.ts';
 import { clientCapabilitiesKey, type Era } from './era.ts';
-import { fieldsOf } from './fields.ts';
+import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
 import { ProxyRound, type ProxyRounds } from './rounds.ts';
+import type { TaskCall, TaskDraft } from './tasks/tasks.ts';
+
+/** Calls that go on as tasks. */
+export interface CallTasks {
+  /** True if the request may become a task that waits for an approval. */
+  canAsk(request: Request): boolean;
+  /** The result that names the new task. */
+  create(draft: TaskDraft): Promise<Fields>;
+}
 
 /** The session's parts that a call uses. */
 export interface CallPorts {
@@ -22,6 +31,8 @@ export interface CallPorts {
   readonly place: string;
   /** Over the guard's own session. */
   readonly sessionId: string | undefined;
+  /** Null: calls become no tasks. */
+  readonly tasks: CallTasks | null;
   names(): { readonly server: string; readonly client: string };
   /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
   checkNames(call: ToolCall): Promise<void>;
@@ -40,13 +51,18 @@ export class JudgedCall {
   readonly #ports: CallPorts;
   readonly #sent: CallRequest;
   readonly #call: ToolCall;
+  readonly #task: TaskCall | null;
   #round: ProxyRound | null = null;
   #answer: Response | null = null;
 
-  /** @throws MessageError for a request that is no call */
-  constructor(ports: CallPorts, sent: CallRequest) {
+  /**
+   * @param task whose call this is; null: a client awaits the response
+   * @throws MessageError for a request that is no call
+   */
+  constructor(ports: CallPorts, sent: CallRequest, task: TaskCall | null = null) {
     this.#ports = ports;
     this.#sent = sent;
+    this.#task = task;
     this.#call = toolCallOf(sent.request, sent.era.meta(sent.request));
   }
 
@@ -54,7 +70,7 @@ export class JudgedCall {
   async run(): Promise<Response> {
     const { rounds } = this.#ports;
     const { era, request, signal } = this.#sent;
-    const begun = era.isModern ? await this.#begin() : null;
+    const begun = era.isModern && !this.#task ? await this.#begin() : null;
     if (begun !== null && !(begun instanceof ProxyRound)) return begun;
     this.#round = begun;
     try {
@@ -64,8 +80,9 @@ export class JudgedCall {
       if (begun) rounds.keep(begun, response);
       return response;
     } catch (failure) {
-      const question = failure instanceof HandedOverError ? begun?.question : null;
-      if (question) return { kind: 'response', id: request.id, result: question };
+      const isHandedOver = failure instanceof HandedOverError;
+      const result = isHandedOver ? (begun?.question ?? (await this.#createTask())) : null;
+      if (result) return { kind: 'response', id: request.id, result };
       throw failure instanceof RoundStateError ? this.#refused(failure) : failure;
     } finally {
       begun?.end();
@@ -88,6 +105,16 @@ export class JudgedCall {
     }
   }
 
+  /** The result that names the task; null: the call becomes none. */
+  async #createTask(): Promise<Fields | null> {
+    const { guard, tasks, sessionId = guard.sessionId } = this.#ports;
+    const draft = this.#round?.handedOver;
+    if (!draft || !tasks) return null;
+    const { name: tool, args, request } = this.#call;
+    const meta = without(fieldsOf(request.params._meta), 'progressToken');
+    return tasks.create({ ...draft, tool, args, meta, sessionId, serverTask: null });
+  }
+
   #refused({ message }: RoundStateError): MessageError {
     return new MessageError(codes.params, message, this.#sent.request.id);
   }
@@ -97,9 +124,10 @@ export class JudgedCall {
     const { era, request } = this.#sent;
     const { name, args } = this.#call;
     const { verdict, reason } = pins?.judge(name) ?? { verdict: 'allowed', reason: null };
+    const late = this.#task?.refusal ?? null;
     const result = await guard.run(name, args, () => this.#runTool(), {
       ...this.#baseOptions,
-      refusal: verdict === 'allowed' ? null : { name: refusalName, reason: reason ?? refusalName },
+      refusal: verdict === 'allowed' ? late : { name: refusalName, reason: reason ?? refusalName },
     });
     if (this.#round && fieldsOf(result).resultType === 'input_required')
       return { kind: 'response', id: request.id, result: this.#round.interim(fieldsOf(result)) };
@@ -115,7 +143,10 @@ export class JudgedCall {
     const { progressToken, name } = this.#call;
     const { server, client } = this.#ports.names();
     const round = this.#round;
-    const modern = round && { round, capabilities: this.#capabilities, clientName: client };
+    const { tasks } = this.#ports;
+    const canHandOver = tasks?.canAsk(request) ?? false;
+    const modern = round && { round, capabilities: this.#capabilities, clientName: client, canHandOver };
+    if (this.#task) return { ...mcpRunOptions, ...this.#taskOptions(this.#task) };
     return {
       ...mcpRunOptions,
       signal,
@@ -123,6 +154,14 @@ export class JudgedCall {
       approvals: (own) => asking.approvals(own, { id: request.id, progressToken, tool: name }, modern),
       ...(round ? { rounds: round.options } : {}),
       ...(sessionId === undefined ? {} : { sessionId }),
+    };
+  }
+
+  #taskOptions({ record, rounds, signal }: TaskCall): RunOptions<McpResult> {
+    const { server, client } = this.#ports.names();
+    return {
+      ...{ signal, rounds, sessionId: record.sessionId, approvals: () => null },
+      metadata: { mcp: { server, client } },
     };
   }
 
@@ -134,6 +173,7 @@ export class JudgedCall {
     const { era, send } = this.#sent;
     const round = this.#round;
     await round?.use();
+    await this.#task?.use();
     const answer = await send(round ? round.upstream(this.#call.request) : this.#call.request);
     this.#answer = answer;
     if (answer.error) throw new CallError(answer, answer.error);

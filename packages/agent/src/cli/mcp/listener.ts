@@ -73,6 +73,7 @@ export class McpListener {
       this.#server.listen(port, host, resolve);
     });
     this.#sweepLater();
+    this.#modern.start();
     return (this.#server.address() as AddressInfo).port;
   }
 

@@ -9,6 +9,8 @@ import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';
 import type { ProxyRounds } from './rounds.ts';
 import { McpSession } from './session.ts';
+import { BackgroundServer } from './tasks/background-server.ts';
+import type { ProxyTasks } from './tasks/tasks.ts';
 
 /** What both ways to the agent need. */
 export interface ProxyParts {
@@ -22,6 +24,8 @@ export interface ProxyParts {
   /** Null: definitions of tools are not judged. */
   readonly pins: ToolPins | null;
   readonly rounds: ProxyRounds;
+  /** Null: calls become no tasks. */
+  readonly tasks: ProxyTasks | null;
   /** For people. */
   readonly told: (text: string) => void;
 }
@@ -35,20 +39,22 @@ const lastWords = 2000;
  * @returns the exit code
  */
 export async function serveStdio(
-  { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told }: ProxyParts,
+  proxy: ProxyParts,
   input: Readable,
   output: Writable,
   onChange: (task: () => void) => void,
 ): Promise<number> {
+  const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, tasks, told } = proxy;
   const write = lineWriter(output, () => server.output);
   let inputEnded = false;
-  const session = new McpSession({
+  const session: McpSession = new McpSession({
     guard,
     clock,
     hide,
     pins: pins?.session() ?? null,
     rounds,
     place: `process ${guard.sessionId}`,
+    tasks: tasks && { tasks, runner: () => session },
     told,
     toClient: (message) => write(textOf(message)),
     onIdle: () => {
@@ -100,10 +106,13 @@ export async function serveStdio(
       else clock.after(lastWords, () => end(0), true);
     },
   });
+  const background = new BackgroundServer(proxy);
+  void tasks?.start(() => background);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end(0));
   const code = await ended;
+  await tasks?.close();
   session.close();
-  await server.close();
+  await Promise.all([server.close(), background.close()]);
   input.destroy();
   return code;
 }
