@@ -31,6 +31,16 @@ export class RoundStateError extends Error {
   }
 }
 
+/** A retry that brings the answer about an approval after it ended. */
+export class LateApprovalError extends RoundStateError {
+  readonly earlier: CallRounds;
+
+  constructor({ callId, callIndex, count, isApproved, isCounted }: CallRounds) {
+    super('this request state has expired: nobody decided about the call in time');
+    this.earlier = { callId, callIndex, count, isApproved, isCounted };
+  }
+}
+
 /** The bound of a server's own state, in bytes of UTF-8. */
 export const maxInnerBytes = 64 * 1024;
 /** The bound of a sealed state, in characters: the server's own, what stands around it, and base64. */
@@ -103,15 +113,16 @@ export interface Retry {
   readonly now: number;
 }
 
-/** @throws RoundStateError if the state belongs to another call, server or session, or is too old */
+/** @throws RoundStateError if the state belongs to another call, server or session, or is too old; LateApprovalError */
 export function checkRetry(state: RoundState, { digest, server, session, now }: Retry): void {
   if (state.server !== server || state.session !== session)
     throw new RoundStateError('this request state is from another session or server');
-  if (state.expiresAt < now)
-    throw new RoundStateError('this request state has expired: call the tool again without it');
   if (state.digest !== digest)
     throw new RoundStateError(
       'the tool or the arguments differ from those of the call that this state belongs to',
     );
+  if (state.expiresAt < now && state.isApproval) throw new LateApprovalError(state);
+  if (state.expiresAt < now)
+    throw new RoundStateError('this request state has expired: call the tool again without it');
   if (state.count >= maxRounds) throw new RoundStateError(`the call has ended after ${maxRounds} rounds`);
 }

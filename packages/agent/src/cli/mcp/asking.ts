@@ -7,6 +7,7 @@ import {
   HandedOverError,
   localApproval,
   type PendingApproval,
+  timedOut,
 } from '../../approvals.ts';
 import type { Clock } from '../../clock.ts';
 import { type Fields, fieldsOf } from './fields.ts';
@@ -142,6 +143,8 @@ export class AskingClient {
       round.askApproval({ mode: 'form', ...questionOf(request, tool) }, request.timeout * 1000);
       throw new HandedOverError();
     }
+    if (!round.isInTime(this.#clock.now()))
+      return Promise.resolve({ id: null, outcome: async () => timedOut(request.timeoutEffect) });
     return localApproval(async () => decisionOf(answer, clientName), this.#clock).request(request);
   }
 

@@ -1,9 +1,9 @@
 // A `tools/call` under a guard: judged once, over all rounds in which the tool or a contract asks the client's user.
 import { type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
-import { HandedOverError } from '../../approvals.ts';
+import { HandedOverError, timedOut } from '../../approvals.ts';
 import type { RunOptions } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
-import { maxRounds, RoundStateError } from '../../rounds/round-state.ts';
+import { LateApprovalError, maxRounds, RoundStateError } from '../../rounds/round-state.ts';
 import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
 import type { AskingClient } from './asking.ts';
 import { CallError, unended } from './call-error.ts';
@@ -97,10 +97,8 @@ export class JudgedCall {
       return await rounds.begin({ tool: name, args, session: place }, this.#sent.request);
     } catch (failure) {
       if (!(failure instanceof RoundStateError)) throw failure;
-      const refusal = { name: 'request_state', reason: failure.message };
-      await guard
-        .run<object, McpResult>(name, args, () => ({}), { ...this.#baseOptions, refusal })
-        .catch(() => {});
+      const options = { ...this.#baseOptions, ...recordedAs(failure) };
+      await guard.run<object, McpResult>(name, args, () => ({}), options).catch(() => {});
       throw this.#refused(failure);
     }
   }
@@ -188,4 +186,14 @@ export class JudgedCall {
     if (reason !== null) throw unended(answer, era, reason);
     return era.decode(answer.result) as McpResult;
   }
+}
+
+/** How a guard records a retry that may not go on, without running it. */
+function recordedAs(failure: RoundStateError): Partial<RunOptions<McpResult>> {
+  const name = 'request_state';
+  if (!(failure instanceof LateApprovalError)) return { refusal: { name, reason: failure.message } };
+  const denial = { source: 'hook', name, reason: 'The user of the client was asked.' };
+  const question = { denial, outcome: async () => timedOut('deny') };
+  const { earlier } = failure;
+  return { rounds: { earlier, question, isInterim: () => false, carry: (result) => result } };
 }

@@ -104,6 +104,11 @@ export class ProxyRound {
     return fieldsOf(fieldsOf(this.#request.params.inputResponses)[approvalKey]);
   }
 
+  /** False: the answer came after the approval's deadline. */
+  isInTime(now: number): boolean {
+    return now <= (this.#open?.deadline ?? now);
+  }
+
   /** Asks the client's user instead of running the call. */
   askApproval(params: Fields, timeoutMs: number): void {
     this.#question = { params, timeoutMs };
