@@ -79,6 +79,8 @@ export interface RunOptions<R> {
   readonly cwd?: string;
   /** Refuses the call before any hook and contract. `name` is what decided, in the record and the error. */
   readonly refusal?: { readonly name: string; readonly reason: string } | null;
+  /** The caller's trace (`traceparent` of W3C Trace Context): the call's span is its child. Ignored if malformed. */
+  readonly traceparent?: string;
   /** Ends the wait for an approval. */
   readonly signal?: AbortSignal;
   /** Where this call asks, made from where the guard asks (null: nowhere). Default: there. */

@@ -3,7 +3,7 @@ import { type ApprovalOutcome, type ApprovalRequest, HandedOverError } from '../
 import type { AuditAction, AuditRecord, RuleEvaluated } from '../record.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
-import type { CallSpan } from '../telemetry.ts';
+import { type CallSpan, traceIdOf } from '../telemetry.ts';
 import { type Judged, sayTheSame, shownToPeople } from './arguments.ts';
 import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
@@ -60,7 +60,8 @@ export class GovernedCall<A extends object, R> {
     this.#round = round;
     this.#isDecided = round.isCounted || options.rounds?.question !== undefined;
     const { environment, principal } = place;
-    const { metadata = {}, cwd = null } = options;
+    const { metadata = {}, cwd = null, traceparent } = options;
+    const trace_id = traceIdOf(traceparent);
     const onBehalfOf = redactedPrincipal(parts.redaction, principal);
     this.#context = { principal: onBehalfOf, sessionId: place.runId, callId: round.callId };
     this.#args = args;
@@ -80,16 +81,18 @@ export class GovernedCall<A extends object, R> {
       principal,
       policy_version: parts.policy.version,
       mode: parts.mode,
+      ...(trace_id === null ? {} : { trace_id }),
     });
     this.#counters = new RunCounters(parts.sessions, place.runId, tool);
-    this.#span = parts.telemetry.startCall(tool, {
+    const attributes = {
       'tool.name': tool,
       'tool.side_effect': side_effect,
       'tool.call_index': round.callIndex,
       'governance.environment': environment,
       'governance.run_id': place.runId,
       'reeve.policy_version': parts.policy.version,
-    });
+    };
+    this.#span = parts.telemetry.startCall(tool, attributes, traceparent);
   }
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */

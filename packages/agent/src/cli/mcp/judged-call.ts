@@ -12,6 +12,7 @@ import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
 import { ProxyRound, type ProxyRounds } from './rounds.ts';
 import type { TaskCall, TaskDraft } from './tasks/tasks.ts';
+import { withActiveSpan } from './trace.ts';
 
 /** Calls that go on as tasks. */
 export interface CallTasks {
@@ -140,13 +141,16 @@ export class JudgedCall {
     const { signal, request } = this.#sent;
     const { progressToken, name } = this.#call;
     const { server, client } = this.#ports.names();
+    const { traceparent } = fieldsOf(this.#call.request.params._meta);
+    const traced = typeof traceparent === 'string' ? { traceparent } : {};
     const round = this.#round;
     const { tasks } = this.#ports;
     const canHandOver = tasks?.canAsk(request) ?? false;
     const modern = round && { round, capabilities: this.#capabilities, clientName: client, canHandOver };
-    if (this.#task) return { ...mcpRunOptions, ...this.#taskOptions(this.#task) };
+    if (this.#task) return { ...mcpRunOptions, ...traced, ...this.#taskOptions(this.#task) };
     return {
       ...mcpRunOptions,
+      ...traced,
       signal,
       metadata: { mcp: { server, client } },
       approvals: (own) => asking.approvals(own, { id: request.id, progressToken, tool: name }, modern),
@@ -172,7 +176,8 @@ export class JudgedCall {
     const round = this.#round;
     await round?.use();
     await this.#task?.use();
-    const answer = await send(round ? round.upstream(this.#call.request) : this.#call.request);
+    const request = withActiveSpan(this.#call.request);
+    const answer = await send(round ? round.upstream(request) : request);
     this.#answer = answer;
     if (answer.error) throw new CallError(answer, answer.error);
     if (round && fieldsOf(answer.result).resultType === 'input_required') {
