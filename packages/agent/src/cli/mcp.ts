@@ -45,8 +45,8 @@ ${connectionHelp}  --upstream URL       a server with streamable HTTP
   --hide               hide tools that contracts refuse for all arguments
   --spool FILE         file for unsent events; one proxy per file
 
-Contracts that need an approval ask at the hub. A contract whose \`then\` has \`metadata: { elicit: true }\` can ask the user of the MCP
-client instead, if the client supports elicitation.
+Contracts that need an approval ask at the hub. A client that knows tasks gets a task instead of waiting. A contract whose \`then\` has
+\`metadata: { elicit: true }\` can ask the user of the MCP client instead, if the client supports elicitation.
 
 Exit code: 0 if the agent ended the session, 1 if the server or the contracts are unusable, 2 for wrong arguments.
 `;

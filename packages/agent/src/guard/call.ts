@@ -17,6 +17,14 @@ export class DeniedError extends Error {
   }
 }
 
+/** Thrown in place of a tool that did not run: its execution does not count. */
+export class NotStartedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NotStartedError';
+  }
+}
+
 /** A post contract fired; the tool has run. */
 export interface Warning {
   /** The id of the contract. */

@@ -5,7 +5,7 @@ import type { Counters } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 import { type CallSpan, traceIdOf } from '../telemetry.ts';
 import { type Judged, sayTheSame, shownToPeople } from './arguments.ts';
-import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
+import { DeniedError, NotStartedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
 import {
@@ -310,7 +310,14 @@ export class GovernedCall<A extends object, R> {
     try {
       result = await running;
     } catch (failure) {
+      // Somebody else goes on with the call, and records its end.
+      if (failure instanceof HandedOverError) {
+        this.#span.end(false, null);
+        throw failure;
+      }
       const message = failure instanceof Error ? failure.message : String(failure);
+      if (failure instanceof NotStartedError && !this.#options.rounds?.earlier?.isCounted)
+        await this.#counters.withdraw();
       const text = await this.#finish(false, message, message, duration());
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);

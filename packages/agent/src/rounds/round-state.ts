@@ -1,7 +1,7 @@
 // The sealed state of a call between two rounds: a client keeps it, and can neither read nor change it. AES-256-GCM
 // (NIST SP 800-38D). Runs nothing; rounds/rounds.ts lets each state go on once.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import type { CallRounds } from '../guard/call.ts';
+import { type CallRounds, NotStartedError } from '../guard/call.ts';
 import { canonicalJson } from '../rules/canonical-json.ts';
 
 /** What a call needs to go on. */
@@ -24,7 +24,7 @@ export interface RoundState extends CallRounds {
 }
 
 /** Why a state is refused. The text is for the client. */
-export class RoundStateError extends Error {
+export class RoundStateError extends NotStartedError {
   constructor(message: string) {
     super(message);
     this.name = 'RoundStateError';

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { readLines } from '../../src/cli/mcp/lines.ts';
 import { McpListener } from '../../src/cli/mcp/listener.ts';
+import type { ProxyRounds } from '../../src/cli/mcp/rounds.ts';
 import { serveStdio } from '../../src/cli/mcp/stdio.ts';
 import { TaskFiles } from '../../src/cli/mcp/tasks/files.ts';
 import { ProxyTasks } from '../../src/cli/mcp/tasks/tasks.ts';
 import { systemClock } from '../../src/clock.ts';
 import { HubClient } from '../../src/hub.ts';
 import { Guard } from '../../src/index.ts';
+import type { SessionStore } from '../../src/sessions.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
 import type { RunningServer } from './pair-servers.ts';
@@ -68,6 +70,9 @@ export interface ProxyPlan {
   readonly token?: string;
   readonly contracts?: readonly string[];
   readonly clock?: typeof systemClock;
+  readonly sessions?: SessionStore;
+  /** Default: they end with the proxy. */
+  readonly rounds?: ProxyRounds;
 }
 
 export class TaskProxy {
@@ -87,13 +92,17 @@ export class TaskProxy {
 
   static async start(plan: ProxyPlan): Promise<TaskProxy> {
     const { way, server, hub, folder, token = null, contracts = [asking], clock = systemClock } = plan;
+    const { sessions, rounds = memoryRounds(clock) } = plan;
     const client = new HubClient({
       url: hub.url,
       apiKey: 'svc_test',
       agentId: 'tasker',
       approvalPollInterval: 20,
     });
-    const guard = Guard.fromYaml(rules(...contracts), { openTelemetry: null, hub: client });
+    const guard = Guard.fromYaml(rules(...contracts), {
+      ...{ openTelemetry: null, hub: client },
+      ...(sessions === undefined ? {} : { sessions }),
+    });
     const tasks = new ProxyTasks({
       files: new TaskFiles(join(folder, 'tasks'), clock),
       ...{ clock, approvals: guard.approvals, scope: 'test' },
@@ -104,7 +113,7 @@ export class TaskProxy {
     if (typeof server.connect !== 'function') throw new Error('tasks are tried with a piped server');
     const parts = {
       ...{ guard, clock, hide: false, pins: null, tasks, inputTimeout: 60_000, connect: server.connect },
-      rounds: memoryRounds(clock),
+      rounds,
       eras: { legacy: null, modern: null },
       told: (text: string) => void proxy.told.push(text),
     };
@@ -139,7 +148,7 @@ export class TaskProxy {
   }
 
   /** @returns the response */
-  request(method: string, params: Json, capabilities: object = taskCapabilities): Promise<Json> {
+  async request(method: string, params: Json, capabilities: object = taskCapabilities): Promise<Json> {
     this.#count += 1;
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from '../../src/clock.ts';
 import { until } from '../manual-clock.ts';
 import { pipedServer, ServerLog } from './pair-servers.ts';
+import { TaskServer } from './task-server.ts';
 import { ApprovalHub, type ProxyPlan, TaskProxy } from './task-setting.ts';
 
 let approvals: ApprovalHub;
@@ -214,5 +215,79 @@ contracts: [${noReads}]`);
       result: { isError: true, content: [{ text: 'Denied: closed' }] },
     });
     expect(log.lines).toEqual([]);
+  });
+});
+
+describe('a task that the server makes of a call', () => {
+  const numbers =
+    '{ id: numbers, type: post, tool: "*", when: { output.text: { matches: "[0-9]{3}-[0-9]{4}" } }, then: { effect: redact, message: hidden } }';
+  const once =
+    '{ id: once, type: session, limits: { max_calls_per_tool: { build: 1 } }, then: { effect: deny, message: once } }';
+  const built = {
+    status: 'completed',
+    result: { resultType: 'complete', content: [{ type: 'text', text: 'built, call 555-1234' }] },
+  };
+  const begin = (server: TaskServer) => start({ way: 'HTTP', server, contracts: [numbers, once] });
+
+  it('is known by an id of the proxy alone, and its result is judged', async () => {
+    const server = new TaskServer();
+    const proxy = await begin(server);
+    const task = await proxy.call('build');
+    expect(task).toMatchObject({ resultType: 'task', status: 'working' });
+    expect(JSON.stringify(task)).not.toContain('own-1');
+    for (const method of ['tasks/get', 'tasks/cancel'])
+      expect((await proxy.request(method, { taskId: 'own-1' })).error).toMatchObject({ code: -32_602 });
+    server.end(built);
+    const ended = await proxy.ended(task.taskId);
+    expect(ended).toMatchObject({ status: 'completed' });
+    expect(JSON.stringify(ended)).toContain('built, call');
+    expect(JSON.stringify(ended)).not.toContain('555-1234');
+    expect(server.lines).toEqual(['build']);
+    expect(proxy.actions('build')).toEqual(['call_allowed', 'call_executed']);
+    expect(await proxy.call('build')).toMatchObject({ isError: true, content: [{ text: 'Denied: once' }] });
+  });
+
+  it('survives a restart of the proxy', async () => {
+    const server = new TaskServer();
+    const first = await begin(server);
+    const { taskId } = await first.call('build');
+    await end(first);
+    const second = await begin(server);
+    expect(await second.task(taskId)).toMatchObject({ status: 'working' });
+    server.end(built);
+    expect(await second.ended(taskId)).toMatchObject({ status: 'completed' });
+    expect(server.lines).toEqual(['build']);
+    expect([...first.actions('build'), ...second.actions('build')]).toEqual([
+      'call_allowed',
+      'call_executed',
+    ]);
+  });
+
+  it('is cancelled at the server, and fails or ends as it does there', async () => {
+    const server = new TaskServer();
+    const proxy = await start({ way: 'HTTP', server, contracts: [numbers] });
+    const cancelled = await proxy.call('build');
+    await proxy.request('tasks/cancel', { taskId: cancelled.taskId });
+    await until(() => server.lines.includes('cancel own-1'), 'the cancellation');
+    expect(await proxy.task(cancelled.taskId)).toMatchObject({ status: 'cancelled' });
+    const failing = await proxy.call('build');
+    server.end({ status: 'failed', error: { code: -32_603, message: 'no disk' } });
+    expect(await proxy.ended(failing.taskId)).toMatchObject({
+      status: 'failed',
+      error: { code: -32_603, message: 'no disk' },
+    });
+    const asking = await proxy.call('build');
+    server.end({ status: 'input_required', inputRequests: {} });
+    expect(await proxy.ended(asking.taskId)).toMatchObject({
+      status: 'completed',
+      result: { isError: true },
+    });
+  });
+
+  it('is made for clients that know tasks alone', async () => {
+    const server = new TaskServer();
+    const proxy = await begin(server);
+    const { result } = await proxy.request('tools/call', { name: 'build', arguments: {} }, {});
+    expect(result).toMatchObject({ content: [{ text: 'built at once' }] });
   });
 });

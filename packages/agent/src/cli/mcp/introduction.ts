@@ -1,8 +1,9 @@
 // The server's introduction, with what the proxy changes: no calls as tasks, lists that may change, and no instructions
 // that pins refuse.
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
-import { type Era, serverInfoOf } from './era.ts';
+import { type Era, serverInfoOf, tasksKey } from './era.ts';
 import type { Response } from './message.ts';
+import type { ProxyTasks } from './tasks/tasks.ts';
 
 type Fields = { readonly [name: string]: unknown };
 const fieldsOf = (value: unknown): Fields =>
@@ -21,11 +22,13 @@ export function introductionOf(
   era: Era,
   answer: Response,
   pins: ToolPinSession | null,
-  hasTasks: boolean,
+  proxyTasks: ProxyTasks | null,
 ): Introduction {
   const result = fieldsOf(answer.result);
   const { instructions } = result;
   const { tasks, ...capabilities } = fieldsOf(result.capabilities);
+  const servesTasks = fieldsOf(capabilities.extensions)[tasksKey] !== undefined;
+  const hasTasks = proxyTasks !== null && (proxyTasks.canAsk || servesTasks);
   const { name, version } = fieldsOf(result.serverInfo ?? serverInfoOf(result));
   const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 256) : '');
   const info = typeof name === 'string' ? { name: text(name), version: text(version) } : null;

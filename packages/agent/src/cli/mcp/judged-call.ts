@@ -11,13 +11,17 @@ import { clientCapabilitiesKey, type Era } from './era.ts';
 import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
 import { ProxyRound, type ProxyRounds } from './rounds.ts';
+import { ProxyEndedError, type ServerTask, type TaskRecord } from './tasks/record.ts';
+import { declaringTasks, taskLook } from './tasks/requests.ts';
 import type { TaskCall, TaskDraft } from './tasks/tasks.ts';
 import { withActiveSpan } from './trace.ts';
 
 /** Calls that go on as tasks. */
 export interface CallTasks {
-  /** True if the request may become a task that waits for an approval. */
-  canAsk(request: Request): boolean;
+  /** True if the request may become a task. */
+  isFor(request: Request): boolean;
+  /** True if a task may wait for an approval. */
+  readonly canAsk: boolean;
   /** The result that names the new task. */
   create(draft: TaskDraft): Promise<Fields>;
 }
@@ -34,6 +38,7 @@ export interface CallPorts {
   readonly sessionId: string | undefined;
   /** Null: calls become no tasks. */
   readonly tasks: CallTasks | null;
+  wait(ms: number, signal: AbortSignal): Promise<void>;
   names(): { readonly server: string; readonly client: string };
   /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
   checkNames(call: ToolCall): Promise<void>;
@@ -47,6 +52,12 @@ export interface CallRequest {
   /** Sends the request to the server. Rejects when the client cancels. */
   send(request: Request): Promise<Response>;
 }
+
+/** Characters of the id of a server's task. */
+const maxTaskId = 1024;
+/** Milliseconds between two looks at a server's task. */
+const shortestPoll = 100;
+const longestPoll = 5000;
 
 export class JudgedCall {
   readonly #ports: CallPorts;
@@ -104,14 +115,17 @@ export class JudgedCall {
     }
   }
 
-  /** The result that names the task; null: the call becomes none. */
-  async #createTask(): Promise<Fields | null> {
+  /**
+   * The result that names the task; null: the call becomes none.
+   * @param serverTask the server has made the call a task
+   */
+  async #createTask(serverTask: ServerTask | null = null): Promise<Fields | null> {
     const { guard, tasks, sessionId = guard.sessionId } = this.#ports;
-    const draft = this.#round?.handedOver;
+    const draft = serverTask ? this.#round?.interimTask : this.#round?.handedOver;
     if (!draft || !tasks) return null;
     const { name: tool, args, request } = this.#call;
     const meta = without(fieldsOf(request.params._meta), 'progressToken');
-    return tasks.create({ ...draft, tool, args, meta, sessionId, serverTask: null });
+    return tasks.create({ ...draft, tool, args, meta, sessionId, serverTask });
   }
 
   #refused({ message }: RoundStateError): MessageError {
@@ -128,6 +142,9 @@ export class JudgedCall {
       ...this.#baseOptions,
       refusal: verdict === 'allowed' ? late : { name: refusalName, reason: reason ?? refusalName },
     });
+    const task = this.#round && serverTaskOf(result);
+    const created = task && (await this.#createTask(task));
+    if (created) return { kind: 'response', id: request.id, result: created };
     if (this.#round && fieldsOf(result).resultType === 'input_required')
       return { kind: 'response', id: request.id, result: this.#round.interim(fieldsOf(result)) };
     const untouched = this.#answer;
@@ -145,7 +162,7 @@ export class JudgedCall {
     const traced = typeof traceparent === 'string' ? { traceparent } : {};
     const round = this.#round;
     const { tasks } = this.#ports;
-    const canHandOver = tasks?.canAsk(request) ?? false;
+    const canHandOver = tasks?.canAsk === true && tasks.isFor(request);
     const modern = round && { round, capabilities: this.#capabilities, clientName: client, canHandOver };
     if (this.#task) return { ...mcpRunOptions, ...traced, ...this.#taskOptions(this.#task) };
     return {
@@ -176,7 +193,14 @@ export class JudgedCall {
     const round = this.#round;
     await round?.use();
     await this.#task?.use();
-    const request = withActiveSpan(this.#call.request);
+    const { record } = this.#task ?? {};
+    if (record?.serverTask)
+      return this.#serverResult(record, record.serverTask).catch((failure: unknown) => {
+        throw failure instanceof ProxyEndedError ? new HandedOverError() : failure;
+      });
+    const isTasked = round !== null && this.#ports.tasks?.isFor(this.#sent.request) === true;
+    const judged = withActiveSpan(this.#call.request);
+    const request = isTasked ? declaringTasks(judged) : judged;
     const answer = await send(round ? round.upstream(request) : request);
     this.#answer = answer;
     if (answer.error) throw new CallError(answer, answer.error);
@@ -187,10 +211,44 @@ export class JudgedCall {
       const error = { code: codes.missingCapability, message: missing };
       throw new CallError({ kind: 'response', id: answer.id, error }, error);
     }
+    if (isTasked && serverTaskOf(answer.result)) return answer.result as McpResult;
     const reason = era.unendedReason(answer.result);
     if (reason !== null) throw unended(answer, era, reason);
     return era.decode(answer.result) as McpResult;
   }
+
+  /** The result of a task that the server has made of the call. */
+  async #serverResult(record: TaskRecord, { pollMs }: ServerTask): Promise<McpResult> {
+    const { era, send, signal } = this.#sent;
+    for (;;) {
+      const answer = await send(taskLook(record));
+      this.#answer = answer;
+      if (answer.error) throw new CallError(answer, answer.error);
+      const { status, result, error } = fieldsOf(answer.result);
+      this.#answer = { kind: 'response', id: answer.id, result: era.encode(result) };
+      if (status === 'completed') return era.decode(result) as McpResult;
+      if (status === 'failed') {
+        const { code, message } = fieldsOf(error);
+        const own = { code: typeof code === 'number' ? code : codes.server, message: String(message) };
+        throw new CallError({ kind: 'response', id: answer.id, error: own }, own);
+      }
+      if (status !== 'working')
+        throw unended(
+          answer,
+          era,
+          `The tool did not finish: its task is ${status === 'cancelled' ? status : 'in need of input'}.`,
+        );
+      await this.#ports.wait(pollMs, signal);
+    }
+  }
+}
+
+/** A result that names a task; null: another kind. */
+function serverTaskOf(result: unknown): ServerTask | null {
+  const { resultType, taskId, pollIntervalMs } = fieldsOf(result);
+  if (resultType !== 'task' || typeof taskId !== 'string' || taskId.length > maxTaskId) return null;
+  const asked = typeof pollIntervalMs === 'number' ? pollIntervalMs : longestPoll;
+  return { taskId, pollMs: Math.min(longestPoll, Math.max(shortestPoll, asked)) };
 }
 
 /** How a guard records a retry that may not go on, without running it. */

@@ -86,7 +86,7 @@ export class ProxyRound {
   get options(): RoundOptions<McpResult> {
     return {
       earlier: this.#open?.earlier ?? null,
-      isInterim: isInputRequired,
+      isInterim: (result) => isInputRequired(result) || result?.resultType === 'task',
       carry: (result, rounds) => {
         this.#next = rounds;
         return result;
@@ -124,6 +124,11 @@ export class ProxyRound {
     if (!this.#approval || !this.#denial || !this.#next) return null;
     const { source, name, reason } = this.#denial;
     return { rounds: this.#next, approval: { ...this.#approval, denial: { source, name, reason } } };
+  }
+
+  /** What a task needs that the server has made of the call. */
+  get interimTask(): Pick<TaskDraft, 'rounds' | 'approval'> | null {
+    return this.#next && { rounds: this.#next, approval: null };
   }
 
   /** The request for the server: with its own state, and the answers to its own questions. */

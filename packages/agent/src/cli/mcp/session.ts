@@ -1,6 +1,6 @@
 // One client's session with an MCP server under a guard: judges the calls of tools, hides what is refused anyway, hands
 // everything else on.
-import type { Clock } from '../../clock.ts';
+import { type Clock, sleep } from '../../clock.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
@@ -22,6 +22,7 @@ import {
   type ToolCall,
 } from './message.ts';
 import type { ProxyRounds } from './rounds.ts';
+import { ProxyEndedError } from './tasks/record.ts';
 import { answerTaskRequest, cancelledTask, type SessionTasks, taskRequestOf } from './tasks/requests.ts';
 import type { TaskCall } from './tasks/tasks.ts';
 import { ToolList } from './tool-list.ts';
@@ -257,7 +258,8 @@ export class McpSession {
     const era = this.#eraOf(request) ?? eraOf(request);
     const open: Open = { request, era, cancelled: new AbortController(), onAnswer: null };
     const cancel = (): void => {
-      if (open.onAnswer) this.#toServer(cancelledTask(request));
+      const isEnd = signal.reason instanceof ProxyEndedError;
+      if (open.onAnswer && !isEnd) this.#toServer(cancelledTask(record, request));
       open.cancelled.abort(signal.reason);
     };
     const send = (upstream: Request): Promise<Response> => {
@@ -327,9 +329,11 @@ export class McpSession {
     return {
       ...{ guard, sessionId, pins, rounds, place, asking: this.#asking },
       tasks: tasks && {
-        canAsk: (request) => tasks.tasks.canAsk && tasks.tasks.isFor(request),
+        canAsk: tasks.tasks.canAsk,
+        isFor: (request) => tasks.tasks.isFor(request),
         create: (draft) => tasks.tasks.create(draft, tasks.runner),
       },
+      wait: (ms, signal) => sleep(this.#options.clock, ms, signal),
       names: () => ({ server: this.#serverName, client: this.#clientName }),
       checkNames: ({ name, args, request }: ToolCall) =>
         checkCallNames({ guard, pins, tools: this.#tools }, name, args, request.id),
@@ -346,8 +350,12 @@ export class McpSession {
     const { signal } = open.cancelled;
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      open.onAnswer = resolve;
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      const abort = (): void => reject(signal.reason);
+      open.onAnswer = (answer) => {
+        signal.removeEventListener('abort', abort);
+        resolve(answer);
+      };
+      signal.addEventListener('abort', abort, { once: true });
       this.#toServer(request);
     });
   }
@@ -374,12 +382,7 @@ export class McpSession {
   }
 
   #introduced(era: Era, answer: Response): Response {
-    const introduction = introductionOf(
-      era,
-      answer,
-      this.#options.pins,
-      this.#options.tasks?.tasks.canAsk === true,
-    );
+    const introduction = introductionOf(era, answer, this.#options.pins, this.#options.tasks?.tasks ?? null);
     const { info, instructions, offers } = introduction;
     if (info) {
       this.#serverName = info.name.slice(0, 128);

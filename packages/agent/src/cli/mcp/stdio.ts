@@ -108,8 +108,10 @@ export async function serveStdio(
   });
   const background = new BackgroundServer(proxy);
   void tasks?.start(() => background);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end(0));
+  const stop = (): void => end(0);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   const code = await ended;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
   await tasks?.close();
   session.close();
   await Promise.all([server.close(), background.close()]);

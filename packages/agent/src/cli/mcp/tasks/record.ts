@@ -57,6 +57,14 @@ export interface TaskRecord {
   readonly end: TaskEnd | null;
 }
 
+/** Why a task's call stops here: the next process goes on with the task. */
+export class ProxyEndedError extends Error {
+  constructor() {
+    super('the proxy ends');
+    this.name = 'ProxyEndedError';
+  }
+}
+
 /** Milliseconds between two requests of a client, as it is told. */
 const pollInterval = 2000;
 /** Milliseconds for which a task is kept after its approval's deadline. */

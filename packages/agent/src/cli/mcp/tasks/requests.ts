@@ -1,6 +1,7 @@
 // Requests about tasks: those of a client, and the one that a task's call is for the server.
-import { clientCapabilitiesKey, versionOf } from '../era.ts';
-import { codes, failureOf, type Notification, type Request, type Response } from '../message.ts';
+import { clientCapabilitiesKey, tasksKey, versionOf } from '../era.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
+import { codes, failureOf, type Message, type Request, type Response } from '../message.ts';
 import type { TaskRecord } from './record.ts';
 import type { ProxyTasks, TaskRunner } from './tasks.ts';
 
@@ -33,16 +34,35 @@ export async function answerTaskRequest(
 }
 
 /** The call of a task. The server may ask nobody: no client waits. */
-export const taskRequestOf = (record: TaskRecord): Request => ({
-  ...{ kind: 'request', id: `reeve:task:${record.taskId}`, method: 'tools/call' },
-  params: {
-    name: record.tool,
-    arguments: record.args,
-    _meta: { ...record.meta, [clientCapabilitiesKey]: {} },
-  },
-});
+export const taskRequestOf = (record: TaskRecord): Request =>
+  requestOf(record, 'tools/call', { name: record.tool, arguments: record.args }, {});
 
-export const cancelledTask = ({ id }: Request): Notification => ({
-  ...{ kind: 'notification', method: 'notifications/cancelled' },
-  params: { requestId: id, reason: 'the task was cancelled' },
+/** Asks the server about a task that it has made of the call. */
+export const taskLook = (record: TaskRecord): Request =>
+  requestOf(record, 'tasks/get', { taskId: record.serverTask?.taskId }, known);
+
+/** The server need not go on with a call. */
+export function cancelledTask(record: TaskRecord, { id }: Request): Message {
+  if (record.serverTask) {
+    const cancel = requestOf(record, 'tasks/cancel', { taskId: record.serverTask.taskId }, known);
+    return { ...cancel, id: `${id}:cancel` };
+  }
+  const params = { requestId: id, reason: 'the task was cancelled' };
+  return { kind: 'notification', method: 'notifications/cancelled', params };
+}
+
+/** A call that the server may make a task of. */
+export function declaringTasks(request: Request): Request {
+  const meta = fieldsOf(request.params._meta);
+  const capabilities = fieldsOf(meta[clientCapabilitiesKey]);
+  const extensions = { ...fieldsOf(capabilities.extensions), ...known.extensions };
+  const _meta = { ...meta, [clientCapabilitiesKey]: { ...capabilities, extensions } };
+  return { ...request, params: { ...request.params, _meta } };
+}
+
+const known = { extensions: { [tasksKey]: {} } };
+
+const requestOf = (record: TaskRecord, method: string, params: Fields, capabilities: Fields): Request => ({
+  ...{ kind: 'request', id: `reeve:task:${record.taskId}`, method },
+  params: { ...params, _meta: { ...record.meta, [clientCapabilitiesKey]: capabilities } },
 });

@@ -1,9 +1,9 @@
 // Calls that go on without their client: each under a handle that the client asks about. A call runs once, when its
-// approval is decided, also if the client or the proxy went away in between.
+// approval is decided, also if the client or the proxy went away in between (promise P74).
 import type { McpResult } from '../../../adapters/mcp-result.ts';
 import { type ApprovalBackend, type ApprovalOutcome, timedOut } from '../../../approvals.ts';
 import type { Clock, Timer } from '../../../clock.ts';
-import type { RoundOptions } from '../../../guard/call.ts';
+import { NotStartedError, type RoundOptions } from '../../../guard/call.ts';
 import { digestOf } from '../../../rounds/round-state.ts';
 import { clientCapabilitiesKey, tasksKey } from '../era.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
@@ -15,6 +15,7 @@ import {
   keptAfterDeadline,
   latestStart,
   newTaskId,
+  ProxyEndedError,
   type TaskEnd,
   type TaskRecord,
   taskOf,
@@ -159,7 +160,7 @@ export class ProxyTasks {
   /** Leaves what has not ended to the next process. */
   async close(): Promise<void> {
     this.#timer?.cancel();
-    this.#closed.abort(new Error('the proxy ends'));
+    this.#closed.abort(new ProxyEndedError());
     await Promise.allSettled(this.#work);
     await this.#ports.files.close();
   }
@@ -288,10 +289,15 @@ export class ProxyTasks {
   async #use(live: LiveTask): Promise<void> {
     const { files } = this.#ports;
     const { taskId, serverTask } = live.record;
-    if (live.isCancelled || (await files.isCancelled(taskId))) throw new Error('the task was cancelled');
-    this.#closed.signal.throwIfAborted();
+    const check = (): void => {
+      if (live.isCancelled) throw new NotStartedError('the task was cancelled');
+      if (this.#closed.signal.aborted) throw new NotStartedError('the proxy ends');
+    };
+    if (await files.isCancelled(taskId)) live.isCancelled = true;
+    check();
     if (serverTask === null && !(await files.markSent(taskId)))
-      throw new Error('another process has run the call');
+      throw new NotStartedError('another process has run the call');
+    check();
     live.isRunning = true;
   }
 
