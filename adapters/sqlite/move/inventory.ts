@@ -102,7 +102,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     kinds: ['agents'],
     columns:
       'id tenant_id agent_id display_name tags bundle_name manifest last_env last_seen_at created_at retired_at ' +
-      'last_api loads_any',
+      'last_api loads_any seen_envs',
   },
   reports: { kinds: ['reports'], columns: 'tenant_id env agent_id bundle_name policy_version at' },
   agents_left_out: { kinds: ['leftOut'], columns: 'tenant_id hour count' },

@@ -16,7 +16,7 @@ import { exportTables } from './exports.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
 import { closedTenants, identityTables, loginOrigins, userRoles } from './users.ts';
-import { vocabulary } from './vocabulary.ts';
+import { seenEnvironments, vocabulary } from './vocabulary.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -324,6 +324,7 @@ const migrations: readonly string[] = [
   retentionTables,
   exportTables,
   packedBodies,
+  seenEnvironments,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
