@@ -217,7 +217,8 @@ export const approvalRoutes = routes({
     role: 'agent',
     envs: 'none',
     tag: 'approvals',
-    summary: "Withdraw the agent's own pending request: it is denied by the agent, with decided_via `withdrawn`",
+    summary:
+      "Withdraw the agent's own pending request: it is denied by the agent, with decided_via `withdrawn`",
     params,
     agent: 'header',
     status: 200,

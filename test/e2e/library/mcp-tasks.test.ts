@@ -1,5 +1,5 @@
-// Calls that go on as tasks, with the real hub, the program as people start it, and a server of the SDK: each of them is
-// killed while handles are open.
+// Calls that go on as tasks, with the real hub, the program as people start it, and a server of the SDK: each is killed
+// while handles are open.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';

@@ -17,7 +17,7 @@ import {
   readMessages,
 } from './message.ts';
 import { ModernHttp } from './modern-http.ts';
-import type { ProxyParts } from './stdio.ts';
+import type { ProxyParts } from './proxy-parts.ts';
 
 export interface ListenAddress {
   readonly host: string;

@@ -8,8 +8,8 @@ import { subscriptionKey } from './era.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { paramMismatch } from './headers.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response, textOf } from './message.ts';
+import type { ProxyParts } from './proxy-parts.ts';
 import { McpSession } from './session.ts';
-import type { ProxyParts } from './stdio.ts';
 
 /** Milliseconds without an answer after which a response becomes a stream, so that its client knows it is alive. */
 const quietLimit = 2000;

@@ -1,34 +1,11 @@
 // The proxy for one agent that speaks over our standard input and output.
 import type { Readable, Writable } from 'node:stream';
-import type { Clock } from '../../clock.ts';
-import type { Guard } from '../../guard/guard.ts';
-import type { ToolPins } from '../../tools/tool-pins.ts';
-import { EraBridge, type ServerEras } from './bridge.ts';
-import type { Connect } from './connection.ts';
+import { EraBridge } from './bridge.ts';
 import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';
-import type { ProxyRounds } from './rounds.ts';
+import type { ProxyParts } from './proxy-parts.ts';
 import { McpSession } from './session.ts';
 import { BackgroundServer } from './tasks/background-server.ts';
-import type { ProxyTasks } from './tasks/tasks.ts';
-
-/** What both ways to the agent need. */
-export interface ProxyParts {
-  readonly guard: Guard;
-  readonly clock: Clock;
-  readonly hide: boolean;
-  readonly connect: Connect;
-  readonly eras: ServerEras;
-  /** Milliseconds that a server's question may wait for the client's answer. */
-  readonly inputTimeout: number;
-  /** Null: definitions of tools are not judged. */
-  readonly pins: ToolPins | null;
-  readonly rounds: ProxyRounds;
-  /** Null: calls become no tasks. */
-  readonly tasks: ProxyTasks | null;
-  /** For people. */
-  readonly told: (text: string) => void;
-}
 
 /** How long calls under way may still end once the agent has said its last; milliseconds. */
 const lastWords = 2000;

@@ -1,8 +1,8 @@
 // A server for the calls of tasks that an earlier process left: begun when a call runs, and ended after the last one.
 import { EraBridge } from '../bridge.ts';
 import type { Response } from '../message.ts';
+import type { ProxyParts } from '../proxy-parts.ts';
 import { McpSession } from '../session.ts';
-import type { ProxyParts } from '../stdio.ts';
 import type { TaskCall, TaskRunner } from './tasks.ts';
 
 interface Parts {

@@ -92,7 +92,7 @@ export class TaskFiles {
   }
 
   /** A sign of life. */
-  async beat(): Promise<void> {
+  async signOfLife(): Promise<void> {
     if (!this.#isHolder) return;
     const at = new Date(this.#clock.now());
     await utimes(this.#path('holders', this.#instance), at, at).catch(() => {});

@@ -67,9 +67,9 @@ interface LiveTask {
 /** Tasks of one process that have not ended. */
 const maxLive = 1000;
 /** Milliseconds between two signs of life. */
-const beatInterval = 5000;
+const lookInterval = 5000;
 /** Signs of life between two removals of what has expired. */
-const beatsPerSweep = 120;
+const looksPerSweep = 120;
 
 const outcomeUnknown = 'the outcome is not known: the proxy ended while the tool ran';
 const approvedLate = 'approved, not run: the approval came while no proxy could run the call';
@@ -80,7 +80,7 @@ export class ProxyTasks {
   readonly #closed = new AbortController();
   readonly #work = new Set<Promise<unknown>>();
   #timer: Timer | null = null;
-  #beats = 0;
+  #looks = 0;
 
   constructor(ports: TaskPorts) {
     this.#ports = ports;
@@ -101,19 +101,20 @@ export class ProxyTasks {
    * @param runner makes what runs their calls
    */
   async start(runner: () => TaskRunner): Promise<void> {
-    const beat = async (): Promise<void> => {
+    const lookAround = async (): Promise<void> => {
       const { files, told, clock } = this.#ports;
       try {
-        await files.beat();
-        if (this.#beats++ % beatsPerSweep === 0) await files.sweep();
+        await files.signOfLife();
+        if (this.#looks++ % looksPerSweep === 0) await files.sweep();
         const adopted = await files.adopt(({ scope, owner }) => this.#isOwn(scope, owner));
         for (const record of adopted) await this.#resume(record, runner);
       } catch (failure) {
         told(`tasks: ${messageOf(failure)}`);
       }
-      if (!this.#closed.signal.aborted) this.#timer = clock.after(beatInterval, () => this.#track(beat()));
+      if (!this.#closed.signal.aborted)
+        this.#timer = clock.after(lookInterval, () => this.#track(lookAround()));
     };
-    await this.#track(beat());
+    await this.#track(lookAround());
   }
 
   /**
