@@ -269,6 +269,7 @@ export function helpText(): string {
     '       reeve backup [FILE]     back up its data folder, even while it runs',
     '       reeve restore FILE      restore a back-up into a data folder',
     '       reeve move              move its data into MongoDB and Redis, for a cluster',
+    '       reeve tenant            export a tenant to a file, or import it',
     '       reeve doctor            check the installation before a start, or beside a running hub',
     '       reeve config            show, check or write settings: reeve config --help',
     '       reeve export | diff | apply DIR   contracts as files, from and to a hub',

@@ -54,6 +54,8 @@ import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
 import { createEnvironments, type Environments } from '../tenant/use-cases/environments.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
 import { createRetention, type RecordRetention } from '../tenant/use-cases/retention.ts';
+import { createTenantExports, type TenantExports } from '../tenant/use-cases/tenant-export.ts';
+import { createTenantImports, type TenantImports } from '../tenant/use-cases/tenant-import.ts';
 import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
@@ -125,6 +127,8 @@ export interface App {
   readonly environments: Environments;
   readonly sessions: Sessions;
   readonly tenants: Tenants;
+  readonly tenantExports: TenantExports;
+  readonly tenantImports: TenantImports;
   /** Null: nobody signs in through an identity provider. */
   readonly oidcLogins: OidcLogins | null;
   readonly serviceAccounts: ServiceAccounts;
@@ -132,6 +136,7 @@ export interface App {
 
 export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
+  const auditLog = createAuditLog(ports);
   const environments = createEnvironments(ports);
   const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, environments, inspector });
@@ -160,6 +165,8 @@ export function createApp(ports: AppPorts): App {
   return {
     environments,
     tenants: createTenants(ports),
+    tenantExports: createTenantExports({ ...ports, auditLog }),
+    tenantImports: createTenantImports(ports),
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     attention: createAttention({ ...ports, rulings }),
@@ -198,7 +205,7 @@ export function createApp(ports: AppPorts): App {
     replays: createReplays({ ...ports, compositions }),
     runs,
     evidence: createEvidence({ ...ports, runs }),
-    auditLog: createAuditLog(ports),
+    auditLog,
     rulesets,
     sampleRuns,
     keys: createKeys(ports),
