@@ -296,6 +296,8 @@ export async function makeHub(
         routes: [],
         bucketsMs: [1],
         streams: { agents: 0, dashboards: 0, blocked: 0, ended: {} },
+        storedEvents: 0,
+        installation: { storeBytes: null, deadJobs: 0, unsignedSince: null, lastBackupAt: null },
         queues: { messages: 0, oldestMessageMs: 0, broadcastLagMs: 0, jobs: 0 },
         eventLoop: { meanMs: 0, p99Ms: 0, maxMs: 0 },
       }),
