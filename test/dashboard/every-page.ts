@@ -114,6 +114,11 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     shows: panel(/^Change shop/, /^Identical to v1, deployed/),
     in: ['region', /^Change shop/],
   },
+  'Fleet: matrix': {
+    path: '/fleet',
+    api: /\/fleet\/matrix/,
+    shows: (page) => page.getByRole('grid', { name: 'Matrix' }).getByText('shop', { exact: true }),
+  },
   Agents: { path: '/fleet?view=agents', api: /\/api\/v1\/agents\?limit=500/, shows: cell('shop-agent-0') },
   'one agent': {
     path: '/agents/shop-agent-1',

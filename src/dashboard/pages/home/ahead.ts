@@ -1,41 +1,31 @@
 // The overview's first requests, sent while its scripts load. The file is in the first load, so it imports no part of
 // the page.
 import type { Input } from '../../lib/api.ts';
-import { ask } from '../../lib/query.ts';
-import { instantsOf, type Span, spanOf } from '../../lib/range.ts';
-import { parseSearch } from '../../lib/search.ts';
+import { ask, type Moving } from '../../lib/query.ts';
+import { instantsOf, spanOf } from '../../lib/range.ts';
+import { parseSearch, type Search } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 
-/** Environment and range of a request. */
-export const scopeOf = (env: string | undefined, span: Span) =>
-  ({ ...instantsOf(span), ...(env ? { env } : {}) }) as NonNullable<Input<'statsOverview'>['query']>;
+/** The range in the address, evaluated for each request. */
+export const rangeOf = (search: Search): Moving => ({
+  name: `${search.from ?? ''} ${search.to ?? ''}`,
+  query: () => instantsOf(spanOf(search, serverNow())),
+});
+
+const inEnv = (env: string | undefined): object => (env ? { env } : {});
 
 /** The pending approvals of the inbox. */
 export const waitingInput = (env: string | undefined): Input<'listApprovals'> =>
-  ({ query: { status: 'pending', limit: 200, ...(env ? { env } : {}) } }) as Input<'listApprovals'>;
+  ({ query: { status: 'pending', limit: 200, ...inEnv(env) } }) as Input<'listApprovals'>;
 
 /** The figures of the overview, beside those of the range before. */
-export const statsInput = (env: string | undefined, span: Span): Input<'statsOverview'> => ({
-  query: { ...scopeOf(env, span), compare: 'previous' },
-});
-
-/** Maximum of the bars in a lane. */
-const points = 120;
-
-export const seriesInput = (env: string | undefined, span: Span): Input<'statsSeries'> => ({
-  query: { ...scopeOf(env, span), points },
-});
-
-export const attentionInput = (env: string | undefined): Input<'attention'> =>
-  ({ query: env ? { env } : {} }) as Input<'attention'>;
+export const statsInput = (env: string | undefined): Input<'statsOverview'> =>
+  ({ query: { compare: 'previous', ...inEnv(env) } }) as Input<'statsOverview'>;
 
 /** Requests the data that the frame and the overview need first. Without a session, the hub refuses it. */
 export function askAhead({ pathname, search }: Location): void {
   ask('statsOverview');
   if (!/^\/dashboard\/?$/.test(pathname)) return;
   const filters = parseSearch(search);
-  const span = spanOf(filters, serverNow());
-  ask('statsOverview', statsInput(filters.env, span));
-  ask('statsSeries', seriesInput(filters.env, span));
-  ask('attention', attentionInput(filters.env));
+  ask('statsOverview', statsInput(filters.env), rangeOf(filters));
 }

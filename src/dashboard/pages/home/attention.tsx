@@ -10,7 +10,6 @@ import { useNow } from '../../lib/ticker.ts';
 import { Icon, type IconName } from '../../ui/icons.tsx';
 import { Data, Empty, Env, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import { attentionInput } from './ahead.ts';
 
 export type AttentionItem = Reply<'attention'>['items'][number];
 
@@ -19,7 +18,7 @@ const lookMs = 6_000;
 
 export function NeedsAttention(): JSX.Element {
   const env = useEnv();
-  const attention = useCall('attention', attentionInput(env), { refetchMs: lookMs });
+  const attention = useCall('attention', { query: env ? { env } : {} }, { refetchMs: lookMs });
   const size = attention.data?.items.length ?? 0;
   return (
     <section className="card" aria-labelledby="attention">

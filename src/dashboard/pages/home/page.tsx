@@ -9,7 +9,7 @@ import { useEnv, useFilters } from '../../lib/search.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { PageHead } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import { seriesInput, statsInput } from './ahead.ts';
+import { rangeOf, statsInput } from './ahead.ts';
 import { NeedsAttention } from './attention.tsx';
 import { Changes } from './changes.tsx';
 import { Figures } from './figures.tsx';
@@ -17,13 +17,18 @@ import { Lanes } from './lanes.tsx';
 import { Start } from './start.tsx';
 import { TopLists } from './top.tsx';
 
+/** Maximum of the bars in a lane. */
+const points = 120;
+
 export default function Overview(): JSX.Element {
   const env = useEnv();
   const [search] = useFilters();
   const span = spanOf(search, useNow(minuteMs));
-  const stats = useCall('statsOverview', statsInput(env, span), { keep: true, moves: true });
-  const series = useCall('statsSeries', seriesInput(env, span), { keep: true, moves: true });
-  const question = JSON.stringify([env, span.range ?? span]);
+  const moving = rangeOf(search);
+  const options = { keep: true, moving, ...(span.open ? { refetchMs: minuteMs } : {}) };
+  const stats = useCall('statsOverview', statsInput(env), options);
+  const series = useCall('statsSeries', { query: { points, ...(env ? { env } : {}) } }, options);
+  const question = `${env} ${moving.name}`;
   const isOld = useIsOld(series, question);
   return (
     <div className="page">
@@ -41,7 +46,7 @@ export default function Overview(): JSX.Element {
         <NeedsAttention />
         <Changes />
       </div>
-      <TopLists span={span} env={env} enabled={series.data !== undefined} />
+      <TopLists moving={moving} env={env} enabled={series.data !== undefined} />
     </div>
   );
 }

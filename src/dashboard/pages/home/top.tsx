@@ -2,14 +2,12 @@
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import type { Input } from '../../lib/api.ts';
-import { useCall } from '../../lib/query.ts';
-import type { Span } from '../../lib/range.ts';
+import { type Moving, useCall } from '../../lib/query.ts';
 import type { Env } from '../../lib/search.ts';
 import { count } from '../../lib/text.ts';
 import { Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Ribbon, Sparkline } from '../../ui/ribbon.tsx';
-import { scopeOf } from './ahead.ts';
 import { barsOf, callsOf } from './series.ts';
 
 const lists = [
@@ -20,7 +18,7 @@ const lists = [
 const top = 5;
 
 export interface TopProps {
-  readonly span: Span;
+  readonly moving: Moving;
   readonly env: Env | undefined;
   /** The lists load after the figures. */
   readonly enabled: boolean;
@@ -36,17 +34,13 @@ export const TopLists = (props: TopProps): JSX.Element => (
 
 function TopList({
   list: [by, title, filter, points],
-  span,
+  moving,
   env,
   enabled,
 }: TopProps & { readonly list: (typeof lists)[number] }): JSX.Element {
-  // An agent's counts have no minutes: its buckets are an hour at least.
-  const query = { ...scopeOf(env, span), by, top, points: by === 'agent' ? points + 1 : points };
-  const series = useCall('statsSeries', { query } as Input<'statsSeries'>, {
-    enabled,
-    keep: true,
-    moves: true,
-  });
+  // One more, because the first bucket begins before the range.
+  const query = { by, top, points: points + 1, ...(env ? { env } : {}) };
+  const series = useCall('statsSeries', { query } as Input<'statsSeries'>, { enabled, keep: true, moving });
   return (
     <section className="card" aria-labelledby={`top-${by}`}>
       <h2 id={`top-${by}`}>{title}</h2>
