@@ -22,6 +22,8 @@ export interface Announcements {
   approvalRequested: { readonly approval: Approval };
   approvalDecided: { readonly approval: Approval };
   approvalTimedOut: { readonly approval: Approval };
+  /** Somebody has taken a pending approval, or given it back. */
+  approvalAssigned: { readonly approval: Approval };
 
   /** A bundle version was put to work in an environment. */
   bundleDeployed: DeployedBytes & {
