@@ -106,7 +106,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     kinds: ['agents'],
     columns:
       'id tenant_id agent_id display_name tags bundle_name manifest last_env last_seen_at created_at retired_at ' +
-      'last_api loads_any',
+      'last_api loads_any seen_envs',
   },
   reports: { kinds: ['reports'], columns: 'tenant_id env agent_id bundle_name policy_version at' },
   agents_left_out: { kinds: ['leftOut'], columns: 'tenant_id hour count' },
@@ -191,6 +191,14 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     columns:
       'queue id payload state due run failures losses max_attempts backoff longest_backoff error progress died_at',
   },
+  tenant_imports: follows(
+    'id tenant_id name created_at suspended_at sealed_key opened',
+    'an import that has not ended begins again',
+  ),
+  tenant_import_parts: follows(
+    'tenant_id number digests ending',
+    'an import that has not ended begins again',
+  ),
   store: follows(
     'id mark merged counted counted_through outcomes_after outcome_removed',
     'numbers of this file',
