@@ -177,6 +177,7 @@ export function createApp(ports: AppPorts): App {
   const provider = providerOf(ports, accounts);
   const approvals = createApprovals({ ...ports, lastSeen });
   const eventSearches = createEventSearches(ports);
+  const vocabularies = createVocabularies(ports);
   const bundles = createBundles({ ...ports, inspector });
   const keys = createKeys(ports);
   return {
@@ -188,7 +189,7 @@ export function createApp(ports: AppPorts): App {
     coverage: createCoverage({ ...ports, rulings }),
     agentTimelines: createAgentTimelines({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
-    attention: createAttention({ ...ports, rulings }),
+    attention: createAttention({ ...ports, rulings, vocabularies }),
     series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
@@ -234,7 +235,7 @@ export function createApp(ports: AppPorts): App {
     keys,
     thingSearches: createThingSearches({ ...ports, bundles, keys }),
     operatorTokens: createOperatorTokens({ ...ports, provider }),
-    vocabularies: createVocabularies(ports),
+    vocabularies,
     toolPins: createToolPins({ ...ports, environments }),
     observations: createObservations(ports),
     toolSettings: createToolSettings({ ...ports, recentToolSettings }),
