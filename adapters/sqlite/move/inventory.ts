@@ -53,7 +53,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     kinds: ['deployments', 'signing'],
     columns:
       'id tenant_id env bundle_name version revision_hash sequence signature public_key signing_key_id deployed_by ' +
-      'created_at is_current attestation forced reason document_kind',
+      'created_at is_current attestation forced reason document_kind undeployed_at undeployed_by',
   },
   bundles: {
     kinds: ['bundles', 'signing'],
@@ -122,7 +122,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     columns:
       'id tenant_id status agent_id tool_name tool_args message env timeout_seconds timeout_effect decision_source ' +
       'contract_name decided_by decided_at decision_reason decided_via created_at deadline unannounced_at decision_id ' +
-      'args_bytes contracts principal session_id call_id ruleset_name decided_by_subject',
+      'args_bytes contracts principal session_id call_id ruleset_name decided_by_subject assignee assignee_id',
   },
   approval_args: { kinds: ['approvalArgs'], columns: 'tenant_id id env bytes created_at args key_id' },
   idempotency: {
@@ -187,6 +187,14 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     columns:
       'queue id payload state due run failures losses max_attempts backoff longest_backoff error progress died_at',
   },
+  tenant_imports: follows(
+    'id tenant_id name created_at suspended_at sealed_key opened',
+    'an import that has not ended begins again',
+  ),
+  tenant_import_parts: follows(
+    'tenant_id number digests ending',
+    'an import that has not ended begins again',
+  ),
   store: follows(
     'id mark merged counted counted_through outcomes_after outcome_removed',
     'numbers of this file',

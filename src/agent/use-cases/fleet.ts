@@ -105,7 +105,7 @@ export function createFleet({
     const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
     const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: Env | null): Resolution =>
       rules.resolve({ agentId, env, explicit: bundleName, tags });
-    const envs = asked === null ? environments : [asked];
+    const envs = asked === null ? environments.filter((env) => seesEnv(principal, env)) : [asked];
     const states = new Map<Env, readonly AgentState[]>(
       await Promise.all(
         envs.map(async (env) => {
