@@ -210,7 +210,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       requireRunning(state, bundleName, ifMatch, id);
       const { tenantId, env, current } = state;
       const createdAt = context.now();
-      const about = { deployedBy, createdAt, forced, reason, documentKind };
+      const notEnded = { undeployedAt: null, undeployedBy: null };
+      const about = { deployedBy, createdAt, forced, reason, documentKind, ...notEnded };
       const wanted = { id, tenantId, env, bundleName, version, ...about };
       const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch, actor);
       // A late repeat of an older deployment must not look like a new one, nor bring back what was taken away since.
@@ -235,7 +236,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
         actor ?? namedActor(undeployedBy),
       );
       const { deployments } = store.noting({ note, fromAnswer: { version: 'version' } });
-      const ended = await deployments.undeploy(tenantId, env, bundleName, context.epoch);
+      const end = { at: context.now(), by: undeployedBy };
+      const ended = await deployments.undeploy(tenantId, env, bundleName, context.epoch, end);
       current.delete(bundleName);
       state.fleet.changed(state, context);
       if (!ended) return { reply: null };

@@ -4,7 +4,10 @@ import type { Env } from '../../src/shared/ids.ts';
 import type { AgentApi } from '../../src/shared/vocabulary.ts';
 import type { Fenced, Row } from './form.ts';
 
-export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest' | 'retiredAt' | 'lastApi' | 'loadsAny'> &
+export type AgentRow = Omit<
+  Row<Registration>,
+  'tags' | 'manifest' | 'retiredAt' | 'lastApi' | 'loadsAny' | 'seenEnvs'
+> &
   Fenced & {
     readonly tags: string;
     readonly manifest: string | null;
@@ -13,6 +16,7 @@ export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest' | 'retiredAt'
     /** The same. */
     readonly lastApi?: AgentApi | null;
     readonly loadsAny?: boolean;
+    readonly seenEnvs?: readonly Env[];
   };
 
 export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };

@@ -8,7 +8,7 @@ import { type AgentManifest, maxSearchMs } from '../../src/event/record.ts';
 import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { byTenant, fromRow, fromText, notAfter, searchPattern, toText } from './form.ts';
-import { lastReports, lastSeen } from './last-seen.ts';
+import { lastReports, lastSeen, seenEnvsOf } from './last-seen.ts';
 import { pageOf } from './page.ts';
 
 const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
@@ -26,11 +26,10 @@ function summary({ tags, manifest: _manifest, fence: _fence, ...rest }: AgentRow
 }
 
 /** What rows of earlier versions lack. */
-const filled = ({
-  retiredAt = null,
-  lastApi = null,
-  loadsAny = false,
-}: Pick<AgentRow, 'retiredAt' | 'lastApi' | 'loadsAny'>) => ({ retiredAt, lastApi, loadsAny });
+function filled(row: Pick<AgentRow, 'retiredAt' | 'lastApi' | 'loadsAny' | 'lastEnv' | 'seenEnvs'>) {
+  const { retiredAt = null, lastApi = null, loadsAny = false } = row;
+  return { retiredAt, lastApi, loadsAny, seenEnvs: seenEnvsOf(row) };
+}
 
 export function mongoAgents(
   agents: Collection<AgentRow>,

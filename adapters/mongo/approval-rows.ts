@@ -26,7 +26,7 @@ export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof N
   };
 
 /** Absent in what earlier versions stored. */
-type Names = Pick<Approval, 'rulesetName' | 'decidedBySubject'>;
+type Names = Pick<Approval, 'rulesetName' | 'decidedBySubject' | 'assignee'>;
 
 /** What an approval knows of its call besides. JSON as text. */
 interface Context {
@@ -61,12 +61,14 @@ export function approvalOf({
   context: { contracts, principal, ...context } = noContext,
   rulesetName = null,
   decidedBySubject = null,
+  assignee = null,
   ...rest
 }: ApprovalRow): Approval {
   return fromRow<Approval>({
     ...rest,
     rulesetName,
     decidedBySubject,
+    assignee,
     ...context,
     contracts: fromText<readonly AskingContract[]>(contracts),
     principal: fromText(principal),

@@ -3,6 +3,7 @@
 import type { Collection } from 'mongodb';
 import type { ApprovalStore } from '../../src/approval/port.ts';
 import type { Approval } from '../../src/approval/record.ts';
+import { environments } from '../../src/shared/ids.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { approvalAnnouncements } from './approval-announcements.ts';
 import { mongoApprovalArguments } from './approval-arguments.ts';
@@ -79,6 +80,25 @@ export function mongoApprovals(
       const stored = await approvals.findOne(one(tenantId, id));
       if (stored === null) return 'absent';
       return stored.decisionId === decision.id ? approvalOf(stored) : 'not_pending';
+    },
+    async assign(tenantId, id, assignee, now) {
+      const { matchedCount } = await approvals.updateOne(
+        { ...one(tenantId, id), status: 'pending', deadline: { $gt: now } },
+        { $set: { assignee } },
+      );
+      const stored = await get(tenantId, id);
+      if (stored === null) return 'absent';
+      return matchedCount === 1 ? { ...stored, assignee } : 'not_pending';
+    },
+    async release(tenantId, personId) {
+      const rows = await approvals
+        .find({ tenantId, env: { $in: [...environments] }, status: 'pending', 'assignee.id': personId })
+        .toArray();
+      await approvals.updateMany(
+        { _id: { $in: rows.map(({ _id }) => _id) }, tenantId, status: 'pending', 'assignee.id': personId },
+        { $set: { assignee: null } },
+      );
+      return rows.map((row) => ({ ...approvalOf(row), assignee: null }));
     },
     async expire(tenantId, id, now) {
       const expired = await timeOut({ tenantId, id, now });

@@ -3,9 +3,10 @@
 // leaves the current one out of the history. That loses nothing: readers lay the document over the history, and nothing
 // leaves the document before it is in the history.
 
-import type { Collection } from 'mongodb';
-import type { DeploymentStore } from '../../src/bundle/port.ts';
+import type { Collection, Filter } from 'mongodb';
+import type { DeploymentFilter, DeploymentStore } from '../../src/bundle/port.ts';
 import type { Deployment } from '../../src/deployment/record.ts';
+import { rollbacksAmong } from '../../src/deployment/rules/versions.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import { isInFilter } from '../../src/shared/ids.ts';
 import { stale, unlessTaken } from './failure.ts';
@@ -25,13 +26,15 @@ export interface DeploymentCollections {
 export const bundleField = (bundleName: string): string => fieldOf(bundleName);
 export const currentField = (env: string, bundleName: string): string => fieldOf(`${env}:${bundleName}`);
 
-/** Rows of older versions of the hub have no attestation, reason and vocabulary, and were never forced. */
+/** Rows of older versions of the hub have no attestation, reason, vocabulary and end, and were never forced. */
 export const bare = ({ order: _order, ...deployment }: OrderedDeployment): Deployment => ({
   ...deployment,
   attestation: deployment.attestation ?? null,
   forced: deployment.forced ?? false,
   reason: deployment.reason ?? null,
   documentKind: deployment.documentKind ?? null,
+  undeployedAt: deployment.undeployedAt ?? null,
+  undeployedBy: deployment.undeployedBy ?? null,
 });
 
 const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): OrderedDeployment => ({
@@ -84,6 +87,15 @@ export function mongoDeployments(
     const known = new Set(rows.map((row) => row._id));
     return current.filter(({ id }) => !known.has(id));
   }
+  /** The place of a deployment in the order; 0 for an unknown one, behind which there is nothing. */
+  async function orderOf(
+    current: readonly OrderedDeployment[],
+    tenantId: string,
+    id: string,
+  ): Promise<number> {
+    const own = current.find((one) => one.id === id);
+    return own?.order ?? (await c.deployments.findOne({ _id: id, tenantId }))?.order ?? 0;
+  }
   return {
     async lastSequence(tenantId, env, bundleName) {
       const field = currentField(env, bundleName);
@@ -133,11 +145,11 @@ export function mongoDeployments(
       await keep(answer.added, answer.asOf);
       return bare(answer.added);
     },
-    undeploy(tenantId, env, bundleName, fence = 0) {
+    async undeploy(tenantId, env, bundleName, fence = 0, end) {
       const field = currentField(env, bundleName);
       const path = `current.${field}`;
       const sequencePath = `sequences.${field}`;
-      return decide<SigningDocument, Deployment | null>(
+      const ended = await decide<SigningDocument, Deployment | null>(
         turn,
         c.signing,
         tenantId,
@@ -152,6 +164,11 @@ export function mongoDeployments(
         },
         [path, sequencePath, 'fences'],
       );
+      if (ended && end) {
+        const $set = { undeployedAt: end.at, undeployedBy: end.by };
+        await c.deployments.updateOne({ _id: ended.id, tenantId }, { $set });
+      }
+      return ended;
     },
     async wasDeployed(tenantId, env, bundleName, version) {
       const field = currentField(env, bundleName);
@@ -202,11 +219,17 @@ export function mongoDeployments(
       const row = await c.deployments.findOne({ _id: id, tenantId });
       return row && bare(rowToPlaced(row));
     },
-    async list(tenantId, { env = null, bundleName }, { limit, offset }) {
+    async list(tenantId, filter, { limit, offset, after = null }) {
+      const { env = null, bundleName } = filter;
       // The document first: what leaves it after this reading is in the history already.
-      const current = (await currentOfTenant(c.signing, tenantId)).filter(
-        (d) => isInFilter(env, d.env) && (bundleName === undefined || d.bundleName === bundleName),
-      );
+      const all = await currentOfTenant(c.signing, tenantId);
+      const last = after === null ? null : await orderOf(all, tenantId, after);
+      const isListed = (d: OrderedDeployment): boolean =>
+        isInFilter(env, d.env) &&
+        (bundleName === undefined || d.bundleName === bundleName) &&
+        isWithin(d, filter) &&
+        (last === null || d.order < last);
+      const current = all.filter(isListed);
       const rowless = await withoutRow(current);
       // Those without a row move the rows after them further back, by as many at most.
       const skip = Math.max(0, offset - rowless.length);
@@ -215,6 +238,8 @@ export function mongoDeployments(
           tenantId,
           ...inEnvs(env),
           ...(bundleName === undefined ? {} : { bundleName }),
+          ...(last === null ? {} : { order: { $lt: last } }),
+          ...withinRange(filter),
         })
         .sort({ order: -1 })
         .skip(skip)
@@ -225,8 +250,36 @@ export function mongoDeployments(
       const newest = rows[0]?.order ?? 0;
       const passed = skip === 0 ? [] : rowless.filter((d) => d.order > newest);
       const shown = current.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
-      const all = overlay(shown, rows);
-      return pageIn(all, { limit, offset: offset - skip - passed.length }, bare);
+      return pageIn(overlay(shown, rows), { limit, offset: offset - skip - passed.length }, bare);
+    },
+    async rollbacks(tenantId, deployments) {
+      const names = [...new Set(deployments.map(({ bundleName }) => bundleName))];
+      const rows = await c.deployments
+        .find(
+          { tenantId, bundleName: { $in: names } },
+          { projection: { env: 1, bundleName: 1, version: 1, sequence: 1 } },
+        )
+        .sort({ order: -1 })
+        .limit(maxCompared)
+        .toArray();
+      return rollbacksAmong(deployments, rows);
     },
   };
 }
+
+/** Deployments that are compared in the search for roll-backs, the newest. */
+const maxCompared = 20_000;
+
+const rangeOf = ({ since, until }: DeploymentFilter) => ({
+  ...(since === undefined ? {} : { $gte: since }),
+  ...(until === undefined ? {} : { $lt: until }),
+});
+
+const withinRange = (filter: DeploymentFilter): Filter<DeploymentRow> => {
+  const range = rangeOf(filter);
+  return Object.keys(range).length === 0 ? {} : { $or: [{ createdAt: range }, { undeployedAt: range }] };
+};
+
+/** The same for a current deployment, which has no end. */
+const isWithin = ({ createdAt }: Deployment, { since, until }: DeploymentFilter): boolean =>
+  (since === undefined || createdAt >= since) && (until === undefined || createdAt < until);

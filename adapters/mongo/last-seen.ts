@@ -4,7 +4,7 @@
 import type { Collection } from 'mongodb';
 import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
-import type { Env } from '../../src/shared/ids.ts';
+import { type Env, environments } from '../../src/shared/ids.ts';
 import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
@@ -37,6 +37,13 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
   return [...byKey.values()];
 }
 
+/** In their usual order; rows of earlier versions say the last one alone. */
+export const seenEnvsOf = ({
+  lastEnv,
+  seenEnvs = [],
+}: Pick<AgentRow, 'lastEnv' | 'seenEnvs'>): readonly Env[] =>
+  environments.filter((env) => env === lastEnv || seenEnvs.includes(env));
+
 /** What is known of it is set, the rest stays. */
 const spoken = (on: SeenOn | null) =>
   on === null ? {} : { lastApi: on.api, ...(on.loadsAny === undefined ? {} : { loadsAny: on.loadsAny }) };
@@ -50,6 +57,7 @@ const fresh = ({ tenantId, agentId, env, now, on }: Seen, _id: string): AgentRow
   bundleName: null,
   manifest: null,
   lastEnv: env,
+  seenEnvs: [env],
   lastSeenAt: now,
   createdAt: now,
   retiredAt: null,
@@ -57,6 +65,12 @@ const fresh = ({ tenantId, agentId, env, now, on }: Seen, _id: string): AgentRow
   loadsAny: false,
   ...spoken(on),
 });
+
+/** Environments of these that the row does not have, and its last one where an earlier version stored it alone. */
+const addedEnvs = (row: AgentRow, items: readonly Seen[]): Env[] =>
+  environments.filter(
+    (env) => !row.seenEnvs?.includes(env) && (row.lastEnv === env || items.some((item) => item.env === env)),
+  );
 
 interface SeenRow {
   /** Retired, or null, when the agent is not registered. */
@@ -120,7 +134,18 @@ export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<
       const row = rows.get(key);
       if (!row) return [];
       const retired = typeof row.retiredAt === 'number';
-      if (retired ? !newIds.has(key) : (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) return [];
+      if (retired && !newIds.has(key)) return [];
+      const added = addedEnvs(
+        row,
+        items.filter((item) => keyOf(item) === key),
+      );
+      const envs = added.length === 0 ? {} : { $addToSet: { seenEnvs: { $each: added } } };
+      const seenEnvs = [...seenEnvsOf(row), ...added];
+      if (!retired && (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) {
+        if (added.length === 0) return [];
+        rows.set(key, { ...row, seenEnvs });
+        return [{ updateOne: { filter: { _id: row._id }, update: envs } }];
+      }
       if (retired) made.add(key);
       const seen = {
         lastEnv: one.env,
@@ -128,9 +153,9 @@ export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<
         ...spoken(one.on),
         ...(retired ? { retiredAt: null } : {}),
       };
-      rows.set(key, { ...row, ...seen });
+      rows.set(key, { ...row, ...seen, seenEnvs });
       const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
-      return [{ updateOne: { filter, update: { $set: seen } } }];
+      return [{ updateOne: { filter, update: { $set: seen, ...envs } } }];
     });
     if (moves.length > 0) await agents.bulkWrite(moves, { ordered: false });
     return items.map((item) => {

@@ -1,11 +1,11 @@
 // What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle,
 // and behind these, as far as one of them is set: the bundle assigned (false: none), the environment whose fleet it
 // tells of, true for a change of tool pins, the environments of which a reader needs a role in one, the time at which
-// it was accepted, and the trace. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions
-// wrote and read the first four: nodes of both may run side by side, as long as nothing but the end of the array
-// changes.
+// it was accepted, the trace, and the part of a dashboard's stream. The JSON goes in and comes out as bytes that nobody
+// reads here. Earlier versions wrote and read the first four: nodes of both may run side by side, as long as nothing
+// but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
-import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
+import { type Audience, type Control, type Frame, frameParts } from '../../src/shared/frame.ts';
 import { isEnv } from '../../src/shared/ids.ts';
 
 const controlType = 'control';
@@ -21,27 +21,43 @@ const encode = (value: string | null | boolean | number | readonly string[]): Ui
 
 type Written = Pick<
   Frame,
-  'type' | 'json' | 'agent' | 'bundle' | 'assigned' | 'fleet' | 'tools' | 'envs' | 'acceptedAt' | 'trace'
+  | 'type'
+  | 'json'
+  | 'agent'
+  | 'bundle'
+  | 'assigned'
+  | 'fleet'
+  | 'tools'
+  | 'envs'
+  | 'acceptedAt'
+  | 'trace'
+  | 'part'
 >;
 
-/** No agent has this id: versions that do not know changes of tool pins hand their frames to nobody. */
+/** No agent has this id: versions that do not know changes of tool pins, or parts, hand their frames to nobody. */
 const nobody = '';
 
 /** The items behind the bundle, without those at the end that are not set. */
-function optionalItems({ assigned, fleet, tools, envs, acceptedAt, trace }: Written): readonly Uint8Array[] {
+function optionalItems(frame: Written): readonly Uint8Array[] {
+  const { assigned, fleet, tools, envs, acceptedAt, trace, part } = frame;
   const assignment = assigned === undefined ? false : assigned;
-  const items = [assignment, fleet ?? null, tools ?? null, envs ?? null, acceptedAt ?? null, trace ?? null];
-  const isSet = [assigned, fleet, tools, envs, acceptedAt, trace].map((item) => item !== undefined);
+  const others = [fleet, tools, envs, acceptedAt, trace, part];
+  const items = [assignment, ...others.map((item) => item ?? null)];
+  const isSet = [assigned, ...others].map((item) => item !== undefined);
   return items.slice(0, isSet.lastIndexOf(true) + 1).map(encode);
 }
 
 export function writeFrame(frame: Written): Buffer {
-  const { type, json, agent, bundle, tools } = frame;
+  const { type, json, agent, bundle, tools, part } = frame;
   const length = Buffer.alloc(5);
   length[0] = longText;
   length.writeUInt32BE(json.length, 1);
   const rest = optionalItems(frame);
-  const items = [encode(type), encode(tools ? nobody : (agent ?? null)), encode(bundle ?? null)] as const;
+  const items = [
+    encode(type),
+    encode(tools || part ? nobody : (agent ?? null)),
+    encode(bundle ?? null),
+  ] as const;
   return Buffer.concat([
     Buffer.of(shortArray | (4 + rest.length)),
     items[0],
@@ -60,9 +76,11 @@ export const writeControl = (message: Control): Buffer =>
 export function readFrame(audience: Audience, entry: Buffer): Frame | null {
   try {
     const { type, json, rest } = split(entry);
-    const [agent, bundle, assigned, fleet, tools, envs, acceptedAt, trace] = rest;
+    const [agent, bundle, assigned, fleet, tools, envs, acceptedAt, trace, part] = rest;
     const inEnvs = Array.isArray(envs) ? { envs: envs.filter(isEnv) } : {};
     if (tools === true) return { audience, type, json, tools, ...inEnvs };
+    const framePart = frameParts.find((one) => one === part);
+    if (framePart) return { audience, type, json, part: framePart, ...inEnvs };
     return {
       audience,
       type,

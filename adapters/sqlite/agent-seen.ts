@@ -3,10 +3,19 @@
 
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { Registration } from '../../src/agent/record.ts';
-import type { Env } from '../../src/shared/ids.ts';
+import { type Env, environments } from '../../src/shared/ids.ts';
 import type { AgentApi, SeenOn } from '../../src/shared/vocabulary.ts';
 import type { Database } from './database.ts';
-import { flag, json, number, table, text } from './table.ts';
+import { type Column, flag, json, number, table, text } from './table.ts';
+
+const envBit = (env: Env): number => 1 << environments.indexOf(env);
+
+/** Environments as bits of a number, the first in their order lowest. */
+const envBits = (name: string): Column<readonly Env[]> => ({
+  name,
+  write: (envs) => envs.reduce((bits, env) => bits | envBit(env), 0),
+  read: (bits) => environments.filter((env) => (Number(bits) & envBit(env)) !== 0),
+});
 
 export const listed = {
   id: text('id'),
@@ -16,6 +25,7 @@ export const listed = {
   tags: json<Registration['tags']>('tags'),
   bundleName: text<string | null>('bundle_name'),
   lastEnv: text<Env | null>('last_env'),
+  seenEnvs: envBits('seen_envs'),
   lastSeenAt: number<number | null>('last_seen_at'),
   createdAt: number('created_at'),
   retiredAt: number<number | null>('retired_at'),
@@ -67,6 +77,7 @@ export function agentSeen(
       bundleName: null,
       manifest: null,
       lastEnv: env,
+      seenEnvs: [env],
       lastSeenAt: now,
       createdAt: now,
       retiredAt: null,
@@ -77,25 +88,31 @@ export function agentSeen(
     return db.run(insert, registrations.values(made)) === 1 ? made : null;
   }
 
+  /** One that was seen later than now keeps that, but was in this environment, too. */
+  function withEnv(registration: Registration, env: Env): Registration {
+    if (registration.seenEnvs.includes(env)) return registration;
+    const noted = `UPDATE registrations SET seen_envs = seen_envs | ? WHERE id = ? RETURNING ${registrations.columns}`;
+    return registrations.maybe(db.get(noted, [envBit(env), registration.id])) ?? registration;
+  }
+
   return (tenantId, agentId, env, now, newId, on) => {
     const spoken = [on?.api ?? null, on?.loadsAny === undefined ? null : Number(on.loadsAny)];
     const row = db.get(
-      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, ${speaks('?5', '?6')}
+      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, seen_envs = seen_envs | ?7, ${speaks('?5', '?6')}
            WHERE tenant_id = ?3 AND agent_id = ?4
            AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${registrations.columns}`,
-      [env, now, tenantId, agentId, ...spoken],
+      [env, now, tenantId, agentId, ...spoken, envBit(env)],
     );
     if (row) return { registration: registrations.read(row), made: false };
     const added = newId === null ? null : add({ tenantId, agentId, env, now, on }, newId);
     if (added) return { registration: added, made: true };
     const known = get(tenantId, agentId);
-    if (newId === null || known === null || known.retiredAt === null) {
-      return { registration: known, made: false };
-    }
+    if (known !== null && known.retiredAt === null) return { registration: withEnv(known, env), made: false };
+    if (newId === null || known === null) return { registration: known, made: false };
     const back = db.get(
-      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, ${speaks('?4', '?5')}
-           WHERE id = ?3 RETURNING ${registrations.columns}`,
-      [env, now, known.id, ...spoken],
+      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, seen_envs = seen_envs | ?6,
+           ${speaks('?4', '?5')} WHERE id = ?3 RETURNING ${registrations.columns}`,
+      [env, now, known.id, ...spoken, envBit(env)],
     );
     return { registration: registrations.maybe(back), made: true };
   };

@@ -35,6 +35,7 @@ const columns = {
   decidedAt: number<number | null>('decided_at'),
   decisionReason: text<string | null>('decision_reason'),
   decidedVia: text<string | null>('decided_via'),
+  assignee: json<Approval['assignee']>('assignee'),
   createdAt: number('created_at'),
   deadline: number('deadline'),
 };
@@ -105,6 +106,22 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
       const repeated = approvals.maybe(db.get(won, [tenantId, id, decision.id]));
       return repeated ?? (get(tenantId, id) ? 'not_pending' : 'absent');
     },
+    assign(tenantId, id, assignee, now) {
+      const row = db.get(
+        `UPDATE approvals SET assignee = ?, assignee_id = ?
+           WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
+        [columns.assignee.write(assignee), assignee?.id ?? null, tenantId, id, now],
+      );
+      return approvals.maybe(row) ?? (get(tenantId, id) ? 'not_pending' : 'absent');
+    },
+    release: (tenantId, personId) =>
+      db
+        .all(
+          `UPDATE approvals SET assignee = NULL, assignee_id = NULL
+             WHERE tenant_id = ? AND assignee_id = ? AND status = 'pending' RETURNING ${approvals.columns}`,
+          [tenantId, personId],
+        )
+        .map(approvals.read),
     expire(tenantId, id, now) {
       const row = db.get(
         `UPDATE approvals SET status = 'timeout', decided_via = 'system', unannounced_at = ?3

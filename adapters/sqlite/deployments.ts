@@ -25,10 +25,20 @@ export const deployments = table<Deployment>('deployments', {
   forced: flag('forced'),
   reason: text<string | null>('reason'),
   documentKind: text<Deployment['documentKind']>('document_kind'),
+  undeployedAt: number<number | null>('undeployed_at'),
+  undeployedBy: text<string | null>('undeployed_by'),
 });
 
 const select = `SELECT ${deployments.columns} FROM deployments`;
 const currentOne = `${select} WHERE tenant_id = ? AND env = ? AND bundle_name = ? AND is_current = 1`;
+
+const within = (column: string): string =>
+  `(?4 IS NULL OR ${column} >= ?4) AND (?5 IS NULL OR ${column} < ?5)`;
+
+/** A row if version ?5 ran before the deployment with sequence ?4, and another version right before it. */
+const rollback = `SELECT 1 FROM deployments WHERE tenant_id = ?1 AND bundle_name = ?3 AND version = ?5 AND env = ?2
+  AND sequence < ?4 AND ?5 <> (SELECT version FROM deployments
+    WHERE tenant_id = ?1 AND env = ?2 AND bundle_name = ?3 AND sequence < ?4 ORDER BY sequence DESC LIMIT 1) LIMIT 1`;
 
 export function deploymentStore(db: Database): Sync<DeploymentStore> {
   const lastSequence = (tenantId: string, env: string, bundleName: string): number =>
@@ -65,9 +75,15 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
       ]);
       return given;
     },
-    undeploy(tenantId, env, bundleName) {
+    undeploy(tenantId, env, bundleName, _fence, end) {
       const current = deployments.maybe(db.get(currentOne, [tenantId, env, bundleName]));
-      if (current) db.run('UPDATE deployments SET is_current = 0 WHERE id = ?', [current.id]);
+      if (current) {
+        db.run('UPDATE deployments SET is_current = 0, undeployed_at = ?, undeployed_by = ? WHERE id = ?', [
+          end?.at ?? null,
+          end?.by ?? null,
+          current.id,
+        ]);
+      }
       return current;
     },
     wasDeployed: (tenantId, env, bundleName, version) =>
@@ -105,14 +121,24 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
         .map(deployments.read),
     get: (tenantId, id) =>
       deployments.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id])),
-    list: (tenantId, { env = null, bundleName = null }, page) =>
+    list: (tenantId, { env = null, bundleName = null, since = null, until = null }, page) =>
       pageOf(db, page, {
         which: `SELECT rowid FROM deployments
           WHERE tenant_id = ?1 AND ${inEnvs('?2', 'env')} AND (?3 IS NULL OR bundle_name = ?3)
+            AND (${within('created_at')} OR (undeployed_at IS NOT NULL AND ${within('undeployed_at')}))
+            AND (?6 IS NULL OR (created_at, rowid) <
+              (SELECT created_at, rowid FROM deployments WHERE tenant_id = ?1 AND id = ?6))
           ORDER BY created_at DESC, rowid DESC`,
-        params: [tenantId, envsParameter(env), bundleName],
+        params: [tenantId, envsParameter(env), bundleName, since, until, page.after ?? null],
         row: `${select} WHERE rowid = ?`,
         read: deployments.read,
       }),
+    rollbacks(tenantId, list) {
+      const isRollback = list.filter(
+        ({ env, bundleName, version, sequence }) =>
+          db.get(rollback, [tenantId, env, bundleName, sequence, version]) !== undefined,
+      );
+      return new Set(isRollback.map(({ id }) => id));
+    },
   };
 }

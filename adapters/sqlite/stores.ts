@@ -223,6 +223,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     currentAll: 'read',
     get: 'read',
     list: 'read',
+    rollbacks: 'read',
   },
   events: {
     ingest: 'write',
@@ -262,6 +263,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     get: 'read',
     list: 'read',
     decide: 'write',
+    assign: 'write',
+    release: 'write',
     expire: 'write',
     pending: 'read',
     due: 'read',

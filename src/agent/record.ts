@@ -15,6 +15,8 @@ export interface Registration extends AgentVocabulary {
   readonly bundleName: string | null;
   readonly manifest: (AgentManifest & { readonly updatedAt: number }) | null;
   readonly lastEnv: Env | null;
+  /** Every environment in which it was seen, in their usual order. */
+  readonly seenEnvs: readonly Env[];
   readonly lastSeenAt: number | null;
   readonly createdAt: number;
   /**

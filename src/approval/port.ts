@@ -2,7 +2,7 @@
 
 import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
-import type { Approval, ApprovalStatus, Decision } from './record.ts';
+import type { Approval, ApprovalAssignee, ApprovalStatus, Decision } from './record.ts';
 
 /** An approval that something is to be done about. */
 export interface ApprovalPlace {
@@ -89,6 +89,17 @@ export interface ApprovalStore {
     decision: Decision,
     now: number,
   ): Promise<Approval | 'absent' | 'not_pending'>;
+  /**
+   * Gives a pending approval that is not due to a person, or (null) to nobody, whoever has it. Safe to repeat.
+   */
+  assign(
+    tenantId: string,
+    id: string,
+    assignee: ApprovalAssignee | null,
+    now: number,
+  ): Promise<Approval | 'absent' | 'not_pending'>;
+  /** Takes all pending approvals from a person; returns them. Safe to repeat. */
+  release(tenantId: string, personId: string): Promise<readonly Approval[]>;
   /** Times out if pending and due: the approval when this call did it, else null. */
   expire(tenantId: string, id: string, now: number): Promise<Approval | null>;
   /** All pending of an environment, for its actor's timers; earliest deadline first. */

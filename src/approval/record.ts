@@ -40,10 +40,32 @@ export interface Approval {
   readonly decidedAt: number | null;
   readonly decisionReason: string | null;
   readonly decidedVia: string | null;
+  /** Who has taken a pending approval, as stored: `assigneeOf` returns the person who has it now. */
+  readonly assignee: ApprovalAssignee | null;
   readonly createdAt: number;
   /** createdAt + timeout, epoch milliseconds. */
   readonly deadline: number;
 }
+
+/** A person who looks after an approval. Advice: others may decide all the same. */
+export interface ApprovalAssignee {
+  readonly id: string;
+  /** Display name. */
+  readonly name: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+/** An assignment ends after this time, in milliseconds. */
+export const assignmentMs = 30 * 60_000;
+
+/** Who has taken the approval; null: nobody, the approval has ended, or the assignment has. */
+export const assigneeOf = (approval: Approval, now: number): ApprovalAssignee | null =>
+  approval.status === 'pending' &&
+  !isDue(approval, now) &&
+  now < (approval.assignee?.since ?? 0) + assignmentMs
+    ? approval.assignee
+    : null;
 
 /** A contract that asks a person, with what it says. */
 export interface AskingContract {

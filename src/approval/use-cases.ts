@@ -245,6 +245,7 @@ export function createApprovals({
         decidedAt: null,
         decisionReason: null,
         decidedVia: null,
+        assignee: null,
         createdAt: now,
         deadline: now + asked.timeoutSeconds * 1000,
       };

@@ -4,7 +4,7 @@ import type { JsonObject } from '../contract/record.ts';
 import { truncated } from '../http/contract/listed.ts';
 import { iso, isoOrNull } from '../http/contract/render.ts';
 import { validationFailed } from '../http/contract/validation.ts';
-import type { Approval } from './record.ts';
+import { type Approval, assigneeOf } from './record.ts';
 
 /** Bytes of JSON. */
 const maxPrincipal = 16 * 1024;
@@ -66,3 +66,9 @@ export const render = (approval: Approval) => ({
   created_at: iso(approval.createdAt),
   expires_at: iso(approval.deadline),
 });
+
+/** With the person who has taken it. */
+export function renderForPeople(approval: Approval, now: number) {
+  const assignee = assigneeOf(approval, now);
+  return { ...render(approval), assignee: assignee && { ...assignee, since: iso(assignee.since) } };
+}

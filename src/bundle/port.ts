@@ -1,5 +1,5 @@
 // Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
-import type { BundleSummary, BundleVersion, Deployment } from '../deployment/record.ts';
+import type { BundleSummary, BundleVersion, Deployment, Undeployment } from '../deployment/record.ts';
 import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 
@@ -75,11 +75,19 @@ export interface DeploymentStore {
    */
   attest(deployment: Deployment): Promise<void>;
   /**
-   * Ends the current deployment of the bundle and returns it; null when there is none. The deployment stays in the
-   * history, and its sequence stays the last one.
+   * Ends the current deployment of the bundle and returns it as it was; null when there is none. The deployment stays
+   * in the history, and its sequence stays the last one.
    * @param fence as for `add`
+   * @param end when, and by whom: the history has it. Where nodes share the store, a process that dies right after the
+   *   write may leave it out
    */
-  undeploy(tenantId: string, env: Env, bundleName: string, fence?: number): Promise<Deployment | null>;
+  undeploy(
+    tenantId: string,
+    env: Env,
+    bundleName: string,
+    fence?: number,
+    end?: Undeployment,
+  ): Promise<Deployment | null>;
   /** True if the version was ever deployed in the environment. */
   wasDeployed(tenantId: string, env: Env, bundleName: string, version: number): Promise<boolean>;
   /** The newest deployment of the version in any environment, current or not; null when it was never deployed. */
@@ -92,9 +100,24 @@ export interface DeploymentStore {
   /** Current or not. */
   get(tenantId: string, id: string): Promise<Deployment | null>;
   /** Newest first. */
-  list(
-    tenantId: string,
-    filter: { readonly env?: EnvFilter; readonly bundleName?: string },
-    page: PageRequest,
-  ): Promise<Page<Deployment>>;
+  list(tenantId: string, filter: DeploymentFilter, page: DeploymentPageRequest): Promise<Page<Deployment>>;
+  /**
+   * Those of these deployments of a tenant that are roll-backs: the version ran in the environment before, and another
+   * one ran right before them. At most 1,000.
+   */
+  rollbacks(tenantId: string, deployments: readonly Deployment[]): Promise<ReadonlySet<string>>;
+}
+
+export interface DeploymentFilter {
+  readonly env?: EnvFilter;
+  readonly bundleName?: string;
+  /** Deployed or undeployed at this time or later. Epoch milliseconds. */
+  readonly since?: number;
+  /** Deployed or undeployed before this time. */
+  readonly until?: number;
+}
+
+export interface DeploymentPageRequest extends PageRequest {
+  /** The id of the deployment that the page before ended with; null or absent: the first page. */
+  readonly after?: string | null;
 }

@@ -75,6 +75,16 @@ export interface Deployment {
   readonly reason: string | null;
   /** The vocabulary of its document; null when agents of both load it, and from older versions of the hub. */
   readonly documentKind: DocumentKind | null;
+  /** When it was undeployed, epoch milliseconds; null: never, or by an older version of the hub. */
+  readonly undeployedAt: number | null;
+  readonly undeployedBy: string | null;
+}
+
+/** The end of a deployment that no other one replaced. */
+export interface Undeployment {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly by: string;
 }
 
 /** A request to end what an environment runs under a name. */

@@ -207,9 +207,12 @@ function conditionIn(value: unknown): EventCondition | null {
   return { path, operator, expected, actual, result: word };
 }
 
+/** The conditions in a payload's list, at most 50; none in anything else. */
+export const conditionsIn = (value: unknown): readonly EventCondition[] =>
+  Array.isArray(value) ? value.slice(0, maxConditions).flatMap((item) => conditionIn(item) ?? []) : [];
+
 function conditionsText(value: unknown): string | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const conditions = value.slice(0, maxConditions).flatMap((item) => conditionIn(item) ?? []);
+  const conditions = conditionsIn(value);
   const text = JSON.stringify(conditions);
   return conditions.length > 0 && text.length <= maxOutcomeConditions ? text : undefined;
 }

@@ -40,6 +40,7 @@ export const asRequested = (approval: Approval): Approval => ({
   decidedAt: null,
   decisionReason: null,
   decidedVia: null,
+  assignee: null,
 });
 
 /** The environment of a record; null: an audit entry, which admins alone read. */

@@ -9,8 +9,11 @@ import { createLastSeen } from '../agent/use-cases/last-seen.ts';
 import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matrix.ts';
 import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
+import { type AgentTimelines, createAgentTimelines } from '../agent/use-cases/timeline.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
+import { type ApprovalAssignments, createApprovalAssignments } from '../approval/use-cases/assignments.ts';
 import { type ApprovalGroups, createApprovalGroups } from '../approval/use-cases/groups.ts';
+import { type ApprovalSearches, createApprovalSearches } from '../approval/use-cases/search.ts';
 import { type Approvals, createApprovals } from '../approval/use-cases.ts';
 import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
@@ -26,6 +29,7 @@ import { createRollouts } from '../composition/use-cases/rollouts.ts';
 import { type Contracts, createContracts } from '../contract/use-cases.ts';
 import { createDeployments, type Deployments } from '../deployment/use-cases/deployments.ts';
 import { createImpacts, type Impacts } from '../deployment/use-cases/impact.ts';
+import { createExplanations, type Explanations } from '../evaluation/use-cases/explanations.ts';
 import { createPlayground, type Playground } from '../evaluation/use-cases/playground.ts';
 import { createReplays, type Replays } from '../evaluation/use-cases/replays.ts';
 import {
@@ -47,6 +51,8 @@ import { createNotifications, type Notifications } from '../notification/use-cas
 import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.ts';
 import { createRuns, type Runs } from '../run/use-cases/runs.ts';
 import { createSampleRuns, type SampleRuns } from '../run/use-cases/samples.ts';
+import { createRunTimelines, type RunTimelines } from '../run/use-cases/timeline.ts';
+import { createThingSearches, type ThingSearches } from '../search/use-cases.ts';
 import { createSessionValues, type SessionValues } from '../session/use-cases.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { createSigningKeys, type SigningKeys } from '../signing/use-cases.ts';
@@ -77,7 +83,9 @@ export interface App {
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
   readonly approvals: Approvals;
+  readonly approvalAssignments: ApprovalAssignments;
   readonly approvalGroups: ApprovalGroups;
+  readonly approvalSearches: ApprovalSearches;
   readonly rateLimits: RateLimits;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
@@ -90,6 +98,7 @@ export interface App {
   readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
   readonly histories: Histories;
+  readonly agentTimelines: AgentTimelines;
   readonly attention: Attention;
   readonly series: SeriesReader;
   readonly statistics: Statistics;
@@ -102,12 +111,14 @@ export interface App {
   readonly registrations: Registrations;
   readonly replays: Replays;
   readonly runs: Runs;
+  readonly runTimelines: RunTimelines;
   readonly evidence: EvidenceOfRuns;
   readonly sampleRuns: SampleRuns;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly installation: Installation;
+  readonly explanations: Explanations;
   readonly eventExports: EventExports;
   readonly exports: Exports;
   readonly eventIntake: EventIntake;
@@ -129,6 +140,7 @@ export interface App {
   readonly tenants: Tenants;
   readonly tenantExports: TenantExports;
   readonly tenantImports: TenantImports;
+  readonly thingSearches: ThingSearches;
   /** Null: nobody signs in through an identity provider. */
   readonly oidcLogins: OidcLogins | null;
   readonly serviceAccounts: ServiceAccounts;
@@ -162,18 +174,24 @@ export function createApp(ports: AppPorts): App {
   const logins = createLogins(ports);
   const provider = providerOf(ports, accounts);
   const approvals = createApprovals({ ...ports, lastSeen });
+  const eventSearches = createEventSearches(ports);
+  const bundles = createBundles({ ...ports, inspector });
+  const keys = createKeys(ports);
   return {
     environments,
     tenants: createTenants(ports),
     tenantExports: createTenantExports({ ...ports, auditLog }),
     tenantImports: createTenantImports(ports),
     coverage: createCoverage({ ...ports, rulings }),
+    agentTimelines: createAgentTimelines({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     attention: createAttention({ ...ports, rulings }),
     series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
+    approvalAssignments: createApprovalAssignments(ports),
     approvalGroups: createApprovalGroups(ports),
+    approvalSearches: createApprovalSearches({ ...ports, approvals }),
     rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules({ ...ports, environments }),
@@ -181,7 +199,7 @@ export function createApp(ports: AppPorts): App {
     oidcLogins: oidcLoginsOf(ports, logins, provider),
     deployments,
     inspector,
-    bundles: createBundles({ ...ports, inspector }),
+    bundles,
     compositions,
     installation: createInstallation(ports),
     matrices: createFleetMatrices(ports),
@@ -190,7 +208,8 @@ export function createApp(ports: AppPorts): App {
     exports: createExports(ports),
     registrations: createRegistrations({ ...ports, environments, lastSeen }),
     eventIntake: createEventIntake({ ...ports, lastSeen }),
-    eventSearches: createEventSearches(ports),
+    eventSearches,
+    explanations: createExplanations({ ...ports, eventSearches, runs, recentToolSettings }),
     eventTail: createEventTail(ports),
     fetchedRulesets: createFetchedRulesets(ports),
     channels,
@@ -204,11 +223,13 @@ export function createApp(ports: AppPorts): App {
     playground: createPlayground({ ...ports, recentToolSettings }),
     replays: createReplays({ ...ports, compositions }),
     runs,
+    runTimelines: createRunTimelines(ports),
     evidence: createEvidence({ ...ports, runs }),
     auditLog,
     rulesets,
     sampleRuns,
-    keys: createKeys(ports),
+    keys,
+    thingSearches: createThingSearches({ ...ports, bundles, keys }),
     operatorTokens: createOperatorTokens({ ...ports, provider }),
     vocabularies: createVocabularies(ports),
     toolPins: createToolPins({ ...ports, environments }),

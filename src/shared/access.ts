@@ -45,6 +45,12 @@ export const seesEnv = (principal: Pick<Principal, 'env' | 'envRoles'>, env: str
   (principal.env === null || principal.env === env) &&
   (principal.envRoles === null || roleIn(principal.envRoles, env) !== null);
 
+/** True when the agent was seen where the principal has a role, or nowhere. */
+export const seesAgent = (
+  principal: Pick<Principal, 'env' | 'envRoles'>,
+  { seenEnvs }: { readonly seenEnvs: readonly Env[] },
+): boolean => seenEnvs.length === 0 || seenEnvs.some((env) => seesEnv(principal, env));
+
 /** The environments whose records exist for the principal; null: all. */
 export function visibleEnvs({ env, envRoles }: Pick<Principal, 'env' | 'envRoles'>): readonly Env[] | null {
   if (env !== null) return [env];

@@ -28,6 +28,8 @@ export interface Announcements {
   approvalRequested: { readonly approval: Approval };
   approvalDecided: { readonly approval: Approval } & OfTrace;
   approvalTimedOut: { readonly approval: Approval } & OfTrace;
+  /** Somebody has taken a pending approval, or given it back. */
+  approvalAssigned: { readonly approval: Approval };
 
   /** A bundle version was put to work in an environment. */
   bundleDeployed: DeployedBytes & {

@@ -108,6 +108,46 @@ it('belong to every environment that they are connected in, whichever saw them l
   expect((await list()).body).toMatchObject([{ env: 'staging' }, { env: 'development' }]);
 });
 
+it('are seen by who has a role in any environment that they were seen in, as in that environment', async () => {
+  const of = (env: 'production' | 'staging' | 'development'): UserCaller => ({
+    ...user,
+    roles: [{ role: 'operator', env }],
+  });
+  await seen('mover', 'staging');
+  t.clock.advance(120_000);
+  await seen('mover', 'production');
+  await seen('stayer', 'production');
+  const rule = { priority: 1, pattern: 'mover', bundle_name: 'for-production', env: 'production' } as const;
+  await t.call('createRule', { body: rule }, user);
+  const params = { agent_id: 'mover' };
+  expect((await list({}, of('staging'))).body).toMatchObject([{ agent_id: 'mover', env: 'staging' }]);
+  expect((await list({}, of('production'))).body.map(({ env }) => env)).toEqual(['production', 'production']);
+  const registered = await t.call('listRegistrations', { query: {} }, of('staging'));
+  expect(registered.body).toMatchObject([{ agent_id: 'mover', resolved_bundle: null }]);
+  expect((await t.call('getRegistration', { params }, of('production'))).body).toMatchObject({
+    resolved_bundle: 'for-production',
+  });
+  expect((await t.call('getRegistration', { params }, of('staging'))).body).toMatchObject({
+    resolved_bundle: null,
+  });
+  expect((await t.call('listAgentStreams', { params, query: {} }, of('staging'))).body.total).toBe(0);
+  await expect(t.call('getRegistration', { params }, of('development'))).rejects.toMatchObject({
+    code: 'not_found',
+  });
+  await expect(t.call('listAgentStreams', { params, query: {} }, of('development'))).rejects.toMatchObject({
+    code: 'not_found',
+  });
+  // Its name concerns each of them; its assignment holds in all.
+  const named = { params, body: { display_name: 'Mover' } };
+  expect((await t.call('updateRegistration', named, of('staging'))).body).toMatchObject({
+    display_name: 'Mover',
+  });
+  const assigned = { params, body: { bundle_name: 'other' } };
+  await expect(t.call('updateRegistration', assigned, of('staging'))).rejects.toMatchObject({
+    code: 'role_required',
+  });
+});
+
 it('are found by tag, bundle and text', async () => {
   for (const id of ['mail-1', 'mail-2', 'dba']) await seen(id);
   const patch = (agent_id: string, body: object) =>

@@ -33,6 +33,7 @@ export function agentsContract(name: string, open: Open): void {
         bundleName: null,
         manifest: null,
         lastEnv: 'production',
+        seenEnvs: ['production'],
         lastSeenAt: t0,
         createdAt: t0,
         retiredAt: null,
@@ -57,6 +58,24 @@ export function agentsContract(name: string, open: Open): void {
         registration: { lastEnv: 'staging', lastSeenAt: t0 + 15, createdAt: t0 + 10 },
         made: false,
       });
+    });
+
+    it('keeps every environment in which an agent was seen, also of what arrives late', async () => {
+      const { agents } = shared.get();
+      const tenantId = uuid();
+      await agents.seen(tenantId, 'a', 'staging', t0 + 10, uuid());
+      await agents.seen(tenantId, 'a', 'production', t0 + 20, uuid());
+      await agents.seen(tenantId, 'a', 'development', t0 + 5, null);
+      const seenEnvs = ['production', 'staging', 'development'];
+      expect(await agents.get(tenantId, 'a')).toMatchObject({ lastEnv: 'production', seenEnvs });
+      await Promise.all([
+        agents.seen(tenantId, 'b', 'staging', t0 + 30, uuid()),
+        agents.seen(tenantId, 'b', 'development', t0 + 30, uuid()),
+      ]);
+      const { registration } = await agents.seen(tenantId, 'b', 'staging', t0 + 40, null);
+      expect(registration).toMatchObject({ lastEnv: 'staging', seenEnvs: ['staging', 'development'] });
+      const { items } = await agents.list(tenantId, { limit: 9, after: null });
+      expect(items.map((one) => one.seenEnvs)).toEqual([seenEnvs, ['staging', 'development']]);
     });
 
     it('lists by agent id', async () => {
@@ -131,6 +150,7 @@ export function agentsContract(name: string, open: Open): void {
       expect(await agents.get(tenantId, 'a')).toEqual({
         ...before,
         lastEnv: 'staging',
+        seenEnvs: ['production', 'staging'],
         lastSeenAt: t0 + 3,
       });
       expect(await agents.assign(tenantId, ['b'], 'base')).toEqual(['b']);

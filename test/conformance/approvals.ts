@@ -97,6 +97,28 @@ export function approvalsContract(name: string, open: Open): void {
       });
     });
 
+    it('a pending one is given to a person, to another one, and back; an ended one is not', async () => {
+      const { approvals } = shared.get();
+      const [a, b] = [anApproval(), anApproval()];
+      const { tenantId } = a;
+      for (const one of [a, { ...b, tenantId }]) await approvals.insert(one);
+      const ada = { id: uuid(), name: 'ada', since: t0 };
+      const bo = { id: uuid(), name: '{"$x":1}', since: t0 + 1 };
+      expect(await approvals.assign(tenantId, a.id, ada, t0)).toEqual({ ...a, assignee: ada });
+      expect(await approvals.assign(tenantId, a.id, bo, t0 + 1)).toEqual({ ...a, assignee: bo });
+      expect(await approvals.get(tenantId, a.id)).toEqual({ ...a, assignee: bo });
+      expect(await approvals.assign(tenantId, a.id, null, t0 + 2)).toEqual(a);
+      expect(await approvals.assign(uuid(), a.id, ada, t0)).toBe('absent');
+      expect(await approvals.assign(tenantId, a.id, ada, a.deadline)).toBe('not_pending');
+      for (const { id } of [a, b]) await approvals.assign(tenantId, id, ada, t0 + 3);
+      await approvals.decide(tenantId, b.id, yes, t0 + 4);
+      expect(await approvals.assign(tenantId, b.id, null, t0 + 5)).toBe('not_pending');
+      expect(await approvals.release(uuid(), ada.id)).toEqual([]);
+      expect(await approvals.release(tenantId, ada.id)).toEqual([a]);
+      expect(await approvals.release(tenantId, ada.id)).toEqual([]);
+      expect(await approvals.get(tenantId, a.id)).toEqual(a);
+    });
+
     it('of 50 parallel decisions one succeeds and its words are kept', async () => {
       const { approvals } = shared.get();
       const approval = anApproval();

@@ -229,6 +229,8 @@ export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
     forced: false,
     reason: null,
     documentKind: 'bundle',
+    undeployedAt: null,
+    undeployedBy: null,
     ...over,
   };
 };
@@ -261,6 +263,7 @@ export function anApproval(over: Partial<Approval> = {}): Approval {
     decidedAt: null,
     decisionReason: null,
     decidedVia: null,
+    assignee: null,
     deadline: createdAt + timeoutSeconds * 1000,
     ...over,
     createdAt,

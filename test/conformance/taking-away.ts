@@ -58,6 +58,33 @@ export function takingAwayContract(name: string, open: Open): void {
       expect((await deploy(1)).sequence).toBeGreaterThan(second.sequence);
     });
 
+    it('keeps when and by whom; lists have a range and go on behind a deployment; roll-backs are told apart', async () => {
+      const { deployments, tenantId, deploy } = await tenant();
+      const first = await deploy(1);
+      const second = await deploy(2);
+      const again = await deploy(2);
+      const back = await deploy(1);
+      const elsewhere = await deploy(1, 'staging');
+      const end = { at: t0 + 50, by: 'ada' };
+      expect(await deployments.undeploy(tenantId, 'production', 'base', 0, end)).toEqual(back);
+      const ended = { ...back, undeployedAt: end.at, undeployedBy: 'ada' };
+      expect(await deployments.get(tenantId, back.id)).toEqual(ended);
+      const all = [elsewhere, ended, again, second, first];
+      const list = (filter: object, page: object = {}) =>
+        itemsOf(deployments.list(tenantId, filter, { ...firstPage, ...page }));
+      expect(await list({})).toEqual(all);
+      expect(await list({}, { after: ended.id })).toEqual(all.slice(2));
+      expect(await list({ env: 'production' }, { after: elsewhere.id, limit: 2 })).toEqual(all.slice(1, 3));
+      expect(await list({}, { after: uuid() })).toEqual([]);
+      expect(await list({ since: t0 + 50, until: t0 + 51 })).toEqual([ended]);
+      expect(await list({ since: t0, until: t0 + 1 })).toEqual(all);
+      expect(await list({ until: t0 })).toEqual([]);
+      expect([...(await deployments.rollbacks(tenantId, all))]).toEqual([back.id]);
+      const afterwards = await deploy(1);
+      // Nothing ran between: it is the same version again.
+      expect((await deployments.rollbacks(tenantId, [afterwards])).size).toBe(0);
+    });
+
     it('answers null where nothing is deployed, and the second time', async () => {
       const { deployments, tenantId, deploy } = await tenant();
       expect(await deployments.undeploy(tenantId, 'production', 'base')).toBeNull();

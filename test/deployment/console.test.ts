@@ -300,3 +300,36 @@ describe('deleting a bundle', () => {
     expect(await upload(bundleYaml('team'))).toMatchObject({ version: 2 });
   });
 });
+
+it('the list tells roll-backs and undeploys, has a range, and goes on by a cursor', async () => {
+  const at: string[] = [];
+  const noteTime = async () => {
+    at.push(new Date(t.clock.now()).toISOString());
+    await t.clock.advance(1_000);
+  };
+  for (const content of ['1', '2']) {
+    await deployUnchecked(t, user, 'shop', content);
+    await noteTime();
+  }
+  await deploy('shop', 1, { force: 'true' });
+  await noteTime();
+  await undeploy('production', 'shop');
+  await noteTime();
+  const list = async (query = {}) => t.call('listDeployments', { query }, user);
+  const short = (items: Awaited<ReturnType<typeof deployments>>) =>
+    items.map((one) => [one.bundle_version, one.kind, one.undeployed_at, one.undeployed_by]);
+  const end = at[3] ?? '';
+  expect(short((await list()).body)).toEqual([
+    [1, 'rollback', end, user.email],
+    [2, 'deploy', null, null],
+    [1, 'deploy', null, null],
+  ]);
+  expect(short((await list({ since: end })).body)).toEqual([[1, 'rollback', end, user.email]]);
+  expect(short((await list({ since: at[1], until: at[2] })).body)).toEqual([[2, 'deploy', null, null]]);
+  const first = await list({ limit: '2' });
+  const cursor = first.headers['X-Next-Cursor'] ?? '';
+  const second = await list({ limit: '2', cursor });
+  expect([...first.body, ...second.body]).toEqual((await list()).body);
+  expect(second.headers).not.toHaveProperty('X-Next-Cursor');
+  await expect(list({ since: end, until: at[0] })).rejects.toMatchObject({ code: 'validation_failed' });
+});

@@ -254,6 +254,7 @@ describe('names in paths', () => {
   const bodies: { readonly [operation: string]: string } = {
     setSession: '{"value":"1"}',
     decideApproval: '{"approved":true}',
+    assignApproval: '{"user_id":null}',
     updateAssignmentRule: '{"priority":1}',
     updateContract: '{"name":"x"}',
     updateComposition: '{"description":"x"}',

@@ -194,6 +194,7 @@ const bodies: { readonly [operation: string]: unknown } = {
   replayComposition: { env: 'production' },
   deployBundle: { env: 'production' },
   decideApproval: { approved: true },
+  assignApproval: { user_id: null },
   decideToolPin: { decision: 'accepted', envs: ['production'] },
   updateAssignmentRule: { priority: 5 },
   updateUser: { is_admin: false },

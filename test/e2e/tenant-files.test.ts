@@ -11,7 +11,8 @@ import { HubProcess, run } from './process.ts';
 const operatorToken = 'an-operator-token-of-the-installation';
 const settings = { RATE_LIMIT_MAX_ATTEMPTS: '1000', LOG_LEVEL: 'warn', OPERATOR_TOKEN: operatorToken };
 const from = new HubProcess(settings);
-const to = new HubProcess(settings);
+// As many requests as parts, under the usual limit of guesses.
+const to = new HubProcess({ ...settings, RATE_LIMIT_MAX_ATTEMPTS: '6' });
 const folder = mkdtempSync(join(tmpdir(), 'reeve-tenant-'));
 const file = join(folder, 'acme.ndjson.gz');
 const passphraseFile = join(folder, 'passphrase');

@@ -4,6 +4,7 @@ import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
+import { deploy } from '../deployment/deploy.ts';
 import { makeHub, type Operation, type TestHub, type UserCaller } from '../harness.ts';
 
 const lists = Object.entries(api)
@@ -21,6 +22,7 @@ beforeEach(async () => {
   user = await t.tenant();
   await t.tenant('second@example.com');
   // Two of everything that is listed.
+  for (const content of ['1', '2']) await deploy(t, user, 'listed', content);
   const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   for (const agentId of ['a1', 'a2']) {
     const key = t.key(user, 'production', agentId);

@@ -130,7 +130,21 @@ it('of dashboards that ask for the fleet are told the numbers of every environme
   expect(stream.skips?.(fleet, null)).toBe(false);
 });
 
-it.each(['', 'events', 'fleet,fleet'])('of dashboards refuse to include %j', async (include) => {
+it('of dashboards get assignments of approvals if they ask for them, in any order of the parts', async () => {
+  const frame = {
+    audience: `dashboards:${user.tenantId}`,
+    type: 'approval_assigned',
+    part: 'assignments',
+  } as const;
+  const skips = async (include?: string) =>
+    (await streams.admitDashboard(user, include === undefined ? {} : { include }, 'c1')).skips?.(frame, null);
+  expect(await skips()).toBe(true);
+  expect(await skips('fleet,tools')).toBe(true);
+  expect(await skips('assignments')).toBe(false);
+  expect(await skips('tools,assignments,fleet')).toBe(false);
+});
+
+it.each(['', 'events', 'fleet,fleet', 'fleet,'])('of dashboards refuse to include %j', async (include) => {
   await expect(streams.admitDashboard(user, { include }, 'c1')).rejects.toMatchObject({
     code: 'validation_failed',
     detail: { problems: [{ loc: ['query', 'include'] }] },

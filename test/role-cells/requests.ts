@@ -165,6 +165,12 @@ const changes = (tenant: CellTenant): RequestTable => ({
       body: { approved: false },
     };
   },
+  async assignApproval(env) {
+    return {
+      path: `/api/v1/approvals/${(await tenant.requestApproval(env)).id}/assignee`,
+      body: { user_id: null },
+    };
+  },
   async hostedDecideApproval(env) {
     return {
       path: `/v1/approvals/${(await tenant.requestApproval(env)).id}/decide`,
@@ -211,10 +217,13 @@ function reads(tenant: CellTenant): RequestTable {
     getApproval: (env) => ({ path: `/api/v1/approvals/${tenant.recordIn(env, 'approval')}` }),
     hostedGetApproval: (env) => ({ path: `/v1/approvals/${tenant.recordIn(env, 'approval')}` }),
     getEvent: (env) => ({ path: `/api/v1/events/${tenant.recordIn(env, 'event')}` }),
+    explainEvent: (env) => ({ path: `/api/v1/events/${tenant.recordIn(env, 'event')}/explain` }),
     getRegistration: (env) => ({ path: `/api/v1/agent-registrations/${agentIn(env)}` }),
     agentCoverage: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/coverage` }),
     agentHistory: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/history` }),
     listAgentStreams: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/streams` }),
+    agentTimeline: (env) => ({ path: `/api/v1/agents/${agentIn(env)}/timeline` }),
+    runTimeline: (env) => ({ path: `/api/v1/runs/${agentIn(env)}/run/timeline` }),
     deploymentRollout: (env) => ({
       path: `/api/v1/deployments/${tenant.recordIn(env, 'deployment')}/rollout`,
     }),
@@ -225,6 +234,7 @@ function reads(tenant: CellTenant): RequestTable {
     exportEventLines: listOf('/api/v1/exports/events'),
     exportApprovalLines: listOf('/api/v1/exports/approvals'),
     fleetMatrix: listOf('/api/v1/fleet/matrix'),
+    searchThings: listOf('/api/v1/search?q=in'),
     listRules: listOf('/api/v1/assignment-rules'),
     listRegistrations: listOf('/api/v1/agent-registrations'),
     listEnvironments: listOf('/api/v1/environments'),

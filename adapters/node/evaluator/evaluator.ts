@@ -90,6 +90,10 @@ export function createEvaluator({
       return (await runs.run(task, tenantId)) as TaskResult<typeof task>;
     },
     evaluateToJson: (tenantId, request) => runs.runToJson(dryRun(tenantId, request), tenantId),
+    explain: async (tenantId, request) => {
+      const task = { kind: 'explain', tenantId, request, accepted, keyPrefix } as const;
+      return (await runs.run(task, tenantId)) as TaskResult<typeof task>;
+    },
     outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }, small(yaml)),
     takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }, small(yaml)),
     // Patterns make a short text expensive.

@@ -25,9 +25,11 @@ import {
   tooLargeAssembly,
 } from '../../../src/evaluation/port/evaluator.ts';
 import type { CustomWords } from '../../../src/evaluation/rules/custom-words.ts';
+import type { Explanation } from '../../../src/evaluation/rules/explanation.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { DeclaredContract } from '../../../src/usage/rules.ts';
 import { type EvaluateTask, evaluate } from './evaluation.ts';
+import { type ExplainTask, explainCall } from './explain-task.ts';
 import {
   type JudgedCalls,
   type JudgedLimits,
@@ -69,6 +71,7 @@ interface Tasks {
     readonly task: EvaluateTask;
     readonly result: Evaluation;
   };
+  readonly explain: { readonly task: ExplainTask; readonly result: Explanation };
   readonly outlineReplay: { readonly task: Parameters<typeof outlineReplay>[0]; readonly result: Outlined };
   readonly judgeCalls: { readonly task: Parameters<typeof judgeCalls>[0]; readonly result: JudgedCalls };
   readonly judgeLimits: { readonly task: Parameters<typeof judgeLimits>[0]; readonly result: JudgedLimits };
@@ -104,6 +107,8 @@ function dispatch(task: Task): TaskResult<Task> {
       return inspect(task);
     case 'evaluate':
       return evaluate(task);
+    case 'explain':
+      return explainCall(task);
     case 'outlineReplay':
       return outlineReplay(task);
     case 'judgeCalls':

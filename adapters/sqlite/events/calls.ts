@@ -1,6 +1,9 @@
 // Which call ids are stored, and where. New ones are held in memory and merged into the table in sorted slices, because
 // random ids written one by one would touch a page each. After a crash the newest are read back from the segments.
-import type { Database } from '../database.ts';
+import { type Database, givenText } from '../database.ts';
+import { CallFilter } from './call-filter.ts';
+import { type CallIds, callIds } from './call-ids.ts';
+import { CallTable } from './call-table.ts';
 import { type CallKey, callKey, verdictCode } from './encode.ts';
 import { bodyEvents, placeOf, segmentBody } from './segment.ts';
 
@@ -20,24 +23,53 @@ export const keyBytes = (calls: Calls): Uint8Array =>
         calls.map((call) => (typeof call === 'string' ? Buffer.from(JSON.stringify(call)) : call)),
       );
 
-/** Calls that were looked up: their names in memory, and the entries of those that are stored, by position. */
+/** Ids as they are looked for in memory: those of 16 bytes together, else one by one. */
+type Names = CallIds | readonly (CallIds | string)[];
+
+/** Calls that were looked up, and the entries of those that are stored, by position. */
 export interface Looked {
-  readonly names: readonly string[];
+  readonly tenant: number;
+  readonly names: Names;
   readonly known: ReadonlyMap<number, number>;
 }
 
+const isIds = (names: Names): names is CallIds => 'words' in names;
+
+const namesOf = (tenant: number, calls: Calls): Names =>
+  calls instanceof Uint8Array
+    ? callIds(tenant, calls)
+    : calls.map((call) => (typeof call === 'string' ? call : callIds(tenant, call)));
+
+/** Calls in memory: ids of 16 bytes, and others by `textName`. */
+class Held {
+  readonly ids = new CallTable();
+  readonly texts = new Map<string, number>();
+
+  get size(): number {
+    return this.ids.size + this.texts.size;
+  }
+
+  find(tenant: number, name: CallIds | string, i: number): number | undefined {
+    return typeof name === 'string' ? this.texts.get(textName(tenant, name)) : this.ids.find(name, i);
+  }
+}
+
+const textName = (tenant: number, text: string): string => `${tenant} ${text}`;
+
 /** A full memory on its way into the table. */
 interface Merging {
-  readonly entries: Map<string, number>;
-  /** Its names by the first byte of their ids; each is sorted when its turn comes. */
-  readonly buckets: readonly string[][];
-  /** How many names there are. */
+  readonly held: Held;
+  /** Its rows by the first byte of their ids; each bucket is sorted when its turn comes. */
+  readonly buckets: readonly Int32Array[];
+  readonly texts: readonly string[];
+  /** How many there are, with those that are removed meanwhile. */
   readonly total: number;
-  /** The table is complete up to this segment once all names are merged. */
+  /** The table is complete up to this segment once all are merged. */
   readonly through: number;
-  /** What is merged: the buckets before this one, so many names of this one, so many names in all. */
+  /** What is merged: the buckets before this one, so many rows of this one, so many texts, so many in all. */
   readonly bucket: number;
   readonly row: number;
+  readonly text: number;
   readonly done: number;
 }
 
@@ -52,6 +84,8 @@ export const usualCallLimits: CallLimits = { calls: 100_000, bytes: 96 << 20 };
 const bucketCount = 256;
 /** Rows of one packed statement; `temp.numbers` counts as far. */
 const packedRows = 256;
+/** Rows of the table that are entered into the filter before the events of a commit, until all are. */
+const filteredRows = 1000;
 
 const findOne = 'SELECT entry FROM calls WHERE tenant = ? AND call_id = ?';
 const findPacked = `SELECT n, entry FROM temp.numbers CROSS JOIN calls
@@ -61,24 +95,9 @@ const insertOne = 'INSERT OR REPLACE INTO calls (tenant, call_id, entry) VALUES 
 const insertPacked = `INSERT OR REPLACE INTO calls (tenant, call_id, entry)
   SELECT CAST(substr(?1, n * 16 + 1, 16) AS INTEGER), substr(?2, n * 16 + 1, 16),
     CAST(substr(?3, n * 16 + 1, 16) AS INTEGER) FROM temp.numbers WHERE n < ?4`;
-
-/** Names in memory: the tenant's number, then `:` and 16 bytes as characters, or a space and the text. */
-function namesOf(tenant: number, calls: Calls): string[] {
-  if (!(calls instanceof Uint8Array)) return calls.map((call) => nameOf(tenant, call));
-  const all = Buffer.from(calls.buffer, calls.byteOffset, calls.byteLength).toString('latin1');
-  return Array.from({ length: all.length / 16 }, (_, i) => `${tenant}:${all.slice(i * 16, i * 16 + 16)}`);
-}
-
-const nameOf = (tenant: number, call: CallKey): string =>
-  typeof call === 'string' ? `${tenant} ${call}` : (namesOf(tenant, call)[0] ?? '');
-
-function afterTenant(name: string): number {
-  let at = 0;
-  while (isDigit(name.charCodeAt(at))) at++;
-  return at + 1;
-}
-
-const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
+/** Texts sort before bytes, and are looked for one by one. */
+const nextRows = `SELECT tenant, call_id FROM calls WHERE (tenant, call_id) > (?, ?) ORDER BY tenant, call_id
+  LIMIT ${filteredRows}`;
 
 /** Writes a number in 16 digits. */
 function writeDigits(target: Uint8Array, from: number, value: number): void {
@@ -90,10 +109,31 @@ function writeDigits(target: Uint8Array, from: number, value: number): void {
   }
 }
 
+/** Rows by the first byte of their ids. */
+function bucketsOf(ids: CallTable): Int32Array[] {
+  const sizes = new Int32Array(bucketCount);
+  for (let row = 0; row < ids.size; row++) {
+    const byte = ids.firstByteAt(row);
+    sizes[byte] = (sizes[byte] ?? 0) + 1;
+  }
+  const buckets = Array.from(sizes, (size) => new Int32Array(size));
+  for (let row = ids.size - 1; row >= 0; row--) {
+    const byte = ids.firstByteAt(row);
+    const left = (sizes[byte] ?? 0) - 1;
+    sizes[byte] = left;
+    const bucket = buckets[byte];
+    if (bucket) bucket[left] = row;
+  }
+  return buckets;
+}
+
 export class CallIndex {
   readonly #db: Database;
   readonly #limits: CallLimits;
-  #recent = new Map<string, number>();
+  readonly #filter = new CallFilter();
+  /** The last row that the filter knows; null once it knows all. */
+  #filtered: readonly [tenant: number, call: CallKey] | null = [-1, ''];
+  #recent = new Held();
   #bytes = 0;
   #newest = 0;
   #merging: Merging | null = null;
@@ -125,51 +165,91 @@ export class CallIndex {
       bodyEvents(body).forEach((event, position) => {
         if (!event) return;
         const entry = entryOf(placeOf(this.#newest, position), verdictCode(event.verdict));
-        this.#recent.set(nameOf(Number(tenant), callKey(event.call_id)), entry);
+        this.#put(this.#recent, Number(tenant), callKey(event.call_id), entry);
       });
     }
   }
 
-  #held(name: string): number | undefined {
-    return this.#recent.get(name) ?? this.#merging?.entries.get(name);
+  #put(held: Held, tenant: number, call: CallKey, entry: number): void {
+    if (typeof call === 'string') held.texts.set(textName(tenant, call), entry);
+    else held.ids.put(callIds(tenant, call), 0, entry);
+  }
+
+  #inMemory(tenant: number, name: CallIds | string, i: number): number | undefined {
+    return this.#recent.find(tenant, name, i) ?? this.#merging?.held.find(tenant, name, i);
+  }
+
+  #mayBeStored(ids: CallIds, i: number): boolean {
+    return this.#filtered !== null || this.#filter.mayHave(ids.hashes, i);
   }
 
   /** The entry of a call, or null when it is not stored. */
   find(tenant: number, call: CallKey): number | null {
-    const held = this.#held(nameOf(tenant, call));
+    return this.#find(tenant, call, typeof call === 'string' ? call : callIds(tenant, call)) ?? null;
+  }
+
+  #find(tenant: number, call: CallKey, name: CallIds | string): number | undefined {
+    const held = this.#inMemory(tenant, name, 0);
     if (held !== undefined) return held;
+    if (typeof name !== 'string' && !this.#mayBeStored(name, 0)) return undefined;
     const row = this.#db.get(findOne, [tenant, call]);
-    return row ? Number(row[0]) : null;
+    return row ? Number(row[0]) : undefined;
   }
 
   /** Looks all calls of a segment up. */
   look(tenant: number, calls: Calls): Looked {
     const names = namesOf(tenant, calls);
     const known = new Map<number, number>();
-    names.forEach((name, position) => {
-      const entry = calls instanceof Uint8Array ? this.#held(name) : this.find(tenant, calls[position] ?? '');
-      if (typeof entry === 'number') known.set(position, entry);
-    });
-    if (calls instanceof Uint8Array && known.size < names.length) {
-      const rows = this.#db.all(findPacked, [tenant, calls, names.length]);
-      for (const [position, entry] of rows) known.set(Number(position), Number(entry));
+    if (isIds(names) && calls instanceof Uint8Array) this.#lookAll(names, calls, known);
+    else if (!isIds(names)) {
+      names.forEach((name, position) => {
+        const entry = this.#find(tenant, (calls as readonly CallKey[])[position] ?? '', name);
+        if (entry !== undefined) known.set(position, entry);
+      });
     }
-    return { names, known };
+    return { tenant, names, known };
+  }
+
+  #lookAll(ids: CallIds, calls: Uint8Array, known: Map<number, number>): void {
+    const stored: number[] = [];
+    for (let i = 0; i < ids.length; i++) {
+      const entry = this.#inMemory(ids.tenant, ids, i);
+      if (entry !== undefined) known.set(i, entry);
+      else if (this.#mayBeStored(ids, i)) stored.push(i);
+    }
+    if (stored.length === 0) return;
+    const wanted =
+      stored.length === ids.length
+        ? calls
+        : Buffer.concat(stored.map((i) => calls.subarray(i * 16, i * 16 + 16)));
+    for (const [n, entry] of this.#db.all(findPacked, [ids.tenant, wanted, stored.length]))
+      known.set(stored[Number(n)] ?? -1, Number(entry));
   }
 
   /** Adds those calls of a new segment that were not known. */
-  add(segment: number, { names, known }: Looked, codes: Uint8Array, bytes: number): void {
-    const added = this.#recent;
+  add(segment: number, { tenant, names, known }: Looked, codes: Uint8Array, bytes: number): void {
+    const { ids, texts } = this.#recent;
+    const before = ids.size;
     const newest = this.#newest;
-    names.forEach((name, position) => {
-      if (!known.has(position)) added.set(name, entryOf(placeOf(segment, position), codes[position] ?? 0));
-    });
+    const undo: (() => void)[] = [];
+    for (let position = 0; position < names.length; position++) {
+      if (known.has(position)) continue;
+      const entry = entryOf(placeOf(segment, position), codes[position] ?? 0);
+      const name = isIds(names) ? names : (names[position] ?? '');
+      if (typeof name === 'string') {
+        const text = textName(tenant, name);
+        texts.set(text, entry);
+        undo.push(() => texts.delete(text));
+        continue;
+      }
+      const back = ids.put(name, isIds(names) ? position : 0, entry);
+      if (back) undo.push(back);
+    }
     this.#newest = Math.max(newest, segment);
     this.#bytes += bytes;
     this.#db.onUndo(() => {
-      names.forEach((name, position) => {
-        if (!known.has(position)) added.delete(name);
-      });
+      while (undo.length > 0) undo.pop()?.();
+      ids.truncate(before);
       this.#newest = newest;
       this.#bytes -= bytes;
     });
@@ -177,12 +257,10 @@ export class CallIndex {
 
   /** Forgets a call if it is the one at this place. */
   remove(tenant: number, call: CallKey, place: number): void {
-    const name = nameOf(tenant, call);
-    for (const held of [this.#recent, this.#merging?.entries]) {
-      const entry = held?.get(name);
-      if (!held || entry === undefined || placeOfEntry(entry) !== place) continue;
-      held.delete(name);
-      this.#db.onUndo(() => held.set(name, entry));
+    const hasPlace = (entry: number): boolean => placeOfEntry(entry) === place;
+    for (const held of [this.#recent, this.#merging?.held]) {
+      const back = held && this.#forget(held, tenant, call, hasPlace);
+      if (back) this.#db.onUndo(back);
     }
     this.#db.run('DELETE FROM calls WHERE tenant = ? AND call_id = ? AND entry / 32 = ?', [
       tenant,
@@ -191,72 +269,102 @@ export class CallIndex {
     ]);
   }
 
+  /** @returns what takes it back; null when nothing was forgotten */
+  #forget(held: Held, tenant: number, call: CallKey, hasPlace: (entry: number) => boolean) {
+    if (typeof call !== 'string') return held.ids.remove(callIds(tenant, call), 0, hasPlace);
+    const name = textName(tenant, call);
+    const entry = held.texts.get(name);
+    if (entry === undefined || !hasPlace(entry)) return null;
+    held.texts.delete(name);
+    return () => held.texts.set(name, entry);
+  }
+
   /**
    * Moves on with the merge, twice as fast as the memory fills: it is over before the memory is full again.
    * To be called in a transaction, before its other writes.
    */
   maintain(): void {
+    this.#fillFilter();
     const full = Math.max(this.#recent.size / this.#limits.calls, this.#bytes / this.#limits.bytes);
     const merging = this.#merging;
     if (merging) this.#merge(merging, merging.total * Math.min(1, full * 2));
     else if (full >= 1) this.#freeze();
   }
 
-  #freeze(): void {
-    const buckets: string[][] = Array.from({ length: bucketCount }, () => []);
-    for (const name of this.#recent.keys()) {
-      const first = name.charCodeAt(afterTenant(name));
-      buckets[first % bucketCount || 0]?.push(name);
+  /** Rows that are merged meanwhile are entered by the merge, wherever they are. */
+  #fillFilter(): void {
+    if (this.#filtered === null || !this.#filter.isUsed) return;
+    const rows = this.#db.all(nextRows, [...this.#filtered]);
+    let last = this.#filtered;
+    for (const [tenant, call] of rows) {
+      last = [Number(tenant), typeof call === 'string' ? givenText(call) : (call as Uint8Array)];
+      if (typeof call !== 'string') this.#filter.add(callIds(Number(tenant), call as Uint8Array).hashes, 0);
     }
-    const [entries, through] = [this.#recent, this.#newest];
-    this.#merging = { entries, buckets, total: entries.size, through, bucket: 0, row: 0, done: 0 };
-    this.#recent = new Map();
+    this.#filtered = rows.length < filteredRows ? null : last;
+  }
+
+  #freeze(): void {
+    const held = this.#recent;
+    this.#merging = {
+      held,
+      buckets: bucketsOf(held.ids),
+      texts: [...held.texts.keys()].sort(),
+      total: held.size,
+      through: this.#newest,
+      ...{ bucket: 0, row: 0, text: 0, done: 0 },
+    };
+    this.#recent = new Held();
     this.#bytes = 0;
   }
 
-  /** Merges until `wanted` names are done, in their order, so that each page is touched once. */
+  /** Merges until `wanted` calls are done, in their order, so that each page is touched once. */
   #merge(merging: Merging, wanted: number): void {
-    let { bucket, row, done } = merging;
+    const { held, buckets, texts, total } = merging;
+    let { bucket, row, text, done } = merging;
+    for (; done < wanted && text < texts.length; text++, done++) this.#insertText(texts[text] ?? '', held);
     while (done < wanted) {
-      const names = merging.buckets[bucket] ?? [];
-      if (row === 0) names.sort();
-      const part = names.slice(row, row + packedRows);
-      this.#insert(part, merging.entries);
+      const rows = buckets[bucket] ?? new Int32Array();
+      if (row === 0) rows.sort(held.ids.compare);
+      const part = rows.subarray(row, row + packedRows);
+      this.#insert(part, held.ids);
       row += part.length;
       done += part.length;
-      if (row === names.length) [bucket, row] = [bucket + 1, 0];
+      if (row >= rows.length) [bucket, row] = [bucket + 1, 0];
     }
-    const over = done === merging.total;
+    const over = done === total;
     if (over) this.#db.run('UPDATE store SET merged = ?', [merging.through]);
-    this.#merging = over ? null : { ...merging, bucket, row, done };
+    this.#merging = over ? null : { ...merging, bucket, row, text, done };
     this.#db.onUndo(() => {
       this.#merging = merging;
     });
   }
 
-  /** Adds names to the table, those whose calls are bytes in one statement. Some may have been removed since. */
-  #insert(names: readonly string[], entries: ReadonlyMap<string, number>): void {
-    const [tenants, ids, found] = this.#packed;
-    let count = 0;
-    for (const name of names) {
-      const entry = entries.get(name);
-      if (entry === undefined) continue;
-      const at = afterTenant(name);
-      const tenant = Number(name.slice(0, at - 1));
-      if (name[at - 1] === ':') {
-        const to = count++ * 16;
-        writeDigits(tenants, to, tenant);
-        ids.write(name.slice(at), to, 'latin1');
-        writeDigits(found, to, entry);
-      } else this.#db.run(insertOne, [tenant, name.slice(at), entry]);
+  /** Some may have been removed since. */
+  #insertText(name: string, { texts }: Held): void {
+    const entry = texts.get(name);
+    const at = name.indexOf(' ');
+    if (entry !== undefined) this.#db.run(insertOne, [Number(name.slice(0, at)), name.slice(at + 1), entry]);
+  }
+
+  /** Adds rows to the table in one statement. Some may have been removed since. */
+  #insert(rows: Int32Array, ids: CallTable): void {
+    const [tenants, idBytes, entries] = this.#packed;
+    let end = 0;
+    for (const row of rows) {
+      const entry = ids.entryAt(row);
+      if (entry === null) continue;
+      writeDigits(tenants, end, ids.tenantAt(row));
+      ids.writeId(row, idBytes, end);
+      writeDigits(entries, end, entry);
+      this.#filter.add(ids.hashes, row);
+      end += 16;
     }
-    if (count === 0) return;
-    const end = count * 16;
+    if (end === 0) return;
     this.#db.run(insertPacked, [
       tenants.subarray(0, end),
-      ids.subarray(0, end),
-      found.subarray(0, end),
-      count,
+      idBytes.subarray(0, end),
+      entries.subarray(0, end),
+      end / 16,
     ]);
   }
 }

@@ -53,7 +53,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     kinds: ['deployments', 'signing'],
     columns:
       'id tenant_id env bundle_name version revision_hash sequence signature public_key signing_key_id deployed_by ' +
-      'created_at is_current attestation forced reason document_kind',
+      'created_at is_current attestation forced reason document_kind undeployed_at undeployed_by',
   },
   bundles: {
     kinds: ['bundles', 'signing'],
@@ -102,7 +102,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     kinds: ['agents'],
     columns:
       'id tenant_id agent_id display_name tags bundle_name manifest last_env last_seen_at created_at retired_at ' +
-      'last_api loads_any',
+      'last_api loads_any seen_envs',
   },
   reports: { kinds: ['reports'], columns: 'tenant_id env agent_id bundle_name policy_version at' },
   agents_left_out: { kinds: ['leftOut'], columns: 'tenant_id hour count' },
@@ -122,7 +122,7 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     columns:
       'id tenant_id status agent_id tool_name tool_args message env timeout_seconds timeout_effect decision_source ' +
       'contract_name decided_by decided_at decision_reason decided_via created_at deadline unannounced_at decision_id ' +
-      'args_bytes contracts principal session_id call_id ruleset_name decided_by_subject',
+      'args_bytes contracts principal session_id call_id ruleset_name decided_by_subject assignee assignee_id',
   },
   approval_args: { kinds: ['approvalArgs'], columns: 'tenant_id id env bytes created_at args key_id' },
   idempotency: {

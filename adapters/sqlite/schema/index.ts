@@ -9,15 +9,16 @@ import { serviceAccountTables } from '../service-accounts.ts';
 import { tenantImportTables } from '../tenant-files.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
-import { approvalContext, approvalNames } from './approvals.ts';
+import { approvalAssignees, approvalContext, approvalNames, argumentKeys, decisions } from './approvals.ts';
 import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
+import { undeployments } from './deployments.ts';
 import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies } from './events.ts';
 import { exportTables } from './exports.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
 import { closedTenants, identityTables, loginOrigins, signIns, userRoles } from './users.ts';
-import { vocabulary } from './vocabulary.ts';
+import { seenEnvironments, vocabulary } from './vocabulary.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -128,10 +129,6 @@ const seals = `
 CREATE TABLE seals (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
-const decisions = `
-ALTER TABLE approvals ADD COLUMN decision_id TEXT;
-`;
-
 const jobs = `
 CREATE TABLE jobs (
   queue TEXT NOT NULL, id TEXT NOT NULL, payload TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'waiting',
@@ -175,13 +172,6 @@ INSERT INTO approval_args SELECT tenant_id, id, env, args_bytes, created_at, too
   WHERE args_bytes > 4096;
 UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
 CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
-`;
-
-// The index adds up what each key holds of the quota.
-const argumentKeys = `
-ALTER TABLE approval_args ADD COLUMN key_id TEXT;
-DROP INDEX approval_args_large;
-CREATE INDEX approval_args_holders ON approval_args (tenant_id, env, key_id, bytes) WHERE bytes > 65536;
 `;
 
 /** Outcomes of one call are told apart by verdict and the contract that decided: `key` is a JSON list of both. */
@@ -319,6 +309,9 @@ const migrations: readonly string[] = [
   retentionTables,
   exportTables,
   packedBodies,
+  seenEnvironments,
+  approvalAssignees,
+  undeployments,
   tenantImportTables,
 ];
 

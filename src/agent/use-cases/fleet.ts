@@ -1,7 +1,7 @@
 // The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
 // Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
 import { type AgentState, environmentKey, type OpenStream } from '../../../actors/protocol.ts';
-import { requireRole, requireSight, seesEnv, visibleEnvs } from '../../shared/access.ts';
+import { requireRole, requireSight, seesAgent, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Page } from '../../shared/ports/page.ts';
@@ -64,10 +64,10 @@ export interface FleetPage {
 
 export interface Fleet {
   /** Null for an agent that is not registered. */
-  get(tenantId: string, agentId: string): Promise<DescribedAgent | null>;
+  get(principal: Principal, agentId: string): Promise<DescribedAgent | null>;
   /** Those of these that are registered and were seen, in their order. */
   ofRegistrations(
-    tenantId: string,
+    principal: Principal,
     registrations: readonly RegistrationSummary[],
   ): Promise<readonly DescribedAgent[]>;
   list(principal: Principal, query: FleetQuery): Promise<FleetPage>;
@@ -96,15 +96,16 @@ export function createFleet({
   ruleSets,
 }: Pick<AppPorts, 'store' | 'actors' | 'ruleSets'>): Fleet {
   async function describe(
-    tenantId: string,
+    principal: Principal,
     registrations: readonly RegistrationSummary[],
     asked: Env | null,
   ): Promise<readonly DescribedAgent[]> {
     if (registrations.length === 0) return [];
+    const { tenantId } = principal;
     const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
     const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: Env | null): Resolution =>
       rules.resolve({ agentId, env, explicit: bundleName, tags });
-    const envs = asked === null ? environments : [asked];
+    const envs = asked === null ? environments.filter((env) => seesEnv(principal, env)) : [asked];
     const states = new Map<Env, readonly AgentState[]>(
       await Promise.all(
         envs.map(async (env) => {
@@ -119,7 +120,12 @@ export function createFleet({
     );
     return registrations.flatMap((registration, i) => {
       const stateIn = (env: Env): AgentState | null => states.get(env)?.[i] ?? null;
-      const env = placeOf(registration, asked, stateIn);
+      const env =
+        asked === null
+          ? placeOf(principal, registration, stateIn)
+          : isIn(asked, registration, stateIn)
+            ? asked
+            : null;
       if (env === null && asked !== null) return [];
       const state = env === null ? null : stateIn(env);
       const cannotLoad = state !== null && isUnable(registration, state);
@@ -180,7 +186,7 @@ export function createFleet({
         after,
       } as const;
       const { items, more }: Page<RegistrationSummary> = await store.agents.find(tenantId, request);
-      for (const agent of await describe(tenantId, items, query.env)) {
+      for (const agent of await describe(principal, items, query.env)) {
         const at = agent.state?.driftSince ?? null;
         if (at === null || (agent.env !== null && !seesEnv(principal, agent.env)) || !fits(agent, query))
           continue;
@@ -202,14 +208,14 @@ export function createFleet({
   }
 
   return {
-    async get(tenantId, agentId) {
-      const registration = await store.agents.get(tenantId, agentId);
+    async get(principal, agentId) {
+      const registration = await store.agents.get(principal.tenantId, agentId);
       if (!registration || registration.retiredAt !== null) return null;
-      const [found] = await describe(tenantId, [registration], null);
+      const [found] = await describe(principal, [registration], null);
       return found ?? null;
     },
 
-    ofRegistrations: (tenantId, registrations) => describe(tenantId, registrations, null),
+    ofRegistrations: (principal, registrations) => describe(principal, registrations, null),
 
     async streams(principal, agentId, limit) {
       requireRole(principal, 'viewer');
@@ -225,9 +231,7 @@ export function createFleet({
       const streams = found
         .flatMap(({ streams }, i) => streams.map((one) => ({ ...one, env: visible[i] ?? 'production' })))
         .sort((a, b) => b.connectedAt - a.connectedAt);
-      const { lastEnv } = registration;
-      if (streams.length === 0 && lastEnv !== null && !seesEnv(principal, lastEnv))
-        throw notFound('Agent not found.');
+      if (streams.length === 0 && !seesAgent(principal, registration)) throw notFound('Agent not found.');
       return { total: found.reduce((sum, { total }) => sum + total, 0), streams: streams.slice(0, limit) };
     },
 
@@ -249,7 +253,7 @@ export function createFleet({
       for (let looked = 0; left && found.length < limit && looked < maxLookedAt; ) {
         const page = { order, descending, search, limit: atOnce, after };
         const { items, more } = await store.agents.find(tenantId, page);
-        const described = await describe(tenantId, items, query.env);
+        const described = await describe(principal, items, query.env);
         const seen = described.filter(({ env }) => env === null || seesEnv(principal, env));
         found.push(...seen.filter((agent) => fits(agent, query)));
         looked += items.length;
@@ -279,19 +283,26 @@ const comparePlaces = (a: AgentPlace, b: AgentPlace): number =>
 const isOpen = ({ env, status, connected, tag, bundleName, policyVersion = null }: FleetFilter): boolean =>
   [env, status, connected, tag, bundleName, policyVersion].every((filter) => filter === null);
 
-/** The environment that an agent is shown in; null when there is none. */
+/** True for an agent that was last seen in this environment, or is known to run something there. */
+function isIn(env: Env, { lastEnv }: RegistrationSummary, stateIn: (env: Env) => AgentState | null): boolean {
+  const state = stateIn(env);
+  return lastEnv === env || (state !== null && (state.streams > 0 || state.policyVersion !== null));
+}
+
+/**
+ * The environment that an agent appears in: where it is connected, else where it was seen last, of those that the
+ * principal sees; its last one when there is none of these, null when there is none at all.
+ */
 function placeOf(
-  { lastEnv }: RegistrationSummary,
-  asked: Env | null,
+  principal: Principal,
+  { lastEnv, seenEnvs }: RegistrationSummary,
   stateIn: (env: Env) => AgentState | null,
 ): Env | null {
-  if (asked !== null) {
-    const state = stateIn(asked);
-    return lastEnv === asked || (state && (state.streams > 0 || state.policyVersion !== null)) ? asked : null;
-  }
-  const isConnected = (env: Env) => (stateIn(env)?.streams ?? 0) > 0;
-  if (lastEnv !== null && isConnected(lastEnv)) return lastEnv;
-  return environments.find(isConnected) ?? lastEnv;
+  const visible = environments.filter((env) => seesEnv(principal, env));
+  const latestFirst =
+    lastEnv === null ? visible : [lastEnv, ...visible].filter((env) => visible.includes(env));
+  const connected = latestFirst.find((env) => (stateIn(env)?.streams ?? 0) > 0);
+  return connected ?? latestFirst.find((env) => seenEnvs.includes(env)) ?? lastEnv;
 }
 
 function fits({ registration, resolution, state }: DescribedAgent, filter: FleetFilter): boolean {

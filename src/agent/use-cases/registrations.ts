@@ -4,7 +4,7 @@
 import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
 import { changeBy, noted, noteOf } from '../../audit/note.ts';
 import { type AuditNote, auditActor } from '../../audit/record.ts';
-import { requireRole, requireSight, seesEnv } from '../../shared/access.ts';
+import { holdsRole, requireRole, requireSight, seesAgent, seesEnv } from '../../shared/access.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { dayMs } from '../../shared/duration.ts';
@@ -111,11 +111,14 @@ export function createRegistrations(ports: Ports): Registrations {
   const rulesOf = async (tenantId: string): Promise<RuleSet> =>
     ruleSets.of(tenantId, await store.rules.list(tenantId));
 
-  /** Where an agent's assignment holds: where it was seen in the last month; every environment when it was not. */
-  async function envsOf(tenantId: string, agentId: string, lastEnv: Env | null): Promise<readonly Env[]> {
+  /** Where an agent's assignment holds: where it was seen; every environment when it was not. */
+  async function envsOf(
+    tenantId: string,
+    agentId: string,
+    seenEnvs: readonly Env[],
+  ): Promise<readonly Env[]> {
     const uses = await store.usage.toolsOf(tenantId, agentId, clock.now() - seenMs);
-    const seen = new Set(uses.map(({ env }) => env));
-    if (lastEnv !== null) seen.add(lastEnv);
+    const seen = new Set([...seenEnvs, ...uses.map(({ env }) => env)]);
     return seen.size === 0 ? environments : [...seen];
   }
 
@@ -127,17 +130,13 @@ export function createRegistrations(ports: Ports): Registrations {
     const { tenantId } = principal;
     const touched = new Set<Env>();
     for (const agentId of agentIds) {
-      const { lastEnv = null } = (await agents.get(tenantId, agentId)) ?? {};
-      for (const env of await envsOf(tenantId, agentId, lastEnv)) touched.add(env);
+      const { seenEnvs = [] } = (await agents.get(tenantId, agentId)) ?? {};
+      for (const env of await envsOf(tenantId, agentId, seenEnvs)) touched.add(env);
       if (touched.size === environments.length) break;
     }
     await requireChange(principal, [...touched]);
     return [...touched];
   }
-
-  /** True for an agent without an environment, too. */
-  const isSeen = (principal: Principal, { lastEnv }: Pick<Registration, 'lastEnv'>): boolean =>
-    lastEnv === null || seesEnv(principal, lastEnv);
 
   /** Of agents that are assigned a bundle, or (null) none; a few of many are named. */
   function assignmentNote(
@@ -166,8 +165,8 @@ export function createRegistrations(ports: Ports): Registrations {
   async function view(principal: Principal, agentId: string): Promise<RegistrationView> {
     const { tenantId } = principal;
     const registration = await agents.get(tenantId, agentId);
-    if (!registration || !isSeen(principal, registration)) throw unknown();
-    return { registration, resolution: resolve(await rulesOf(tenantId), registration) };
+    if (!registration || !seesAgent(principal, registration)) throw unknown();
+    return { registration, resolution: resolve(await rulesOf(tenantId), principal, registration) };
   }
 
   async function judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly StatusView[]> {
@@ -190,8 +189,13 @@ export function createRegistrations(ports: Ports): Registrations {
         rulesOf(tenantId),
         registrar.leftOut(tenantId),
       ]);
-      const seen = items.filter((one) => isSeen(principal, one));
-      return { items: await resolveAll(rules, seen), more, leftOut, last: items.at(-1)?.agentId ?? null };
+      const seen = items.filter((one) => seesAgent(principal, one));
+      return {
+        items: await resolveAll(rules, principal, seen),
+        more,
+        leftOut,
+        last: items.at(-1)?.agentId ?? null,
+      };
     },
 
     get: view,
@@ -200,8 +204,9 @@ export function createRegistrations(ports: Ports): Registrations {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const before = await agents.get(tenantId, agentId);
-      if (!before || !isSeen(principal, before)) throw unknown();
-      requireRole(principal, 'operator', before.lastEnv);
+      if (!before || !seesAgent(principal, before)) throw unknown();
+      const seenEnv = before.seenEnvs.find((env) => holdsRole(principal, 'operator', env)) ?? before.lastEnv;
+      requireRole(principal, 'operator', seenEnv);
       const isRouting = bundleName !== undefined || patch.tags !== undefined;
       const envs = isRouting ? await requireAssignable(principal, [agentId]) : [];
       const changed = omitUndefined(patch);
@@ -274,9 +279,16 @@ export function createRegistrations(ports: Ports): Registrations {
   };
 }
 
-/** Resolves an agent's bundle by the rules of its latest environment. */
-const resolve = (rules: RuleSet, { agentId, lastEnv, bundleName, tags }: Registration): Resolution =>
-  rules.resolve({ agentId, env: lastEnv, explicit: bundleName, tags });
+/** Resolves an agent's bundle by the rules of the latest environment that the principal sees. */
+function resolve(
+  rules: RuleSet,
+  principal: Principal,
+  { agentId, lastEnv, seenEnvs, bundleName, tags }: Registration,
+): Resolution {
+  const isLastVisible = lastEnv !== null && seesEnv(principal, lastEnv);
+  const env = isLastVisible ? lastEnv : (seenEnvs.find((one) => seesEnv(principal, one)) ?? null);
+  return rules.resolve({ agentId, env, explicit: bundleName, tags });
+}
 
 /**
  * Matches of an agent with a rule that are worked out in one turn of the event loop: a hundred thousand rules may have
@@ -286,6 +298,7 @@ const matchesPerTurn = 2_000;
 
 async function resolveAll(
   rules: RuleSet,
+  principal: Principal,
   registrations: readonly Registration[],
 ): Promise<RegistrationView[]> {
   const atOnce = Math.max(1, Math.floor(matchesPerTurn / Math.max(1, rules.rules.length)));
@@ -293,7 +306,9 @@ async function resolveAll(
   for (let i = 0; i < registrations.length; i += atOnce) {
     if (registrations.length > atOnce) await turns.next(bytesPerTurn);
     const slice = registrations.slice(i, i + atOnce);
-    views.push(...slice.map((registration) => ({ registration, resolution: resolve(rules, registration) })));
+    views.push(
+      ...slice.map((registration) => ({ registration, resolution: resolve(rules, principal, registration) })),
+    );
   }
   return views;
 }

@@ -1,12 +1,13 @@
 // Approvals in the console API's words.
 import type { z } from 'zod';
+import { approvalGrammar } from '../../event/rules/query/fields.ts';
 import { type Caller, List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import { askingAgents, placeOf, principalShown, readPlace, render } from '../wire.ts';
+import { askingAgents, placeOf, principalShown, readPlace, render, renderForPeople } from '../wire.ts';
 import type { approvalRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -39,34 +40,64 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     const { status, env, agent_id: agentId, since, until, search, cursor, limit, offset, group } = query;
     if (group !== undefined) {
       const members = await hub.app.approvalGroups.members(principalOf(caller), group, limit);
-      return new List(members.map(render), null);
+      return new List(
+        members.map((member) => renderForPeople(member, hub.clock.now())),
+        null,
+      );
     }
     const filter = { env: env ?? null, ...omitUndefined({ status, agentId, since, until, search }) };
     const scope = { tenantId, list: 'approvals' } as const;
     const after = cursor === undefined ? undefined : readPlace(openCursor(hub, scope, cursor));
+    if (query.q !== undefined) {
+      const principal = principalOf(caller);
+      const terms = await hub.app.eventSearches.read(principal, query.q, approvalGrammar);
+      const matches = await hub.app.approvalSearches.page(principal, terms, filter, limit, after ?? null);
+      const next = matches.next && {
+        cursor: sealCursor(hub, scope, placeOf(matches.next)),
+        limit,
+        offset: 0,
+      };
+      const now = hub.clock.now();
+      return new List(
+        matches.items.map((item) => renderForPeople(item, now)),
+        next,
+      );
+    }
     const page = { limit, offset, ...omitUndefined({ after }) };
     const { items, more, places, shown } = await hub.app.approvals.list(principalOf(caller), filter, page);
-    return new List(shown.map(render), (sent) => {
-      const next = places[sent] ?? items.length;
-      if (next >= items.length && !more) return null;
-      // Who counts goes on counting; new approvals move what a number names, and a cursor not.
-      if (offset > 0 && after === undefined) return { offset: offset + next };
-      const last = items[next - 1];
-      if (!last) return null;
-      return { cursor: sealCursor(hub, scope, placeOf(last)), limit, offset: 0 };
-    });
+    const now = hub.clock.now();
+    return new List(
+      shown.map((one) => renderForPeople(one, now)),
+      (sent) => {
+        const next = places[sent] ?? items.length;
+        if (next >= items.length && !more) return null;
+        // Who counts goes on counting; new approvals move what a number names, and a cursor not.
+        if (offset > 0 && after === undefined) return { offset: offset + next };
+        const last = items[next - 1];
+        if (!last) return null;
+        return { cursor: sealCursor(hub, scope, placeOf(last)), limit, offset: 0 };
+      },
+    );
   },
 
-  getApproval: async ({ app }, { params }, caller) =>
-    render(await app.approvals.get(principalOf(caller), params.approval_id)),
+  async getApproval({ app, clock }, { params }, caller) {
+    const found = await app.approvals.get(principalOf(caller), params.approval_id);
+    return caller.kind === 'user' ? renderForPeople(found, clock.now()) : render(found);
+  },
 
-  async decideApproval({ app }, { params, body }, caller) {
+  async assignApproval({ app, clock }, { params, body }, caller) {
+    const principal = principalOf(caller);
+    const assigned = await app.approvalAssignments.assign(principal, params.approval_id, body.user_id);
+    return renderForPeople(assigned, clock.now());
+  },
+
+  async decideApproval({ app, clock }, { params, body }, caller) {
     const decided = await app.approvals.decide(principalOf(caller), params.approval_id, {
       approved: body.approved,
       reason: body.reason ?? null,
       decidedVia: body.decided_via ?? 'console',
     });
-    return render(decided);
+    return renderForPeople(decided, clock.now());
   },
 };
 

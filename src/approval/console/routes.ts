@@ -1,6 +1,7 @@
 // Routes of approvals.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
+import { maxQueryLength } from '../../event/rules/query/parse.ts';
 import {
   anyObject,
   approvalStatus,
@@ -13,6 +14,7 @@ import {
   timeoutWord,
   uuid,
 } from '../../http/contract/fields.ts';
+import { assignee } from '../../http/contract/frames.ts';
 import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
 
@@ -49,6 +51,11 @@ export const approval = z.object({
   created_at: instant,
   /** When it times out unless somebody decides. */
   expires_at: instant,
+  /**
+   * The person who has taken it; null: nobody. Others may decide all the same. Ends after 30 minutes and at sign-out.
+   * For people alone.
+   */
+  assignee: assignee.nullable().optional(),
 });
 
 /** Characters of what one of several asking contracts says that are kept. */
@@ -126,6 +133,11 @@ export const approvalRoutes = routes({
       until: instantInput.optional(),
       /** Part of the agent's id, the tool's or contract's name, the message, or who decided, in any case. */
       search: text(255, 1).optional(),
+      /**
+       * A query of the Inbox (docs/query.md). Terms and the other filters narrow together. A page may be short or empty
+       * and still have a next one.
+       */
+      q: text(maxQueryLength).optional(),
       /** The key of a group: its pending members, the first to expire first. No other filter counts with it. */
       group: z
         .string()
@@ -190,6 +202,26 @@ export const approvalRoutes = routes({
     status: 200,
     reply: approval,
     errors: ['not_found', 'validation_failed'],
+  },
+  assignApproval: {
+    method: 'PUT',
+    path: '/api/v1/approvals/{approval_id}/assignee',
+    auth: ['cookie'],
+    role: 'approver',
+    peopleOnly: true,
+    envs: 'record',
+    tag: 'approvals',
+    summary:
+      'Take a pending approval, or (null) give it back, whoever has it. Advice: others may still decide',
+    params,
+    body: z.object({
+      /** Your own id, or null. */
+      user_id: uuid.nullable(),
+    }),
+    status: 200,
+    reply: approval,
+    audit: ['approval.assigned'],
+    errors: ['not_found', 'conflict', 'validation_failed', 'disk_full', 'overloaded', 'unavailable'],
   },
   decideApproval: {
     method: 'PUT',

@@ -1,6 +1,7 @@
 // Bundle versions and deployments in the console API's words.
 
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
+import { List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
@@ -152,8 +153,30 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     };
   },
 
-  async listDeployments({ app }, { query }, caller) {
-    const filter = omitUndefined({ env: query.env, bundleName: query.bundle_name });
-    return listOf(await app.deployments.list(principalOf(caller), filter, query), query, renderDeployment);
+  async listDeployments(hub, { query }, caller) {
+    const { env, bundle_name: bundleName, since, until, limit, offset, cursor } = query;
+    const scope = { tenantId: caller.tenantId, list: 'deployments' } as const;
+    const after = cursor === undefined ? null : openCursor(hub, scope, cursor);
+    const filter = omitUndefined({ env, bundleName, since, until });
+    const { items, more } = await hub.app.deployments.list(principalOf(caller), filter, {
+      limit,
+      offset,
+      after,
+    });
+    return new List(
+      items.map((item) => ({
+        ...renderDeployment(item),
+        kind: item.isRollback ? ('rollback' as const) : ('deploy' as const),
+        undeployed_at: isoOrNull(item.undeployedAt),
+        undeployed_by: item.undeployedBy,
+      })),
+      (sent) => {
+        const last = sent < items.length || more ? items[sent - 1] : undefined;
+        if (!last) return null;
+        // Who counts goes on counting.
+        if (offset > 0 && after === null) return { offset: offset + sent };
+        return { cursor: sealCursor(hub, scope, last.id), limit, offset: 0 };
+      },
+    );
   },
 };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   env,
   instant,
+  instantInput,
   intQuery,
   paging,
   text,
@@ -251,14 +252,27 @@ export const bundleRoutes = routes({
     role: 'viewer',
     envs: 'query',
     tag: 'deployments',
-    summary: 'Deployments, newest first',
+    summary:
+      'Deployments, newest first; Link and X-Next-Cursor name the next page. With a range, those deployed or undeployed in it',
     query: z.object({
       env: env.optional(),
       bundle_name: z.string().max(512).optional(),
+      since: instantInput.optional(),
+      /** Exclusive. */
+      until: instantInput.optional(),
+      cursor: text(4096, 1).optional(),
       ...paging(200, 50),
     }),
     status: 200,
-    reply: z.array(deployment),
-    errors: ['validation_failed'],
+    reply: z.array(
+      deployment.extend({
+        /** `rollback`: the version ran there before, and another one right before it. */
+        kind: z.enum(['deploy', 'rollback']),
+        /** When nothing replaced it but an undeploy; null: never, or by an earlier version of the hub. */
+        undeployed_at: instant.nullable(),
+        undeployed_by: z.string().nullable(),
+      }),
+    ),
+    errors: ['bad_request', 'validation_failed'],
   },
 });

@@ -12,3 +12,37 @@ export function versionsByHash(
   }
   return versions;
 }
+
+type Place = Pick<Deployment, 'env' | 'bundleName' | 'version' | 'sequence'>;
+
+/**
+ * The ids of those that are roll-backs: their version ran in the environment before, and another one right before them.
+ * @param known all deployments of these bundles
+ */
+export function rollbacksAmong(
+  deployments: readonly (Place & Pick<Deployment, 'id'>)[],
+  known: readonly Place[],
+): ReadonlySet<string> {
+  const byPlace = new Map<string, Place[]>();
+  const keyOf = ({ env, bundleName }: Place): string => JSON.stringify([env, bundleName]);
+  for (const one of known) {
+    const list = byPlace.get(keyOf(one));
+    if (list) list.push(one);
+    else byPlace.set(keyOf(one), [one]);
+  }
+  const isRollback = (deployment: Place): boolean => {
+    const earlier = (byPlace.get(keyOf(deployment)) ?? []).filter(
+      (one) => one.sequence < deployment.sequence,
+    );
+    const before = earlier.reduce<Place | null>(
+      (last, one) => (last === null || one.sequence > last.sequence ? one : last),
+      null,
+    );
+    return (
+      before !== null &&
+      before.version !== deployment.version &&
+      earlier.some(({ version }) => version === deployment.version)
+    );
+  };
+  return new Set(deployments.filter(isRollback).map(({ id }) => id));
+}

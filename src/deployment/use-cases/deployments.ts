@@ -2,6 +2,7 @@
 // environment's.
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
 import { type AuditActor, auditActor } from '../../audit/record.ts';
+import type { DeploymentFilter, DeploymentPageRequest } from '../../bundle/port.ts';
 import { requireDeployable, textOf } from '../../bundle/rules/deployable.ts';
 import { type Finding, isError } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
@@ -11,8 +12,9 @@ import { HubError, isRefusal, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import { type IfMatch, requireMatch } from '../../shared/if-match.ts';
 import type { Meters } from '../../shared/meters.ts';
-import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { Page } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
+import { checkRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
 import type { KeySuccession } from '../../tenant/record.ts';
@@ -41,6 +43,11 @@ export interface DeploymentRollout extends Rollout {
   readonly isCurrent: boolean;
   /** Of the newest deployment of this document there; null: it is none of the newest deployments. */
   versionOf(policyVersion: string | null): number | null;
+}
+
+export interface ListedDeployment extends Deployment {
+  /** The version ran there before, and another one right before it. */
+  readonly isRollback: boolean;
 }
 
 /** Deployments of a bundle that versions are known of. */
@@ -109,12 +116,12 @@ export interface Deployments {
   ): Promise<DeploymentRollout>;
   /** @throws HubError not_found */
   current(principal: Principal, env: Env, bundleName: string): Promise<CurrentBundle>;
-  /** Newest first. */
+  /** Newest first. @throws HubError validation_failed for a range that ends before it begins */
   list(
     principal: Principal,
-    filter: { readonly env?: Env; readonly bundleName?: string },
-    page: PageRequest,
-  ): Promise<Page<Deployment>>;
+    filter: Omit<DeploymentFilter, 'env'> & { readonly env?: Env },
+    page: DeploymentPageRequest,
+  ): Promise<Page<ListedDeployment>>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'secrets' | 'evaluator' | 'settings' | 'meters'> & {
@@ -262,8 +269,13 @@ export function createDeployments({
       return { bundle, deployment, yaml, successions };
     },
     async list(principal, { env = null, ...rest }, page) {
+      const { tenantId } = principal;
+      const { since = 0, until = Number.POSITIVE_INFINITY } = rest;
+      checkRange({ since, until });
       const filter = { env: listedEnvs(principal, env), ...rest };
-      return store.deployments.list(principal.tenantId, filter, page);
+      const { items, more } = await store.deployments.list(tenantId, filter, page);
+      const rollbacks = await store.deployments.rollbacks(tenantId, items);
+      return { items: items.map((one) => ({ ...one, isRollback: rollbacks.has(one.id) })), more };
     },
   };
 }

@@ -5,6 +5,8 @@ import type { CompositionItem, ContractType, JsonObject, Mode } from '../../cont
 import type { AssembledContract } from '../../deployment/record.ts';
 import type { DeclaredContract } from '../../usage/rules.ts';
 import type { CustomWords } from '../rules/custom-words.ts';
+import type { Explanation } from '../rules/explanation.ts';
+import type { ReplayCall } from '../rules/replay-call.ts';
 
 /** A text and the call that it is asked about. */
 export interface EvaluationRequest {
@@ -17,6 +19,17 @@ export interface EvaluationRequest {
   readonly output?: unknown;
   /** Counters before the call; without them session contracts and limits are not evaluated. */
   readonly session?: Counters;
+}
+
+/** A stored document, and a stored call that it is asked about. */
+export interface ExplainRequest {
+  readonly yaml: string;
+  /** The contract whose conditions are listed; null: none. */
+  readonly contractId: string | null;
+  readonly call: ReplayCall;
+  /** Kinds of the tenant's tool arguments, for sandboxes. */
+  readonly toolArguments: ToolArguments;
+  readonly words: CustomWords;
 }
 
 /** In the words of the rule language, which are the console's too. Every entry has a `trace`, null where none is. */
@@ -119,6 +132,12 @@ export interface Evaluator {
    * @throws HubError as `evaluate`
    */
   evaluateToJson(tenantId: string, request: EvaluationRequest): Promise<Uint8Array>;
+  /**
+   * The conditions of one contract for a stored call, and the document's decision. Bounded as `evaluate` is; changes
+   * nothing. Values are shown with secrets replaced.
+   * @throws HubError too_busy; unprocessable (a document that agents do not load, over 5 s or over its memory)
+   */
+  explain(tenantId: string, request: ExplainRequest): Promise<Explanation>;
   /** @throws HubError unprocessable (not a mapping with metadata.name, or out of bounds); overloaded */
   outline(tenantId: string, yaml: string): Promise<BundleOutline>;
   /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */

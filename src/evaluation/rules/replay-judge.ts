@@ -187,10 +187,26 @@ function lookOf(
   return { always: [...always], args, principal };
 }
 
-type Condition = Extract<CompiledBundle['document']['rules'][number], { type: 'pre' }>['when'];
+/** True when the stored call does not contain the value that a condition compares, or only a part of the value. */
+export function isUncertain(
+  { selector, operator }: Pick<Leaf, 'selector' | 'operator'>,
+  call: ReplayCall,
+  words: OwnWords,
+): boolean {
+  const [root = '', ...path] = selector.split('.');
+  if (words.operators.includes(operator) || !known.has(root)) return true;
+  if (root === 'tool') return call.missing.includes('tool');
+  if (root === 'args') return call.missing.includes('arguments') || isHidden(call.args, path, call.cut);
+  if (root === 'principal')
+    return call.missing.includes('principal') || isHidden(call.principal, path, call.cut);
+  return root !== 'environment';
+}
+
+export type Condition = Extract<CompiledBundle['document']['rules'][number], { type: 'pre' }>['when'];
 type Leaf = Extract<Condition, { kind: 'leaf' }>;
 
-function leavesOf(condition: Condition): readonly Leaf[] {
+/** The comparisons of a condition, in its order. */
+export function leavesOf(condition: Condition): readonly Leaf[] {
   if (condition.kind === 'leaf') return [condition];
   return condition.kind === 'not' ? leavesOf(condition.node) : condition.nodes.flatMap(leavesOf);
 }

@@ -4,6 +4,9 @@ import { conditionResults } from '../record.ts';
 
 export const name = z.string();
 
+/** The four words of a call. */
+export const callVerdict = z.enum(['allowed', 'denied', 'would_deny', 'asked']);
+
 /** One comparison of the contract that decided, as it came out for the call. Values are redacted and cut. */
 export const condition = z.object({
   /** The selector, such as `args.path`; `args` for a sandbox, `limits.<limit>` for a limit of a session. */

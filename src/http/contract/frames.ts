@@ -1,7 +1,7 @@
 // The events of the live streams as data: one schema per event type, one table per stream. From the tables come what
 // the hub may send, the OpenAPI components, the clients' types and the table in docs/protocol.md. Browser-safe.
 import { z } from 'zod';
-import { approvalStatus, assignmentSource, bundleName, env, uuid } from './fields.ts';
+import { approvalStatus, assignmentSource, bundleName, env, instant, uuid } from './fields.ts';
 import { provenanceFields } from './signature.ts';
 
 export interface FrameDeclaration {
@@ -101,6 +101,9 @@ export const consoleAgentFrames = {
   resync,
 } satisfies FrameTable;
 
+/** A person who has taken an approval. */
+export const assignee = z.object({ id: z.string(), name: z.string(), since: instant });
+
 const approvalFields = { approval_id: uuid, agent_id: z.string(), tool_name: z.string() };
 /** `version` is absent where many were imported at once. */
 const contractFields = { contract_id: z.string(), version: version.optional() };
@@ -113,6 +116,14 @@ export const consoleDashboardFrames = {
   }),
   approval_decided: approvalDecided,
   approval_timeout: event('approval_timeout', 'A pending approval reaches its deadline.', approvalFields),
+  approval_assigned: event(
+    'approval_assigned',
+    'Only with `include=assignments`: a person takes a pending approval, or (null) nobody has it any more.',
+    {
+      approval_id: uuid,
+      assignee: assignee.nullable(),
+    },
+  ),
   assignment_changed: {
     summary:
       'A person assigns a bundle to an agent (to many at once: `agent_id` is `__bulk__`), or changes an assignment rule.',

@@ -6,6 +6,7 @@ import type { Env } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { currentTrace } from '../../shared/tracing.ts';
 import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../contract/frames.ts';
+import { iso } from '../contract/render.ts';
 import { encodeSignature, provenance, type SignatureEncoding } from '../contract/signature.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
 
@@ -110,6 +111,16 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
         forDashboards('approval_timeout', { approval_id: id, agent_id: agentId, tool_name: toolName }),
         { envs: [env], idempotencyKey: `approval:${id}:timeout` },
       ),
+
+    approvalAssigned: ({ approval: { tenantId, env, id, assignee } }) => [
+      frame(
+        { audience: dashboardsOf(tenantId), envs: [env], part: 'assignments' },
+        forDashboards('approval_assigned', {
+          approval_id: id,
+          assignee: assignee && { ...assignee, since: iso(assignee.since) },
+        }),
+      ),
+    ],
 
     bundleDeployed(announced) {
       const { tenantId, id, bundleName, version, env, deployedBy, forced, reason } = announced.deployment;

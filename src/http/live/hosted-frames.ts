@@ -87,6 +87,7 @@ export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
     approvalRequested: none,
     approvalDecided: none,
     approvalTimedOut: none,
+    approvalAssigned: none,
     bundleUndeployed: none,
     fleetChanged: none,
     toolPinsChanged: none,

@@ -20,7 +20,7 @@ import {
   skippedRules,
 } from '../../evaluation/wire/replay-schemas.ts';
 import { eventBatch, eventInput, facet, manifest, outcome, stored } from '../../event/console/routes.ts';
-import { condition, rejected } from '../../event/wire/schemas.ts';
+import { callVerdict, condition, rejected } from '../../event/wire/schemas.ts';
 import {
   anyObject,
   approvalStatus,
@@ -37,7 +37,12 @@ import {
   uuid,
   yamlDocument,
 } from '../../http/contract/fields.ts';
-import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from '../../http/contract/frames.ts';
+import {
+  assignee,
+  consoleAgentFrames,
+  consoleDashboardFrames,
+  type FrameTable,
+} from '../../http/contract/frames.ts';
 import { truncatedField } from '../../http/contract/listed.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
 import {
@@ -134,7 +139,9 @@ export const components: {
   UpdateStrategy: updateStrategy,
   YamlDocument: yamlDocument,
   Approval: approval,
+  ApprovalAssignee: assignee,
   CallCounts: callCounts,
+  CallVerdict: callVerdict,
   AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   TimeoutWord: timeoutWord,

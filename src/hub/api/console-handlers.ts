@@ -3,12 +3,14 @@
 
 import { agents } from '../../agent/console/handlers.ts';
 import { rules } from '../../agent/console/rule-handlers.ts';
+import { agentTimelines } from '../../agent/console/timeline-handlers.ts';
 import { approvals } from '../../approval/console/handlers.ts';
 import { ai } from '../../assistant/console/handlers.ts';
 import { bundles } from '../../bundle/console/handlers.ts';
 import { compositions } from '../../composition/console/handlers.ts';
 import { contracts } from '../../contract/console/handlers.ts';
 import { impact } from '../../deployment/console/handlers.ts';
+import { explanations } from '../../evaluation/console/explain-handlers.ts';
 import { evaluate } from '../../evaluation/console/handlers.ts';
 import { replay } from '../../evaluation/console/replay-handlers.ts';
 import { events } from '../../event/console/handlers.ts';
@@ -18,6 +20,8 @@ import { keys } from '../../key/console/handlers.ts';
 import { callbacks } from '../../notification/console/callback-handlers.ts';
 import { channels } from '../../notification/console/handlers.ts';
 import { sampleRun } from '../../run/console/handlers.ts';
+import { runTimelines } from '../../run/console/timeline-handlers.ts';
+import { searches } from '../../search/console/handlers.ts';
 import { sessions } from '../../session/console/handlers.ts';
 import { environments } from '../../tenant/console/environment-handlers.ts';
 import { settings } from '../../tenant/console/handlers.ts';
@@ -53,12 +57,16 @@ export const handlers: Handlers<typeof api> = {
   ...impact,
   ...replay,
   ...evaluate,
+  ...explanations,
   ...events,
   ...exports,
+  ...searches,
   ...sampleRun,
   ...approvals,
   ...sessions,
   ...agents,
+  ...agentTimelines,
+  ...runTimelines,
   ...coverage,
   ...rules,
   ...tools,

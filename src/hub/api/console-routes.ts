@@ -3,12 +3,14 @@
 
 import { agentRoutes } from '../../agent/console/routes.ts';
 import { ruleRoutes } from '../../agent/console/rule-routes.ts';
+import { agentTimelineRoutes } from '../../agent/console/timeline-routes.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
 import { aiRoutes } from '../../assistant/console/routes.ts';
 import { bundleRoutes } from '../../bundle/console/routes.ts';
 import { compositionRoutes } from '../../composition/console/routes.ts';
 import { contractRoutes } from '../../contract/console/routes.ts';
 import { impactRoutes } from '../../deployment/console/routes.ts';
+import { explainRoutes } from '../../evaluation/console/explain-routes.ts';
 import { replayRoutes } from '../../evaluation/console/replay-routes.ts';
 import { evaluateRoutes } from '../../evaluation/console/routes.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
@@ -18,6 +20,8 @@ import { keyRoutes } from '../../key/console/routes.ts';
 import { callbackRoutes } from '../../notification/console/callback-routes.ts';
 import { channelRoutes } from '../../notification/console/routes.ts';
 import { sampleRunRoutes } from '../../run/console/routes.ts';
+import { runTimelineRoutes } from '../../run/console/timeline-routes.ts';
+import { searchRoutes } from '../../search/console/routes.ts';
 import { sessionRoutes } from '../../session/console/routes.ts';
 import { environmentRoutes } from '../../tenant/console/environment-routes.ts';
 import { operatorRoutes } from '../../tenant/console/operator-routes.ts';
@@ -53,12 +57,16 @@ export const api = routes({
   ...impactRoutes,
   ...replayRoutes,
   ...evaluateRoutes,
+  ...explainRoutes,
   ...eventRoutes,
   ...exportRoutes,
+  ...searchRoutes,
   ...sampleRunRoutes,
   ...approvalRoutes,
   ...sessionRoutes,
   ...agentRoutes,
+  ...agentTimelineRoutes,
+  ...runTimelineRoutes,
   ...coverageRoutes,
   ...ruleRoutes,
   ...toolRoutes,

@@ -89,9 +89,11 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
       const { tenantId } = caller;
       const principal = principalOf(caller);
       const seen = environments.filter((env) => seesEnv(principal, env));
-      const parts = include === undefined ? '' : checkedAt(includeField, include, 'include');
-      const fleet = parts.includes('fleet');
-      const tools = parts.includes('tools');
+      const parts = new Set(
+        include === undefined ? [] : checkedAt(includeField, include, 'include').split(','),
+      );
+      const fleet = parts.has('fleet');
+      const tools = parts.has('tools');
       return {
         audience: dashboardsOf(tenantId),
         agentId: null,
@@ -100,6 +102,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
         skips: (frame) =>
           (frame.fleet !== undefined && !fleet) ||
           (frame.tools === true && !tools) ||
+          (frame.part !== undefined && !parts.has(frame.part)) ||
           (frame.envs !== undefined && !frame.envs.some((env) => seesEnv(principal, env))),
         catchUp: async () => (fleet ? streams.fleetNow(tenantId, seen) : []),
         keepalive,

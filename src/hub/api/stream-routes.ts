@@ -3,8 +3,19 @@ import { z } from 'zod';
 import { consoleAgentFrames, consoleDashboardFrames } from '../../http/contract/frames.ts';
 import { routes } from '../../http/contract/route.ts';
 
-/** What a dashboard may ask for beside the events that every dashboard gets: one, or both with a comma. */
-export const includeField = z.enum(['fleet', 'tools', 'fleet,tools']);
+const includedParts = ['fleet', 'tools', 'assignments'];
+
+/** What a dashboard may ask for beside the events that every dashboard gets: one or several, with commas. */
+export const includeField = z
+  .string()
+  .max(100)
+  .refine(
+    (text) => {
+      const parts = text.split(',');
+      return new Set(parts).size === parts.length && parts.every((part) => includedParts.includes(part));
+    },
+    `must be one of ${includedParts.join(', ')}, or several with commas, each once`,
+  );
 
 export const streamRoutes = routes({
   agentStream: {
@@ -44,7 +55,10 @@ export const streamRoutes = routes({
     tag: 'streams',
     summary: "Stream of a dashboard: changes in its tenant's environments",
     query: z.object({
-      /** `fleet` adds `fleet_changed`: the numbers of connected agents, live. `tools` adds `tool_pins_changed`. */
+      /**
+       * `fleet` adds `fleet_changed`: the numbers of connected agents, live. `tools` adds `tool_pins_changed`,
+       * `assignments` adds `approval_assigned`.
+       */
       include: includeField.optional(),
     }),
     status: 200,

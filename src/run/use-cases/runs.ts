@@ -149,6 +149,7 @@ export function createRuns(ports: Ports): Runs {
         tags: {},
         bundleName: null,
         lastEnv: run.env,
+        seenEnvs: [run.env],
         lastSeenAt,
         createdAt,
         retiredAt: null,
@@ -210,7 +211,7 @@ export function createRuns(ports: Ports): Runs {
       }
       if (!more) return { items: [], more: false, passed: [], read: 0 };
       const page = await store.agents.find(tenantId, { ...newestSeen, limit, after });
-      const found = await fleet.ofRegistrations(tenantId, page.items);
+      const found = await fleet.ofRegistrations(principal, page.items);
       const isInScope = scopeTest(principal);
       const shown = found.filter(
         (agent) => isSeen(principal, agent) && isInScope(agent.registration.agentId),
@@ -231,7 +232,7 @@ export function createRuns(ports: Ports): Runs {
     async agent(principal, agentId) {
       const { tenantId } = principal;
       const env = listedEnvs(principal, null);
-      const found = await fleet.get(tenantId, agentId);
+      const found = await fleet.get(principal, agentId);
       if (found ? !isSeen(principal, found) : agentId !== sample.agentId) return null;
       const at = time();
       const [agent, runs] = await Promise.all([

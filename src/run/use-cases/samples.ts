@@ -115,6 +115,7 @@ export function createSampleRuns({
       decidedAt: null,
       decisionReason: null,
       decidedVia: null,
+      assignee: null,
       createdAt: now,
       deadline: now + sample.timeoutSeconds * 1000,
     };

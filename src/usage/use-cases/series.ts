@@ -8,9 +8,10 @@ import {
   type SeriesRange,
 } from '../../event/rules/series.ts';
 import { listedEnvs, requireRole } from '../../shared/access.ts';
-import { HubError, validationProblem } from '../../shared/error.ts';
+import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
+import { checkRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 
 export interface SeriesQuestion extends SeriesRange {
@@ -35,11 +36,6 @@ export interface SeriesAnswer {
 export interface SeriesReader {
   /** @throws HubError validation_failed for a range that ends before it begins; unprocessable for too long a range */
   read(principal: Principal, question: SeriesQuestion): Promise<SeriesAnswer>;
-}
-
-/** Refuses a range that ends before it begins. @throws HubError validation_failed */
-export function checkRange({ since, until }: SeriesRange): void {
-  if (until <= since) throw validationProblem(['query', 'until'], 'must be after since');
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entryNames'> };

@@ -10,9 +10,9 @@ import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, environments, isInFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
+import { checkRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ContractUse } from '../port.ts';
-import { checkRange } from './series.ts';
 
 const floorMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
 

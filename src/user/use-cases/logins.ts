@@ -11,6 +11,7 @@ import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { LoginMethod, User } from '../../tenant/record.ts';
 import { browserOf, subnetOf } from '../rules/origin.ts';
+import { releaseApprovals } from './approvals-of-person.ts';
 import { unusable, userOfInvite } from './invitations.ts';
 import { admitAttempt, type Device } from './login-attempts.ts';
 import { newSealedLink, userOfLink } from './login-links.ts';
@@ -63,7 +64,16 @@ const maxAccounts = 10_000;
 
 type Ports = Pick<
   AppPorts,
-  'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'log' | 'loginLinks' | 'limits' | 'meters'
+  | 'store'
+  | 'secrets'
+  | 'clock'
+  | 'settings'
+  | 'broadcast'
+  | 'announcer'
+  | 'log'
+  | 'loginLinks'
+  | 'limits'
+  | 'meters'
 >;
 
 /** Counts a refused sign-in. */
@@ -241,6 +251,7 @@ export function createLogins(ports: Ports): Logins {
         onceFor: tokenHash,
       }).logins.remove(tokenHash);
       await broadcast.control({ kind: 'login_ended', tokenHash });
+      await releaseApprovals(ports, login.tenantId, login.userId);
     },
   };
 }

@@ -7,6 +7,7 @@ import { uuidOfDigest } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Login, User } from '../../tenant/record.ts';
+import { releaseApprovals } from './approvals-of-person.ts';
 
 export interface LoginSession extends Omit<Login, 'tokenHash'> {
   readonly id: string;
@@ -32,7 +33,7 @@ export interface Sessions {
 
 const maxSessions = 1_000;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'broadcast'>;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'broadcast' | 'announcer' | 'log'>;
 
 export function createSessions(ports: Ports): Sessions {
   const { store, secrets, clock, broadcast } = ports;
@@ -88,6 +89,7 @@ export function createSessions(ports: Ports): Sessions {
         userId: user.id,
         ...(except === undefined ? {} : { except }),
       });
+      if (except === undefined) await releaseApprovals(ports, principal.tenantId, user.id);
     },
   };
 }

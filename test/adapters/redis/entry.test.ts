@@ -55,6 +55,14 @@ describe('the version before', () => {
   });
 });
 
+it('an entry of a part of a stream keeps the part, and older versions hand it to nobody', () => {
+  const data = json({ type: 'approval_assigned' });
+  const frame = { type: 'approval_assigned', json: data, part: 'assignments', envs: ['staging'] } as const;
+  const entry = writeFrame(frame);
+  expect(readFrame(audience, entry)).toEqual({ audience, ...frame });
+  expect((decode(entry) as unknown[])[2]).toBe('');
+});
+
 it('an entry of the fleet keeps its environment, and assigns nothing', () => {
   const data = json({ type: 'fleet_changed', env: 'staging' });
   const frame = { type: 'fleet_changed', json: data, fleet: 'staging' } as const;

@@ -173,4 +173,33 @@ describe('the index of call ids', () => {
     expect(Number(db.get("SELECT count(*) FROM calls WHERE typeof(entry) <> 'integer'")?.[0])).toBe(0);
     db.close();
   });
+
+  it('knows what an earlier process stored, while it is still reading the table and afterwards', () => {
+    const path = join(folder, 'earlier.db');
+    const batch = (call_ids: readonly string[]) =>
+      encodeBatch(
+        aBatch(
+          tenants[0] ?? '',
+          call_ids.map((call_id) => anEvent({ call_id })),
+        ),
+      );
+    const earlier = Array.from({ length: 2_600 }, () => uuid());
+    const ingest = ({ db, calls, writer }: ReturnType<typeof start>, call_ids: readonly string[]): number =>
+      db.atomically(() => {
+        calls.maintain();
+        return writer.ingest(batch(call_ids)).accepted;
+      });
+    const first = start(path);
+    for (let i = 0; i < earlier.length; i += 100) ingest(first, earlier.slice(i, i + 100));
+    for (let i = 0; i < 5; i++) ingest(first, [uuid()]);
+    expect(Number(first.db.get('SELECT count(*) FROM calls')?.[0])).toBeGreaterThan(2_000);
+    first.db.close();
+
+    const again = start(path);
+    for (let i = 0; i < 6; i++) {
+      const repeated = earlier.slice(i * 400, i * 400 + 40);
+      expect(ingest(again, [...repeated, uuid(), uuid()])).toBe(2);
+    }
+    again.db.close();
+  });
 });

@@ -28,6 +28,7 @@ export { canonicalJson } from './canonical-json.ts';
 export { RuleError } from './error.ts';
 export { defaultEnvironment, type ToolCall } from './evaluate/call.ts';
 export { type CompiledBundle, compileBundle } from './evaluate/compile.ts';
+export { createExplainer, type EvaluatedCondition } from './evaluate/explain.ts';
 export { compileGlob, globMatch } from './evaluate/glob.ts';
 export type { Counters } from './evaluate/limits.ts';
 export { type Decision, evaluateCall, limitDecision } from './evaluate/live.ts';

@@ -1,5 +1,4 @@
 // Whether an event matches a query. Both stores and the browser's tail use this test, so their answers agree. Pure.
-import type { JsonObject } from '../../../contract/record.ts';
 import {
   type CountedAs,
   countedAs,
@@ -10,8 +9,9 @@ import {
 } from '../../record.ts';
 import { actionOf, callIdOf, runIdOf, sessionOf } from '../decision.ts';
 import type { ThenWord, VerdictWord } from './fields.ts';
-import { comparableOf, durationMsOf, type Query, type QueryPathPart, type QueryTerm } from './parse.ts';
-import { globTest, type TextTest, visibleText, wordTest } from './words.ts';
+import { durationMsOf, type Query, type QueryTerm } from './parse.ts';
+import { anyOf, comparison, globs, isText, pathTest, someText, textsIn } from './values.ts';
+import { visibleText, wordTest } from './words.ts';
 
 /** The parts of an event that stores count by; they decide many terms without the event's payload. */
 export interface CountedParts {
@@ -61,12 +61,6 @@ const verdictWords: { readonly [C in CountedAs]: VerdictWord } = {
 export const verdictWordOf = (verdict: string, mode: string): VerdictWord =>
   verdictWords[countedAs(verdict, mode)];
 
-const anyOf =
-  (tests: readonly TextTest[]): TextTest =>
-  (text) =>
-    tests.some((test) => test(text));
-const globs = ({ values }: QueryTerm): TextTest => anyOf(values.map(globTest));
-
 /** The test of a term that counted parts decide; null for another field. */
 function countedTest(term: QueryTerm): CountedTest | null {
   const test = globs(term);
@@ -90,67 +84,6 @@ function countedTest(term: QueryTerm): CountedTest | null {
     default:
       return null;
   }
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const textsIn = (payload: JsonObject | null, ...keys: readonly string[]): readonly string[] =>
-  keys.map((key) => (payload !== null && Object.hasOwn(payload, key) ? payload[key] : null)).filter(isText);
-
-/** The values at a path. A list is entered only where the path says so, or by the number of an element. */
-function valuesAt(root: unknown, path: readonly QueryPathPart[]): readonly unknown[] {
-  let values: readonly unknown[] = [root];
-  for (const { key, isList } of path) {
-    const inner = key === '' ? values : values.flatMap((value) => ownValue(value, key));
-    values = isList ? inner.flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : [])) : inner;
-  }
-  return values;
-}
-
-const ownValue = (value: unknown, key: string): unknown[] =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? [(value as JsonObject)[key]]
-    : [];
-
-function comparison(operator: QueryTerm['operator'], limit: number): (value: number) => boolean {
-  switch (operator) {
-    case '>':
-      return (value) => value > limit;
-    case '>=':
-      return (value) => value >= limit;
-    case '<':
-      return (value) => value < limit;
-    case '<=':
-      return (value) => value <= limit;
-    default:
-      return (value) => value === limit;
-  }
-}
-
-/** Compares a value as the number or time that the query names; any other value does not match. */
-function comparableTest({ operator, values }: QueryTerm): (value: unknown) => boolean {
-  const limit = comparableOf(values[0]?.text ?? '');
-  if (!limit) return () => false;
-  const compare = comparison(operator, limit.value);
-  return (value) => {
-    if (typeof value === 'number') return limit.kind === 'number' && compare(value);
-    const own = typeof value === 'string' ? comparableOf(value.trim()) : null;
-    return own?.kind === limit.kind && compare(own.value);
-  };
-}
-
-function pathTest(term: QueryTerm): (root: unknown) => boolean {
-  const path = term.path ?? [];
-  const isAnything = term.values.some(({ text, isQuoted }) => text === '*' && !isQuoted);
-  const test = globs(term);
-  const compare = term.operator === '=' ? null : comparableTest(term);
-  return (root) =>
-    valuesAt(root, path).some((value) => {
-      if (compare) return compare(value);
-      if (value === null || value === undefined) return false;
-      if (typeof value === 'object') return isAnything;
-      const text = visibleText(String(value));
-      return text !== null && test(text);
-    });
 }
 
 function durationTest({ operator, values }: QueryTerm): EventTest {
@@ -207,24 +140,6 @@ const stateTests: { readonly [word: string]: EventTest } = {
   sample: ({ sample }) => sample,
   truncated: ({ event }) => (event.truncated?.length ?? 0) > 0,
 };
-
-/** Values of arguments visited for one event. */
-const maxVisited = 100_000;
-
-/** True if a text, number or boolean below the value passes. */
-function someText(value: unknown, test: TextTest): boolean {
-  const stack: unknown[] = [value];
-  for (let visited = 0; stack.length > 0 && visited < maxVisited; visited++) {
-    const next = stack.pop();
-    if (next === null || next === undefined) continue;
-    if (typeof next === 'object') stack.push(...Object.values(next).slice(0, maxVisited));
-    else {
-      const text = visibleText(String(next));
-      if (text !== null && test(text)) return true;
-    }
-  }
-  return false;
-}
 
 const reasonsOf = ({ event, outcomes }: QueriedEvent): readonly string[] => [
   ...textsIn(event.payload, 'reason', 'message'),

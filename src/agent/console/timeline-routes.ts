@@ -1,0 +1,83 @@
+// Route of what happened to an agent over time.
+import { z } from 'zod';
+import {
+  approvalStatus,
+  env,
+  instant,
+  instantInput,
+  intQuery,
+  line,
+  text,
+  uuid,
+} from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+
+export const agentTimelineRoutes = routes({
+  agentTimeline: {
+    method: 'GET',
+    path: '/api/v1/agents/{agent_id}/timeline',
+    auth: ['cookie'],
+    role: 'viewer',
+    envs: 'query',
+    tag: 'agents',
+    summary:
+      'Open streams of an agent, the documents that it should run and ran, and its approvals, in a range (by default ' +
+      'the last 24 hours) and one environment (by default where it was last seen)',
+    params: z.object({ agent_id: line(255) }),
+    query: z.object({
+      env: env.optional(),
+      since: instantInput.optional(),
+      /** Exclusive. */
+      until: instantInput.optional(),
+      limit: intQuery(1, 500).default(200),
+      cursor: text(4096, 1).optional(),
+    }),
+    status: 200,
+    reply: z.object({
+      /** Null: the agent was never seen in an environment. */
+      env: env.nullable(),
+      /** Open now, the newest first, at most 200. Streams and documents are only on the first page. */
+      streams: z.array(
+        z.object({
+          from: instant,
+          /** Null: it is open. */
+          to: instant.nullable(),
+          /** Null: opened on a node of an earlier version. */
+          transport: z.enum(['sse', 'websocket']).nullable(),
+          /** Null for who is no admin. */
+          node: z.string().nullable(),
+        }),
+      ),
+      /** Oldest first, of the newest 200 deployments. */
+      documents: z.array(
+        z.object({
+          at: instant,
+          bundle_name: z.string(),
+          version: z.number().int(),
+          /** `running`: the agent's first event with the version since its deployment. */
+          kind: z.enum(['deployed', 'undeployed', 'running']),
+        }),
+      ),
+      /** Requested in the range, newest first. */
+      approvals: z.array(
+        z.object({
+          id: uuid,
+          from: instant,
+          /** When it was decided or expired; null: it is pending. */
+          to: instant.nullable(),
+          status: approvalStatus,
+        }),
+      ),
+      next_cursor: z.string().nullable(),
+    }),
+    search: true,
+    errors: [
+      'bad_request',
+      'not_found',
+      'validation_failed',
+      'search_timeout',
+      'rate_limited',
+      'unavailable',
+    ],
+  },
+});

@@ -1,0 +1,132 @@
+// What happened to an agent over time: its open streams, the documents that it should run and ran, and its approvals.
+import { environmentKey, type OpenStream } from '../../../actors/protocol.ts';
+import { type Approval, asSeen } from '../../approval/record.ts';
+import type { Deployment } from '../../deployment/record.ts';
+import { requireRole, requireSight, seesEnv } from '../../shared/access.ts';
+import { notFound } from '../../shared/error.ts';
+import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import { checkRange, type TimeRange } from '../../shared/time-range.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Rulings } from './rulings.ts';
+
+export interface TimelineDocument {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly bundleName: string;
+  readonly version: number;
+  /** `running`: the agent's first event with the version since its deployment. */
+  readonly kind: 'deployed' | 'undeployed' | 'running';
+}
+
+export type TimelinePlace = Pick<Approval, 'createdAt' | 'id'>;
+
+export interface AgentTimeline {
+  /** In which the rest is; null: the agent was never seen in one. */
+  readonly env: Env | null;
+  /** Open now, the newest first, at most 200. This and the documents are only on the first page. */
+  readonly streams: readonly OpenStream[];
+  /** Oldest first. */
+  readonly documents: readonly TimelineDocument[];
+  /** Requested in the range, newest first. */
+  readonly approvals: readonly Approval[];
+  /** The last of these approvals, where more follow; null at the end. */
+  readonly next: TimelinePlace | null;
+}
+
+export interface AgentTimelines {
+  /**
+   * @param env null: where the agent was last seen
+   * @throws HubError not_found, validation_failed (the range), search_timeout
+   */
+  read(
+    principal: Principal,
+    agentId: string,
+    request: TimeRange & {
+      readonly env: Env | null;
+      readonly limit: number;
+      readonly after: TimelinePlace | null;
+    },
+  ): Promise<AgentTimeline>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'clock'> & { readonly rulings: Pick<Rulings, 'standings'> };
+
+const maxStreams = 200;
+const maxDeployments = 200;
+
+export function createAgentTimelines({ store, actors, clock, rulings }: Ports): AgentTimelines {
+  async function documentsOf(
+    tenantId: string,
+    env: Env,
+    agentId: string,
+    range: TimeRange,
+  ): Promise<readonly TimelineDocument[]> {
+    const registration = await store.agents.get(tenantId, agentId);
+    const agent = registration ?? { agentId, bundleName: null, tags: {} };
+    const [standing] = await rulings.standings(tenantId, env, [agent]);
+    const bundleName = standing?.bundleName ?? null;
+    // A version may begin to run long after its deployment.
+    const filter = { env, until: range.until, ...(bundleName === null ? {} : { bundleName }) };
+    const { items } = await store.deployments.list(tenantId, filter, { limit: maxDeployments, offset: 0 });
+    const questions = items.map(({ revisionHash, createdAt }) => ({
+      version: revisionHash,
+      since: createdAt,
+    }));
+    const answers = await store.usage.versionsAt(tenantId, agentId, env, questions);
+    const isWithin = (at: number | null): at is number =>
+      at !== null && at >= range.since && at < range.until;
+    const documents = items.flatMap((deployment: Deployment, i) => {
+      const { bundleName: name, version, createdAt, undeployedAt } = deployment;
+      const times = { deployed: createdAt, running: answers[i]?.firstAt ?? null, undeployed: undeployedAt };
+      return (['deployed', 'running', 'undeployed'] as const).flatMap((kind): readonly TimelineDocument[] => {
+        const at = times[kind];
+        return isWithin(at) ? [{ at, bundleName: name, version, kind }] : [];
+      });
+    });
+    return documents.sort((a, b) => a.at - b.at);
+  }
+
+  async function placeOf(principal: Principal, agentId: string, env: Env | null): Promise<Env | null> {
+    const { tenantId } = principal;
+    if (env !== null) requireSight(principal, env);
+    const [registration, span] = await Promise.all([
+      store.agents.get(tenantId, agentId),
+      store.usage.spanOf(tenantId, agentId),
+    ]);
+    const last = registration?.lastEnv ?? span?.env ?? null;
+    if (!(registration || span) || (last !== null && !seesEnv(principal, last)))
+      throw notFound('Agent not found.');
+    return env ?? last;
+  }
+
+  return {
+    async read(principal, agentId, { env: requestedEnv, limit, after, ...range }) {
+      requireRole(principal, 'viewer');
+      checkRange(range);
+      const { tenantId } = principal;
+      const env = await placeOf(principal, agentId, requestedEnv);
+      if (env === null) return { env, streams: [], documents: [], approvals: [], next: null };
+      const isFirst = after === null;
+      const now = clock.now();
+      // The range of approvals ends with its last moment.
+      const filter = { env, agentId, since: range.since, until: range.until - 1 };
+      const key = environmentKey(tenantId, env);
+      const [open, documents, { items, more }] = await Promise.all([
+        isFirst
+          ? actors.ask('environment', key, 'streamsOf', { agentId, limit: maxStreams })
+          : { streams: [] },
+        isFirst ? documentsOf(tenantId, env, agentId, range) : [],
+        store.approvals.list(tenantId, filter, { limit, offset: 0, ...(after ? { after } : {}) }, now),
+      ]);
+      const last = items.at(-1);
+      return {
+        env,
+        streams: open.streams.filter(({ connectedAt }) => connectedAt < range.until),
+        documents,
+        approvals: items.map((approval) => asSeen(approval, now)),
+        next: more && last ? { createdAt: last.createdAt, id: last.id } : null,
+      };
+    },
+  };
+}

@@ -1,0 +1,106 @@
+// The calls of a run in the order of time, and the runs that it started.
+
+import { durationOf, type StoredEvent } from '../../event/record.ts';
+import { callIdOf, parentSessionOf, sessionOf } from '../../event/rules/decision.ts';
+import type { VerdictWord } from '../../event/rules/query/fields.ts';
+import { verdictWordOf } from '../../event/rules/query/match.ts';
+import { listedEnvs, seesEnv } from '../../shared/access.ts';
+import { notFound } from '../../shared/error.ts';
+import type { EnvFilter } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
+import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Run } from '../port.ts';
+import type { RunKey } from '../rules/run.ts';
+
+export interface TimelineCall {
+  readonly eventId: string;
+  /** Epoch milliseconds, by the agent's clock. */
+  readonly at: number;
+  /** Null: not measured. */
+  readonly durationMs: number | null;
+  /** The first one. */
+  readonly verdict: VerdictWord;
+  readonly toolName: string;
+}
+
+export interface RunTimeline {
+  /** Oldest first; the reports about one call of this page are one. */
+  readonly calls: readonly TimelineCall[];
+  /** Runs whose events name this one as theirs, at most 50, the first first. Only on the first page. */
+  readonly children: readonly Run[];
+  /** Opaque; null at the end. */
+  readonly next: string | null;
+}
+
+export interface RunTimelines {
+  /** @throws HubError not_found, bad_request (the cursor), search_timeout */
+  read(principal: Principal, key: RunKey, limit: number, cursor: string | null): Promise<RunTimeline>;
+}
+
+const maxChildren = 50;
+/** Events of child runs that are looked through. */
+const maxChildEvents = 5_000;
+const portion = 1_000;
+
+function callsOf(events: readonly StoredEvent[]): readonly TimelineCall[] {
+  const calls = new Map<string, TimelineCall>();
+  for (const event of events) {
+    const key = callIdOf(event) ?? event.id;
+    const outcome = event.outcomes.find(({ duration_ms }) => duration_ms !== undefined);
+    const durationMs = durationOf(event) ?? outcome?.duration_ms ?? null;
+    const call = calls.get(key);
+    // A later report about the same call: in the flat form, each is an event of its own.
+    if (call) calls.set(key, { ...call, durationMs: call.durationMs ?? durationMs });
+    else {
+      calls.set(key, {
+        eventId: event.id,
+        at: event.timestamp,
+        durationMs,
+        verdict: verdictWordOf(event.verdict, event.mode),
+        toolName: event.tool_name,
+      });
+    }
+  }
+  return [...calls.values()];
+}
+
+export function createRunTimelines({ store, clock }: Pick<AppPorts, 'store' | 'clock'>): RunTimelines {
+  async function childKeys(tenantId: string, env: EnvFilter, parent: RunKey): Promise<readonly RunKey[]> {
+    const keys = new Map<string, RunKey>();
+    const filter = { env, parentSessionId: parent.sessionId };
+    let cursor: string | null = null;
+    for (let read = 0; read < maxChildEvents && keys.size < maxChildren; read += portion) {
+      const page = await store.events.search(tenantId, filter, portion, cursor, 'oldest');
+      for (const event of page.events) {
+        const sessionId = sessionOf(event);
+        if (sessionId === null || parentSessionOf(event) !== parent.sessionId || event.sample) continue;
+        const key = { agentId: event.agent_id, sessionId };
+        if (keys.size < maxChildren) keys.set(JSON.stringify(key), key);
+      }
+      cursor = page.next;
+      if (cursor === null) break;
+    }
+    return [...keys.values()];
+  }
+
+  return {
+    async read(principal, key, limit, cursor) {
+      const { tenantId } = principal;
+      const env = listedEnvs(principal, null);
+      const now = clock.now();
+      const run = await store.runs.get(tenantId, key, now);
+      if (!run || !seesEnv(principal, run.env)) throw notFound('Run not found.');
+      const { agentId, sessionId } = key;
+      const [page, children] = await Promise.all([
+        store.events.search(tenantId, { env, agentId, sessionId }, limit, cursor, 'oldest'),
+        cursor === null ? childKeys(tenantId, env, key) : [],
+      ]);
+      const runs = await Promise.all(children.map((child) => store.runs.get(tenantId, child, now)));
+      return {
+        calls: callsOf(page.events),
+        children: runs.filter((child) => child !== null && seesEnv(principal, child.env)) as readonly Run[],
+        next: page.next,
+      };
+    },
+  };
+}

@@ -1,0 +1,156 @@
+// Things of a tenant by the beginning of their names, or by their ids: those that the caller may read.
+import type { Bundles } from '../bundle/use-cases/bundles.ts';
+import type { Keys } from '../key/use-cases.ts';
+import { holdsRole, seesEnv, visibleEnvs } from '../shared/access.ts';
+import { type Env, environments } from '../shared/ids.ts';
+import type { Principal } from '../shared/principal.ts';
+import type { AppPorts } from '../shared/use-case-ports.ts';
+import { bestMatches, type NameSearch, nameSearch, type Thing, type ThingType } from './rules.ts';
+
+export interface ThingSearches {
+  /** The best 20. @throws HubError search_timeout */
+  find(principal: Principal, text: string): Promise<readonly Thing[]>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & {
+  readonly bundles: Pick<Bundles, 'list'>;
+  readonly keys: Pick<Keys, 'list'>;
+};
+
+const maxResults = 20;
+/** Names of one type that are compared. */
+const maxNames = 1_000;
+/** Agents that contain the longest word of the search. */
+const maxAgents = 200;
+const firstPage = { limit: maxNames, offset: 0 };
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const thing = (type: ThingType, id: string, name: string, hint = ''): Thing => ({ type, id, name, hint });
+
+export function createThingSearches({ store, clock, settings, bundles, keys }: Ports): ThingSearches {
+  async function agents(principal: Principal, { longest }: NameSearch): Promise<readonly Thing[]> {
+    const query = {
+      order: 'agentId',
+      descending: false,
+      search: longest,
+      limit: maxAgents,
+      after: null,
+    } as const;
+    const { items } = await store.agents.find(principal.tenantId, query);
+    return items
+      .filter(({ lastEnv }) => lastEnv === null || seesEnv(principal, lastEnv))
+      .map(({ agentId, displayName, lastEnv }) =>
+        thing('agent', agentId, displayName ?? agentId, displayName === null ? (lastEnv ?? '') : agentId),
+      );
+  }
+
+  async function library(principal: Principal, { longest }: NameSearch): Promise<readonly Thing[]> {
+    const { tenantId } = principal;
+    const [contracts, compositions, documents] = await Promise.all([
+      store.contracts.list(tenantId, { search: longest }, firstPage),
+      store.compositions.list(tenantId, firstPage),
+      bundles.list(principal, firstPage),
+    ]);
+    return [
+      ...contracts.items.map((one) => thing('contract', one.contractId, one.name, one.description ?? '')),
+      ...compositions.items.map(({ name, description }) =>
+        thing('composition', name, name, description ?? ''),
+      ),
+      ...documents.items.map(({ name, latestVersion }) => thing('bundle', name, name, `v${latestVersion}`)),
+    ];
+  }
+
+  /** The newest definition of each tool of a server in an environment. */
+  async function tools(principal: Principal): Promise<readonly Thing[]> {
+    const envs = environments.filter((env) => seesEnv(principal, env));
+    const pages = await Promise.all(
+      envs.map((env) => store.tools.entries(principal.tenantId, { env, server: null }, firstPage)),
+    );
+    const entries = pages.flatMap(({ items }) => items);
+    const newest = new Map<string, (typeof entries)[number]>();
+    for (const entry of entries) {
+      const key = JSON.stringify([entry.env, entry.server, entry.tool]);
+      if (entry.firstSeenAt >= (newest.get(key)?.firstSeenAt ?? 0)) newest.set(key, entry);
+    }
+    return [...newest.values()].map(({ id, tool, server, env }) =>
+      thing('tool', id, tool, `${server} ${env}`),
+    );
+  }
+
+  async function administered(principal: Principal): Promise<readonly Thing[]> {
+    const { tenantId } = principal;
+    const none = { items: [] };
+    const isOperator = holdsRole(principal, 'operator', null);
+    const isAdmin = holdsRole(principal, 'admin', null);
+    const [channels, apiKeys, users, accounts] = await Promise.all([
+      isOperator ? store.channels.list(tenantId, firstPage) : none,
+      isOperator ? keys.list(principal, firstPage) : none,
+      isAdmin ? store.tenants.users(tenantId, firstPage) : none,
+      isAdmin ? store.serviceAccounts.list(tenantId, firstPage) : none,
+    ]);
+    return [
+      ...channels.items.map(({ id, name, kind }) => thing('channel', id, name, kind)),
+      ...apiKeys.items.map(({ id, label, prefix, env }) =>
+        thing('key', id, label ?? prefix, `${prefix} ${env ?? ''}`.trim()),
+      ),
+      ...users.items.map(({ id, email }) => thing('person', id, email)),
+      ...accounts.items.map(({ id, name }) => thing('service_account', id, name)),
+    ];
+  }
+
+  /** Records with exactly this id. */
+  async function byId(principal: Principal, id: string): Promise<readonly Thing[]> {
+    if (!uuid.test(id)) return [];
+    const { tenantId } = principal;
+    const [approval, event, deployment] = await Promise.all([
+      store.approvals.get(tenantId, id),
+      store.events.get(tenantId, id),
+      store.deployments.get(tenantId, id),
+    ]);
+    const isSeen = <T extends { readonly env: string }>(record: T | null): record is T =>
+      record !== null && seesEnv(principal, record.env);
+    return [
+      ...(isSeen(approval) ? [thing('approval', id, approval.toolName, approval.agentId)] : []),
+      ...(isSeen(event) ? [thing('event', id, event.tool_name, event.agent_id)] : []),
+      ...(isSeen(deployment)
+        ? [thing('deployment', id, `${deployment.bundleName} v${deployment.version}`, deployment.env)]
+        : []),
+    ];
+  }
+
+  /** Runs and calls with exactly this id, whoever chose it. */
+  async function byChosenId(principal: Principal, id: string): Promise<readonly Thing[]> {
+    const { tenantId } = principal;
+    const env: readonly Env[] | null = visibleEnvs(principal);
+    const time = { now: clock.now(), staleAfterMs: settings.runStaleMs };
+    const [runs, calls] = await Promise.all([
+      store.runs.list(tenantId, { env, sessionId: id }, { limit: 5, offset: 0 }, time),
+      store.events.search(tenantId, { env, callId: id }, 5, null),
+    ]);
+    return [
+      ...runs.items.map(({ agentId, sessionId }) =>
+        thing('run', `${agentId}/${sessionId}`, sessionId, agentId),
+      ),
+      ...calls.events.map((event) =>
+        thing('event', event.id, event.call_id, `${event.tool_name} ${event.agent_id}`),
+      ),
+    ];
+  }
+
+  return {
+    async find(principal, text) {
+      const search = nameSearch(text);
+      if (!search) return [];
+      const id = text.trim();
+      const [exact, chosen, ...named] = await Promise.all([
+        byId(principal, id.toLowerCase()),
+        byChosenId(principal, id),
+        agents(principal, search),
+        library(principal, search),
+        tools(principal),
+        administered(principal),
+      ]);
+      return [...exact, ...chosen, ...bestMatches(named.flat(), search, maxResults)].slice(0, maxResults);
+    },
+  };
+}
