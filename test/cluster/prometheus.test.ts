@@ -72,7 +72,7 @@ scrape_configs:
     const { data } = (await response.json()) as { readonly data?: { readonly result: never } };
     return data?.result ?? [];
   }
-  const valueOf = async (expr: string): Promise<number> => Number((await seriesOf(expr))[0]?.value[1] ?? -1);
+  const numberOf = async (expr: string): Promise<number> => Number((await seriesOf(expr))[0]?.value[1] ?? -1);
   const without = async (all: readonly (readonly [string, string])[]): Promise<readonly string[]> => {
     const found = await Promise.all(
       all.map(async ([name, expr]) => ((await seriesOf(expr)).length > 0 ? [] : [`${name}: ${expr}`])),
@@ -116,19 +116,17 @@ scrape_configs:
 
   it('owns every shard once, before and after a node dies', async () => {
     const shards = 'sum(reeve_shards{job="reeve"})';
-    await expect.poll(() => valueOf(shards), { timeout: 60_000, interval: 1_000 }).toBe(256);
-    expect(await valueOf('count(up{job="reeve"} == 1)')).toBe(3);
+    await expect.poll(() => numberOf(shards), { timeout: 60_000, interval: 1_000 }).toBe(256);
+    expect(await numberOf('count(up{job="reeve"} == 1)')).toBe(3);
     await work();
     await nodes.kill(0);
     await expect
-      .poll(() => valueOf('count(up{job="reeve"} == 1)'), { timeout: 60_000, interval: 500 })
+      .poll(() => numberOf('count(up{job="reeve"} == 1)'), { timeout: 60_000, interval: 500 })
       .toBe(2);
-    await expect.poll(() => valueOf(shards), { timeout: 60_000, interval: 1_000 }).toBe(256);
+    await expect.poll(() => numberOf(shards), { timeout: 60_000, interval: 1_000 }).toBe(256);
     expect(
-      await valueOf('sum(reeve_shard_takeovers_total{job="reeve",reason=~"node_gone|lease_expired"})'),
-    ).toBe(
-      await valueOf('sum(reeve_shard_takeovers_total{job="reeve",reason=~"node_gone|lease_expired"} > 0)'),
-    );
+      await numberOf('sum(reeve_shard_takeovers_total{job="reeve",reason=~"node_gone|lease_expired"})'),
+    ).toBeGreaterThan(0);
     await expect
       .poll(async () => (await seriesOf('ALERTS{alertname="ReeveDown"}')).length, { timeout: 30_000 })
       .toBe(1);
