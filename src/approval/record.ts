@@ -89,6 +89,9 @@ export interface Decision {
   readonly decidedVia: string;
 }
 
+/** `decidedVia` of a denial by the agent that asked. */
+export const withdrawnVia = 'withdrawn';
+
 /** A decided or expired approval cannot be decided again. */
 export const alreadyEnded = (): HubError =>
   new HubError('conflict', 'Approval already decided or timed out.');

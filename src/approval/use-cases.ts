@@ -19,6 +19,7 @@ import {
   largeArgs,
   maxInlineArgs,
   type TimeoutEffect,
+  withdrawnVia,
 } from './record.ts';
 
 /** A request for an approval. */
@@ -81,6 +82,12 @@ export interface Approvals {
     id: string,
     decision: Pick<Decision, 'approved' | 'reason' | 'decidedVia'>,
   ): Promise<Approval>;
+  /**
+   * Ends the agent's own question: it is denied by the agent.
+   * @throws HubError not_found (also for another agent's), conflict (decided or timed out already), overloaded,
+   *   unavailable
+   */
+  withdraw(principal: KeyPrincipal, id: string): Promise<Approval>;
   /** Newest first, in the environment that the principal sees. @throws HubError search_timeout */
   list(principal: Principal, filter: ApprovalFilter, page: ApprovalPageRequest): Promise<ApprovalPage>;
   /** How many the list holds. @throws HubError search_timeout */
@@ -158,6 +165,31 @@ export function createApprovals({
   async function noteRead({ tenantId, env, id, status, createdAt }: Approval): Promise<void> {
     if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
     await actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
+  }
+
+  /** Decides an approval that the caller may decide. @throws HubError conflict, overloaded, unavailable */
+  async function decideBy(
+    principal: Principal,
+    approval: Approval,
+    decision: Omit<Decision, 'id'>,
+  ): Promise<Approval> {
+    // An ended approval never changes, so the actor need not be asked.
+    if (approval.status !== 'pending') throw alreadyEnded();
+    const key = environmentKey(principal.tenantId, approval.env);
+    const asked = {
+      id: approval.id,
+      decision: { id: secrets.uuid(), ...decision },
+      actor: auditActor(principal),
+    };
+    const ask = () => actors.ask('environment', key, 'decideApproval', asked);
+    const begun = clock.monotonic();
+    const decided = await ask().catch((error: unknown) => {
+      // Its owner may have changed while it was written. Told by its id, the decision is made once.
+      const isAway = error instanceof HubError && error.code === 'unavailable';
+      if (!isAway || clock.monotonic() - begun > againWithinMs) throw error;
+      return ask();
+    });
+    return { ...decided, toolArgs: approval.toolArgs };
   }
 
   /** The fields that identify a request. */
@@ -277,23 +309,18 @@ export function createApprovals({
       const approval = await approvals.getWhole(tenantId, id);
       if (!approval || !seesEnv(principal, approval.env)) throw unknown();
       requireRole(principal, 'approver', approval.env);
-      // An ended approval never changes, so the actor need not be asked.
-      if (approval.status !== 'pending') throw alreadyEnded();
-      const key = environmentKey(tenantId, approval.env);
-      const asked = {
-        id: approval.id,
-        decision: { id: secrets.uuid(), decidedBy: actorName(actor), ...decision },
-        actor: auditActor(principal),
-      };
-      const ask = () => actors.ask('environment', key, 'decideApproval', asked);
-      const begun = clock.monotonic();
-      const decided = await ask().catch((error: unknown) => {
-        // Its owner may have changed while it was written. Told by its id, the decision is made once.
-        const isAway = error instanceof HubError && error.code === 'unavailable';
-        if (!isAway || clock.monotonic() - begun > againWithinMs) throw error;
-        return ask();
+      return decideBy(principal, approval, { decidedBy: actorName(actor), ...decision });
+    },
+
+    async withdraw(principal, id) {
+      const { tenantId, agentId } = principal;
+      const approval = await approvals.getWhole(tenantId, id);
+      if (!approval || !isSeen(principal, approval) || approval.agentId !== agentId) throw unknown();
+      return decideBy(principal, approval, {
+        ...{ approved: false, reason: null },
+        decidedBy: agentId,
+        decidedVia: withdrawnVia,
       });
-      return { ...decided, toolArgs: approval.toolArgs };
     },
 
     async list(principal, filter, page) {

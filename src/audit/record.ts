@@ -1,7 +1,7 @@
 // The audit chain: what people, keys, agents and the hub did, one entry after the other for each tenant, each link
 // bound to the one before by a digest. Here: what an entry says, the texts that are hashed and signed, and which
 // answers of a store mean that nothing was changed. Pure.
-import type { Approval, Decision } from '../approval/record.ts';
+import { type Approval, type Decision, withdrawnVia } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
 import { renderMicros } from '../shared/instant.ts';
 import { canonicalJson } from '../shared/json/canonical.ts';
@@ -267,9 +267,14 @@ export const decisionNote = (
     display: decision.decidedBy,
   },
   action: decision.approved ? 'approval.approved' : 'approval.rejected',
-  summary: `${decision.decidedBy} ${decision.approved ? 'approved' : 'rejected'} a call of ${approval.toolName}.`,
+  summary: `${decision.decidedBy} ${decisionWord(decision)} a call of ${approval.toolName}.`,
   details: { env: approval.env, decided_via: decision.decidedVia, reason: decision.reason },
 });
+
+const decisionWord = ({ approved, decidedVia }: Decision): string => {
+  if (approved) return 'approved';
+  return decidedVia === withdrawnVia ? 'withdrew' : 'rejected';
+};
 
 export const timeoutNote = (approval: Approval, id: string): AuditNote => ({
   ...ofApproval(approval),

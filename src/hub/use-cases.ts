@@ -138,9 +138,9 @@ export interface App {
   readonly environments: Environments;
   readonly sessions: Sessions;
   readonly tenants: Tenants;
+  readonly thingSearches: ThingSearches;
   readonly tenantExports: TenantExports;
   readonly tenantImports: TenantImports;
-  readonly thingSearches: ThingSearches;
   /** Null: nobody signs in through an identity provider. */
   readonly oidcLogins: OidcLogins | null;
   readonly serviceAccounts: ServiceAccounts;

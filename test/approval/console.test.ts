@@ -115,6 +115,25 @@ it('are decided once, by the signed-in user whatever the body says', async () =>
   await expect(decide(false)).rejects.toMatchObject({ code: 'conflict' });
 });
 
+it('are withdrawn by the agent that asked, once, and by no other', async () => {
+  const { id } = await ask();
+  const withdraw = (caller: typeof key) =>
+    t.call('withdrawApproval', { params: { approval_id: id } }, caller);
+  await expect(withdraw({ ...key, agentId: 'another' })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(withdraw({ ...key, agentId: null })).rejects.toMatchObject({ code: 'not_found' });
+  expect((await withdraw(key)).body).toMatchObject({
+    status: 'denied',
+    decided_by: key.agentId,
+    decision_reason: null,
+    decided_via: 'withdrawn',
+  });
+  await expect(withdraw(key)).rejects.toMatchObject({ code: 'conflict' });
+  const params = { approval_id: id };
+  await expect(t.call('decideApproval', { params, body: { approved: true } }, user)).rejects.toMatchObject({
+    code: 'conflict',
+  });
+});
+
 it('read as timeout from their deadline on, and cannot be decided then', async () => {
   const { id } = await ask({ timeout: 1 });
   t.clock.advance(1000);

@@ -95,6 +95,13 @@ export function approvalsContract(name: string, open: Open): void {
         status: 'denied',
         decisionReason: null,
       });
+      const c = anApproval();
+      await approvals.insert(c);
+      const withdrawal = { ...no, decidedBy: c.agentId, decidedBySubject: c.agentId, decidedVia: 'withdrawn' };
+      const withdrawn = await approvals.decide(c.tenantId, c.id, withdrawal, t0 + 7);
+      expect(withdrawn).toMatchObject({ status: 'denied', decidedBy: c.agentId, decidedVia: 'withdrawn' });
+      expect(await approvals.get(c.tenantId, c.id)).toEqual(withdrawn);
+      expect(await approvals.decide(c.tenantId, c.id, yes, t0 + 8)).toBe('not_pending');
     });
 
     it('a pending one is given to a person, to another one, and back; an ended one is not', async () => {

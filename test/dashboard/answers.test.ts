@@ -138,7 +138,7 @@ describe('home', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
-    const feed = page.getByRole('region', { name: 'Activity' });
+    const feed = page.getByRole('region', { name: 'Recent changes' });
     await feed.getByText('created the key').first().waitFor();
     const { body } = await hub.call('POST', '/api/v1/keys', {
       cookie,

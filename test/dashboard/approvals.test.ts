@@ -121,10 +121,7 @@ describe('the queue of approvals', () => {
     const seen = await view(hub.url, { cookie, width: 360, height: 740 });
     const { page } = seen;
     await page.goto('/dashboard/inbox');
-    await page
-      .getByRole('list', { name: 'Queue' })
-      .getByRole('button', { name: /img src/ })
-      .click();
+    await page.getByRole('heading', { name: /img src/ }).waitFor();
     await page.getByText('‹U+202E›').first().waitFor();
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);

@@ -54,6 +54,9 @@ describe('approving many', { timeout: 60_000 }, () => {
     await sheet.getByText('EUR 300.30').waitFor();
     expect(await sheet.getByText('shop', { exact: true }).count()).toBe(1);
     await accessible(page);
+    // In production, with several different arguments.
+    expect(await sheet.getByRole('button', { name: 'Approve 3' }).isDisabled()).toBe(true);
+    await sheet.getByLabel('Type 3 to approve').fill('3');
     await sheet.getByRole('button', { name: 'Approve 3' }).click();
     await bar.getByText(/^Approving 3 calls/).waitFor();
     await page.clock.fastForward(4_000);
@@ -76,6 +79,9 @@ describe('approving many', { timeout: 60_000 }, () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
     await accessible(page);
     await sheet.locator('.read-end').scrollIntoViewIfNeeded();
+    await sheet.getByText('To approve, first read the arguments to the end.').waitFor({ state: 'detached' });
+    expect(await send.isDisabled()).toBe(true);
+    await sheet.getByLabel('Type 12 to approve').fill('12');
     await expect.poll(() => send.isEnabled()).toBe(true);
     noFaults(seen);
     await seen.context.close();

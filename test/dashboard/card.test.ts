@@ -180,6 +180,7 @@ describe('many approvals at once', () => {
     await page.getByRole('checkbox', { name: 'Select all 10' }).check();
     await page.getByRole('textbox', { name: 'Reason for all' }).fill('looked at them');
     await page.getByRole('button', { name: 'Approve 10' }).click();
+    await page.getByRole('dialog').locator('.read-end').scrollIntoViewIfNeeded();
     await page.getByRole('dialog').getByRole('button', { name: 'Approve 10' }).click();
     await page
       .getByText('8 calls approved, 1 already decided by others, 1 failed and still selected.')

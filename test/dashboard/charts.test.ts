@@ -199,12 +199,10 @@ it('is a table by one key, on every page, until it is pressed again', async () =
   expect(await table.getByRole('row').nth(1).getByRole('cell').nth(2).textContent()).toBe(String(denied));
   await accessible(page);
   await page.goto('/dashboard/');
-  await page.getByRole('table', { name: 'Calls in the last 24 hours as a table' }).waitFor();
-  await page.getByRole('table', { name: 'Denied share of calls as a table' }).waitFor();
+  await page.getByRole('table', { name: 'Calls over time as a table' }).waitFor();
   await accessible(page);
   await page.keyboard.press('T');
-  await page.getByRole('slider', { name: 'Calls in the last 24 hours' }).waitFor();
-  await page.getByRole('slider', { name: 'Denied share of calls' }).waitFor();
+  await page.getByRole('slider', { name: 'Calls over time' }).waitFor();
   await accessible(page);
   noFaults(seen);
   await seen.context.close();

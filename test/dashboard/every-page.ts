@@ -37,11 +37,11 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     api: /\/stats\/overview/,
     shows: (page) => main(page).getByText('Pending approvals', { exact: true }),
   },
-  'Home: its activity': {
+  'Home: its changes': {
     path: '/',
     api: /\/api\/v1\/deployments\?limit=10/,
-    shows: (page) => main(page).getByText('shop v1').first(),
-    in: ['region', 'Activity'],
+    shows: panel('Recent changes', 'shop v1'),
+    in: ['region', 'Recent changes'],
   },
   Approvals: {
     path: '/inbox',
@@ -113,6 +113,11 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     api: /\/bundles\/shop\/current/,
     shows: panel(/^Change shop/, /^Identical to v1, deployed/),
     in: ['region', /^Change shop/],
+  },
+  'Fleet: matrix': {
+    path: '/fleet',
+    api: /\/fleet\/matrix/,
+    shows: (page) => page.getByRole('grid', { name: 'Matrix' }).getByText('shop', { exact: true }),
   },
   Agents: { path: '/fleet?view=agents', api: /\/api\/v1\/agents\?limit=500/, shows: cell('shop-agent-0') },
   'one agent': {

@@ -1,8 +1,10 @@
-// Home: the figures of the fleet follow the agents by the stream alone, in every tab.
+// The overview: figures that follow the agents by the stream alone and add up, what needs attention, and what changed.
+import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { noFaults, view } from './browser.ts';
+import { accessible, ask, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
+import { library } from './seed.ts';
 
 const { hub, cookie } = await hubOfFile();
 
@@ -35,32 +37,102 @@ describe('the figures of the fleet', () => {
   });
 });
 
-it('has figures and a chart of the chosen environment', async () => {
-  for (const [env, calls] of [
-    ['production', 3],
-    ['staging', 2],
-  ] as const) {
-    const { key } = await hub.key(cookie, env);
-    const events = Array.from({ length: calls }, (_, i) => ({
-      call_id: `${env}-${i}`,
-      agent_id: 'figures',
-      tool_name: 'read_file',
-      verdict: 'call_denied',
-      mode: 'enforce',
-      timestamp: new Date().toISOString(),
-    }));
-    expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
-  }
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  const denied = (value: string) =>
-    page.locator('.figure', { hasText: 'Denied in 24 h' }).getByText(value, { exact: true }).waitFor();
-  await page.goto('/dashboard/');
-  await denied('5');
-  await page.goto('/dashboard/?env=staging');
-  await denied('2');
-  const chart = page.getByRole('region', { name: 'Calls in the last 24 hours' });
-  await chart.getByText('2', { exact: true }).first().waitFor();
-  noFaults(seen);
-  await seen.context.close();
+const figure = (page: Page, name: string) =>
+  page.getByRole('main').getByRole('link', { name: new RegExp(`^${name} `) });
+
+describe('calls of the chosen range and environment', () => {
+  it('add up: figures, lanes, and the lists of most denials', async () => {
+    for (const [env, calls] of [
+      ['production', 30],
+      ['staging', 2],
+    ] as const) {
+      const { key } = await hub.key(cookie, env);
+      const events = Array.from({ length: calls }, (_, i) => ({
+        call_id: `${env}-${i}`,
+        agent_id: `figures-${env}`,
+        tool_name: `tool-${i % 2}`,
+        verdict: i % 6 === 5 ? 'call_allowed' : 'call_denied',
+        mode: 'enforce',
+        timestamp: new Date().toISOString(),
+        payload: { decision_name: 'no-prod-sql' },
+      }));
+      expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
+    }
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const numberIn = async (place: ReturnType<Page['locator']>): Promise<number> =>
+      Number((await place.textContent())?.replaceAll(/\D/g, ''));
+    for (const [scope, calls, denied] of [
+      ['', 32, 27],
+      ['?env=staging', 2, 2],
+      ['?env=staging&from=now-7d', 2, 2],
+    ] as const) {
+      await page.goto(`/dashboard/${scope}`);
+      await figure(page, 'Denied')
+        .locator('.figure-value')
+        .getByText(String(denied), { exact: true })
+        .waitFor();
+      expect(await numberIn(figure(page, 'Calls').locator('.figure-value'))).toBe(calls);
+      const lanes = page.getByRole('figure', { name: 'Calls over time' });
+      await lanes.locator('.chart-track', { hasText: 'calls' }).getByText(String(calls)).waitFor();
+      expect(await numberIn(lanes.locator('.chart-track', { hasText: /^denied/ }))).toBe(denied);
+      for (const list of ['Top contracts', 'Top tools', 'Top agents']) {
+        const rows = page.getByRole('region', { name: list }).getByRole('listitem');
+        await rows.first().waitFor();
+        const totals = await rows.locator('.numbers').allTextContents();
+        expect([list, totals.reduce((sum, one) => sum + Number(one), 0)]).toEqual([list, calls]);
+      }
+    }
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('what needs attention', () => {
+  it('leads from unusual denials to the calls, and shows what changed before, in two steps', async () => {
+    await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
+    const deploy = { cookie, body: { env: 'production' } };
+    expect((await hub.call('POST', '/api/v1/compositions/shop/deploy', deploy)).status).toBe(201);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    const attention = page.getByRole('region', { name: /^Needs attention/ });
+    await attention
+      .getByText(/no-prod-sql denies \d+ times as many calls as usual: 2[57] calls/)
+      .first()
+      .waitFor();
+    const changes = page.getByRole('region', { name: 'Recent changes' });
+    await changes.getByRole('link', { name: 'shop v1' }).waitFor();
+    const marker = page.getByRole('list', { name: 'Deployments in this range' }).getByRole('link');
+    await page.getByRole('slider', { name: 'Calls over time' }).waitFor();
+    await accessible(page, 'twice');
+    await marker.click();
+    await page.getByRole('heading', { name: 'Deployment of shop v1 to production' }).waitFor();
+    await page.goBack();
+    await attention.getByRole('link', { name: 'Explore no-prod-sql' }).click();
+    await page.waitForURL((url) => url.searchParams.get('q') === 'contract:no-prod-sql');
+    await page.getByRole('grid', { name: 'Events' }).getByText('tool-1').first().waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('leads to the approval that expires next, at 360 px too', async () => {
+    const { key } = await hub.key(cookie);
+    const id = await ask(hub, key, { tool_name: 'urgent_tool', timeout: 100 }, 'hurried');
+    const seen = await view(hub.url, { cookie, width: 360, height: 740 });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    await figure(page, 'Pending approvals')
+      .getByText(/^the next expires in/)
+      .waitFor();
+    const item = page.getByRole('region', { name: /^Needs attention/ }).getByRole('listitem');
+    await item.filter({ hasText: 'urgent_tool from hurried waits' }).getByText(/left$/).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await accessible(page);
+    await item.getByRole('link', { name: 'Review urgent_tool' }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(id));
+    noFaults(seen);
+    await seen.context.close();
+  });
 });

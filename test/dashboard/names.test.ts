@@ -85,7 +85,6 @@ describe.each([1440, 1024, 360])('at %d px', (width) => {
     await page.getByRole('button', begins('Deploy')).first().waitFor();
     await page.getByRole('button', begins('Roll back')).first().waitFor();
     await page.goto('/dashboard/inbox');
-    if (width === 360) await page.getByRole('list', { name: 'Queue' }).getByRole('button').first().click();
     await page.getByRole('textbox', begins('Reason')).waitFor();
     await page.getByRole('button', begins('Approve')).waitFor();
     await page.getByRole('button', begins('Deny')).waitFor();

@@ -181,12 +181,16 @@ describe('contracts, compositions, bundles and agents', () => {
     await page.getByRole('link', { name: 'fleet-1' }).press('Enter');
     const panel = page.getByRole('region', { name: /^Agent / });
     await panel.getByText('(assigned to this agent directly)').waitFor();
+    await panel.getByRole('tab', { name: 'Tools' }).click();
+    await page.waitForURL((url) => url.pathname.endsWith('/agents/fleet-1/tools'));
     await panel
       .getByRole('region', { name: 'Coverage' })
       .getByRole('table')
       .getByText('ungoverned')
       .waitFor();
+    await panel.getByRole('tab', { name: 'Changes' }).click();
     await panel.getByRole('region', { name: 'History' }).getByText('First seen').waitFor();
+    await panel.getByRole('tab', { name: 'Runs' }).click();
     await panel
       .getByRole('region', { name: 'Runs' })
       .getByText('No sessions yet. Calls with a session ID appear here.')

@@ -128,7 +128,7 @@ describe('the runs page', () => {
     await hub.call('POST', '/api/v1/events', { key, agent: 'valued', body: { events } });
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    await page.goto('/dashboard/agents/valued');
+    await page.goto('/dashboard/agents/valued/runs');
     const sessions = page.getByRole('region', { name: 'Runs' }).getByRole('table');
     await sessions.getByRole('button', { name: 'Session', exact: true }).click();
     await sessions

@@ -94,6 +94,7 @@ it('keeps the order in the address: at a reload, for somebody else, and step by 
     .getByRole('complementary', { name: 'Agent agent-3' })
     .getByRole('link', { name: 'Open page' })
     .click();
+  await page.getByRole('tab', { name: 'Tools' }).click();
   const tools = page.getByRole('table', { name: 'tools of an agent' });
   await tools.getByRole('button', { name: 'Calls' }).click();
   await tools.locator('[aria-sort=ascending]').waitFor();

@@ -1,6 +1,6 @@
 // Figures that stand on one page of the console: the replies behind them count the same events, calls and approvals.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { bucketMs, lastDay } from '../../src/dashboard/pages/home/last-day.ts';
+import { spanOf } from '../../src/dashboard/lib/range.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -9,7 +9,7 @@ let user: UserCaller;
 beforeEach(async () => {
   t = await makeHub();
   user = await t.tenant();
-  // In the middle of a bucket of Home's chart, and of a minute.
+  // In the middle of a bucket of the overview's lanes, and of a minute.
   t.clock.advance(17 * 60_000 + 1_234);
 });
 afterEach(() => t.close());
@@ -19,7 +19,7 @@ const kinds = ['call_allowed', 'call_denied', 'call_would_deny', 'call_approval_
 /** Calls over the last 24 hours, both ends included, of two agents of the environment. */
 async function seed(env: Env, calls: number): Promise<void> {
   const now = t.clock.now();
-  const { since } = lastDay(now);
+  const { from: since } = spanOf({}, now);
   const events = Array.from({ length: calls }, (_, i) => ({
     call_id: `${env}-${i}`,
     agent_id: `${env}-${i % 2}`,
@@ -57,31 +57,26 @@ it.each([undefined, 'production', 'staging'] as const)(
     await seed('staging', 12);
     const [calls, agents] = env === undefined ? [32, 4] : [env === 'production' ? 20 : 12, 2];
     const query = env ? { env } : {};
-    const { since, until } = lastDay(t.clock.now());
+    const { from: since, until } = spanOf({}, t.clock.now());
     const within = { ...query, since: iso(since) };
 
-    const home = (await t.call('statsOverview', { query }, user)).body;
-    const chart = (
-      await t.call(
-        'eventHistogram',
-        { query: { ...within, until: iso(until), bucket_seconds: String(bucketMs / 1000) } },
-        user,
-      )
-    ).body;
+    const range = { ...within, until: iso(until) };
+    const home = (await t.call('statsOverview', { query: { ...range, compare: 'previous' } }, user)).body;
+    const { series } = (await t.call('statsSeries', { query: { ...range, points: '96' } }, user)).body;
     const waiting = (await t.call('listApprovals', { query: { ...query, status: 'pending' } }, user)).body;
+    const quarter = calls / 4;
     expect(home).toMatchObject({
-      events_24h: calls,
-      denials_24h: calls / 4,
-      observe_findings_24h: calls / 4,
+      calls: { allowed: quarter, denied: quarter, would_deny: quarter, asked: quarter },
       contracts_triggered_24h: 2,
       pending_approvals: waiting.length,
     });
-    expect(waiting).toHaveLength(calls / 4);
-    expect(sum(chart.map(({ denied }) => denied))).toBe(home.denials_24h);
-    expect(sum(chart.map(({ observed }) => observed))).toBe(home.observe_findings_24h);
-    expect(
-      sum(chart.map(({ allowed, denied, pending, observed }) => allowed + denied + pending + observed)),
-    ).toBe(home.events_24h);
+    expect(waiting).toHaveLength(quarter);
+    const [all] = series;
+    expect([all?.total, sum(all?.denied ?? []), sum(all?.would_deny ?? [])]).toEqual([
+      calls,
+      quarter,
+      quarter,
+    ]);
 
     const facets = (await t.call('eventFacets', { query: within }, user)).body;
     const events = (await t.call('searchEvents', { query: { ...within, limit: '1000' } }, user)).body;
@@ -91,7 +86,7 @@ it.each([undefined, 'production', 'staging'] as const)(
 
     const contracts = (await t.call('statsContracts', { query: within }, user)).body;
     expect(contracts.total_events).toBe(calls);
-    expect(sum(contracts.coverage.map(({ total_denials }) => total_denials))).toBe(home.denials_24h);
+    expect(sum(contracts.coverage.map(({ total_denials }) => total_denials))).toBe(quarter);
     expect(
       contracts.coverage
         .map(({ decision_name, total_evaluations }) => [decision_name, total_evaluations])
@@ -119,6 +114,6 @@ it.each([undefined, 'production', 'staging'] as const)(
     // One call of each environment is older than a day.
     const old = env === undefined ? 2 : 1;
     expect(sum(ofEnv.map(({ counts }) => counts.calls))).toBe(calls + old);
-    expect(sum(ofEnv.map(({ counts }) => counts.blocked))).toBe(home.denials_24h);
+    expect(sum(ofEnv.map(({ counts }) => counts.blocked))).toBe(quarter);
   },
 );

@@ -101,9 +101,22 @@ export class HandedOverError extends Error {
 export interface ApprovalBackend {
   /** Resolves when the request is known to those who decide. */
   request(request: ApprovalRequest, signal?: AbortSignal): Promise<PendingApproval>;
+  /** Goes on waiting for an earlier request, also of another process. Absent: requests end with their process. */
+  resume?(earlier: EarlierRequest): PendingApproval;
+  /** Ends the question of an earlier request: nobody needs the answer. Absent: the question stays. */
+  withdraw?(id: string): Promise<void>;
 }
 
-const timedOut = (effect: 'deny' | 'allow'): ApprovalOutcome => ({
+/** An approval that was requested before. */
+export interface EarlierRequest {
+  /** Of the approval. */
+  readonly id: string;
+  /** Epoch milliseconds until which a decision is waited for. */
+  readonly until: number;
+  readonly timeoutEffect: 'deny' | 'allow';
+}
+
+export const timedOut = (effect: 'deny' | 'allow'): ApprovalOutcome => ({
   status: 'timeout',
   proceed: effect === 'allow',
   decidedBy: null,
@@ -148,6 +161,10 @@ function approvalOf(body: unknown, status: number): HubApproval {
     reason: textOrNull(record.decision_reason ?? record.reason),
   };
 }
+
+/** A hub that refuses is not asked again. */
+const isRefusal = (failure: unknown): boolean =>
+  failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
 
 /** Decisions heard before anybody waited for them. */
 const maxEarly = 1000;
@@ -201,6 +218,31 @@ export class HubApprovals implements ApprovalBackend {
     const { id } = await this.create(request, signal);
     const deadline = this.#http.clock.monotonic() + request.timeout * 1000;
     return { id, outcome: (own) => this.#wait(id, deadline, request.timeoutEffect, looked, own) };
+  }
+
+  /** The outcome rejects with HubResponseError if the hub does not know the approval. */
+  resume({ id, until, timeoutEffect }: EarlierRequest): PendingApproval {
+    const { clock } = this.#http;
+    const looked = this.#looks;
+    const deadline = clock.monotonic() + Math.max(0, until - clock.now());
+    return {
+      id,
+      outcome: async (signal) => {
+        const { status, decidedBy, reason } = await this.get(id, signal).catch((failure: unknown) => {
+          if (isRefusal(failure) || until <= clock.now()) throw failure;
+          return { status: 'pending', decidedBy: null, reason: null };
+        });
+        const ended = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
+        if (ended === 'timeout') return timedOut(timeoutEffect);
+        if (ended) return decision(ended === 'approved', decidedBy, reason);
+        return this.#wait(id, deadline, timeoutEffect, looked, signal);
+      },
+    };
+  }
+
+  /** Repeating it is safe: the second answer is a refusal. @throws HubResponseError, HubConnectionError */
+  async withdraw(id: string): Promise<void> {
+    await this.#http.request('POST', `/approvals/${encodeURIComponent(id)}/withdraw`, { body: {} });
   }
 
   /** A decision that the stream told. Frames about unknown approvals are remembered for a while. */
@@ -289,8 +331,7 @@ export class HubApprovals implements ApprovalBackend {
       } catch (failure) {
         if (signal.aborted) return null;
         if (woken.signal.aborted) continue;
-        const refused = failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
-        if (refused) throw failure;
+        if (isRefusal(failure)) throw failure;
       } finally {
         this.#asking.delete(wake);
       }

@@ -131,6 +131,8 @@ export interface AuditRecord {
   readonly follows_decision?: true;
   /** Rounds of a call that asked its user in between. Only on the last record of such a call. */
   readonly rounds?: number;
+  /** Of the caller's trace, in hex (W3C Trace Context). Absent where the call came without one. */
+  readonly trace_id?: string;
   /**
    * Of a call that a contract denied, asked about or would have denied: its conditions in their order, at most 50.
    * Absent on every other record.
@@ -207,6 +209,7 @@ export const toWire = (record: AuditRecord, agentId: string, bundleName: string 
     session_execution_count: record.session_execution_count,
     ...(record.follows_decision ? { follows_decision: true } : {}),
     ...(record.rounds === undefined ? {} : { rounds: record.rounds }),
+    ...(record.trace_id === undefined ? {} : { trace_id: record.trace_id }),
     ...(record.conditions ? { conditions: record.conditions } : {}),
   }) as WireEvent['payload'],
 });

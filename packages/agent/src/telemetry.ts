@@ -20,7 +20,10 @@ interface Span {
 /** The part of `@opentelemetry/api` that is used. */
 export interface OpenTelemetryApi {
   readonly trace: {
-    getTracer(name: string): { startSpan(name: string, options?: { attributes?: Attributes }): Span };
+    getTracer(name: string): {
+      startSpan(name: string, options?: { attributes?: Attributes }, context?: unknown): Span;
+    };
+    setSpanContext?(context: unknown, parent: SpanContext & { readonly isRemote: boolean }): unknown;
     setSpan?(context: unknown, span: never): unknown;
     getSpan?(context: never): { spanContext(): SpanContext } | undefined;
   };
@@ -43,7 +46,8 @@ export interface CallSpan {
 }
 
 export interface Telemetry {
-  startCall(tool: string, attributes: Attributes): CallSpan;
+  /** @param parent the caller's trace, as a `traceparent` */
+  startCall(tool: string, attributes: Attributes, parent?: string): CallSpan;
   /** One span per audit record. */
   evaluated(record: AuditRecord): void;
   counted(outcome: 'denied' | 'allowed', tool: string): void;
@@ -61,7 +65,19 @@ const failures: ReadonlySet<string> = new Set([
   'call_approval_timeout',
 ]);
 
-const traceparentPattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+const traceparentPattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-[\x20-\x7e]*)?$/;
+
+/** Null for a text that names no span. */
+function contextOf(traceparent: string | null | undefined) {
+  const [, traceId, spanId, flags] = traceparentPattern.exec(traceparent ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined || /^0*$/.test(traceId) || /^0*$/.test(spanId))
+    return null;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags ?? '0', 16), isRemote: true };
+}
+
+/** The trace that a `traceparent` names; null for a text that names none. */
+export const traceIdOf = (traceparent: string | undefined): string | null =>
+  contextOf(traceparent)?.traceId ?? null;
 
 let tracing: OpenTelemetryApi | null = null;
 
@@ -86,8 +102,13 @@ export function telemetryOf(api: OpenTelemetryApi): Telemetry {
     allowed: meter?.createCounter('reeve.calls.allowed'),
   };
   return {
-    startCall(tool, attributes) {
-      const span = tracer.startSpan(`tool.execute ${tool}`, { attributes });
+    startCall(tool, attributes, parent) {
+      const remote = contextOf(parent);
+      const active = remote && api.trace.setSpanContext?.(api.context?.active(), remote);
+      const name = `tool.execute ${tool}`;
+      const span = active
+        ? tracer.startSpan(name, { attributes }, active)
+        : tracer.startSpan(name, { attributes });
       return {
         set(more) {
           for (const [name, value] of Object.entries(more)) {
@@ -100,10 +121,8 @@ export function telemetryOf(api: OpenTelemetryApi): Telemetry {
           return context.with(trace.setSpan(context.active(), span as never) as never, task);
         },
         link(traceparent) {
-          const [, traceId, spanId, flags] = traceparentPattern.exec(traceparent ?? '') ?? [];
-          if (traceId === undefined || spanId === undefined) return;
-          const traceFlags = Number.parseInt(flags ?? '0', 16);
-          span.addLink?.({ context: { traceId, spanId, traceFlags, isRemote: true } });
+          const context = contextOf(traceparent);
+          if (context) span.addLink?.({ context });
         },
         end(failed, message) {
           span.setStatus(failed ? error(message) : ok);

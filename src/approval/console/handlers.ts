@@ -99,6 +99,9 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     });
     return renderForPeople(decided, clock.now());
   },
+
+  withdrawApproval: async ({ app }, { params }, caller) =>
+    render(await app.approvals.withdraw(keyPrincipalOf(caller), params.approval_id)),
 };
 
 /** A cursor was sealed by this hub: what it holds is what was written. */

@@ -242,4 +242,20 @@ export const approvalRoutes = routes({
     audit: ['approval.approved', 'approval.rejected'],
     errors: ['not_found', 'conflict', 'validation_failed', 'disk_full', 'overloaded', 'unavailable'],
   },
+  withdrawApproval: {
+    method: 'POST',
+    path: '/api/v1/approvals/{approval_id}/withdraw',
+    auth: ['key'],
+    role: 'agent',
+    envs: 'none',
+    tag: 'approvals',
+    summary:
+      "Withdraw the agent's own pending request: it is denied by the agent, with decided_via `withdrawn`",
+    params,
+    agent: 'header',
+    status: 200,
+    reply: approval,
+    audit: ['approval.rejected'],
+    errors: ['not_found', 'conflict', 'validation_failed', 'disk_full', 'overloaded', 'unavailable'],
+  },
 });

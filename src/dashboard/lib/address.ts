@@ -25,6 +25,7 @@ export const linkTo = {
   approval: (id: string) => link('/approvals/$id', { id }),
   event: (id: string) => link('/events/$id', { id }),
   agent: (id: string) => link('/agents/$id', { id }),
+  agentTab: (id: string, tab: string) => link('/agents/$id/$tab', { id, tab }),
   contract: (id: string) => link('/contracts/$id', { id }),
   composition: (id: string) => link('/compositions/$id', { id }),
   bundle: (id: string) => link('/bundles/$id', { id }),

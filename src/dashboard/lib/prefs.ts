@@ -17,6 +17,8 @@ export interface Prefs {
   readonly recent: readonly string[];
   /** Hidden columns, by table. */
   readonly hidden: { readonly [table: string]: readonly string[] };
+  /** Ends of snoozed approvals by id, in epoch milliseconds of the hub. */
+  readonly snoozed: { readonly [id: string]: number };
 }
 
 const fallback: Prefs = {
@@ -29,6 +31,7 @@ const fallback: Prefs = {
   letterKeys: true,
   recent: [],
   hidden: {},
+  snoozed: {},
 };
 
 export function readStored(key: string): string | null {

@@ -42,6 +42,25 @@ export const keyOf = <N extends Operation>(operation: N, input?: Input<N>) =>
 /** Cache time of answers about a moving period, in milliseconds. Each minute has a new key, so old ones are useless. */
 const movingGcMs = 60_000;
 
+/** The part of a query that moves with the time. */
+export interface Moving {
+  /** Replaces that part in the cache key, so that an answer up to now keeps its key. */
+  readonly name: string;
+  /** Evaluated for each request. */
+  readonly query: () => object;
+}
+
+const movingKey = <N extends Operation>(operation: N, input: Input<N> | undefined, moving?: Moving) =>
+  moving ? ([...keyOf(operation, input), moving.name] as const) : keyOf(operation, input);
+
+const moved = <N extends Operation>(input: Input<N> | undefined, moving?: Moving): Input<N> | undefined =>
+  moving
+    ? ({
+        ...(input as object),
+        query: { ...(input as { query?: object } | undefined)?.query, ...moving.query() },
+      } as Input<N>)
+    : input;
+
 /**
  * A cached GET. `enabled: false` delays the request; `keep` returns the previous answer while another input loads;
  * `moves` marks an input with a period that ends now.
@@ -53,12 +72,13 @@ export function useCall<N extends Operation>(
     readonly enabled?: boolean;
     readonly keep?: boolean;
     readonly moves?: boolean;
+    readonly moving?: Moving;
     readonly refetchMs?: number;
   } = {},
 ): UseQueryResult<Reply<N>, ApiError> {
   const query = useQuery<Reply<N>, ApiError>({
-    queryKey: keyOf(operation, input),
-    queryFn: ({ signal }) => call(operation, input, signal),
+    queryKey: movingKey(operation, input, options.moving),
+    queryFn: ({ signal }) => call(operation, moved(input, options.moving), signal),
     enabled: options.enabled ?? true,
     ...(options.moves ? { gcTime: movingGcMs } : {}),
     ...(options.keep ? { placeholderData: (before: unknown) => before as never } : {}),
@@ -78,17 +98,10 @@ export function useIsOld(of: { readonly isPlaceholderData: boolean }, question: 
 }
 
 /** Requests data in advance. The component that needs it finds the answer, or waits for the same request. */
-export function ask<N extends Operation>(operation: N, input?: Input<N>): void {
-  const queryFn = ({ signal }: { readonly signal: AbortSignal }) => call(operation, input, signal);
-  void queries.prefetchQuery({ queryKey: keyOf(operation, input), queryFn, retry: false });
-}
-
-/** The part of a list's query that moves with the time. */
-export interface Moving {
-  /** Replaces that part in the cache key, so that a list which ends now keeps its key. */
-  readonly name: string;
-  /** Evaluated for each request. */
-  readonly query: () => object;
+export function ask<N extends Operation>(operation: N, input?: Input<N>, moving?: Moving): void {
+  const queryFn = ({ signal }: { readonly signal: AbortSignal }) =>
+    call(operation, moved(input, moving), signal);
+  void queries.prefetchQuery({ queryKey: movingKey(operation, input, moving), queryFn, retry: false });
 }
 
 interface PagesOptions {

@@ -36,7 +36,8 @@ export function lengthOf(text: string): number | null {
 
 /** The span in the address: `from=now-7d`, or instants of RFC 3339. The default is a day before now. */
 export function spanOf({ from, to }: Search, now: number): Span {
-  const end = Math.ceil(now / minuteMs) * minuteMs;
+  // The end of the current minute, which contains the newest events.
+  const end = (Math.floor(now / minuteMs) + 1) * minuteMs;
   const [start, stop] = [Date.parse(from ?? ''), Date.parse(to ?? '')];
   if (!Number.isNaN(start) && (Number.isNaN(stop) || stop > start)) {
     return { from: start, until: Number.isNaN(stop) ? end : stop, open: Number.isNaN(stop), range: null };

@@ -13,7 +13,9 @@ export function writeSearch(search: { readonly [name: string]: unknown }): strin
   const pairs = Object.entries(search).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',
   );
-  const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
+  const text = new URLSearchParams(
+    pairs.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
   return text === '' ? '' : `?${text}`;
 }
 

@@ -10,7 +10,14 @@ export type LiveFrame = ConsoleOperations['dashboardStream']['event'];
 
 type Any = Operation | HostedOperation;
 
-const approvals = ['listApprovals', 'statsOverview', 'hostedListRuns', 'listDeliveries'] as const;
+const approvals = [
+  'listApprovals',
+  'approvalGroups',
+  'attention',
+  'statsOverview',
+  'hostedListRuns',
+  'listDeliveries',
+] as const;
 
 const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   approval_created: [...approvals, 'hostedListAudit'],
@@ -38,6 +45,8 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'currentBundle',
     'bundleImpact',
     'deploymentRollout',
+    'fleetMatrix',
+    'attention',
     'listDeployments',
     'listAgents',
     'agentStatus',
@@ -54,12 +63,21 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   ],
   contract_created: ['listContracts', 'getContract', 'hostedListAudit'],
   contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition', 'hostedListAudit'],
-  fleet_changed: ['agentStatus', 'deploymentRollout', 'bundleImpact', 'listAgentStreams'],
+  fleet_changed: [
+    'fleetMatrix',
+    'attention',
+    'agentStatus',
+    'deploymentRollout',
+    'bundleImpact',
+    'listAgentStreams',
+  ],
   event_created: [
     'searchEvents',
     'eventHistogram',
     'eventFacets',
     'statsOverview',
+    'statsSeries',
+    'attention',
     'hostedListRuns',
     'hostedSearchEvents',
     'hostedWorkflowState',
@@ -67,12 +85,12 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   ],
   api_key_created: ['listKeys', 'hostedListAudit'],
   api_key_revoked: ['listKeys', 'agentStatus', 'hostedListAudit'],
-  tool_pins_changed: ['listToolPins', 'getToolPin', 'hostedListAudit'],
+  tool_pins_changed: ['attention', 'listToolPins', 'getToolPin', 'hostedListAudit'],
   signing_key_rotated: ['currentBundle', 'hostedListAudit'],
 };
 
 /** Counts over many events: on a busy hub they change all the time, and they are its most expensive answers. */
-const counts: ReadonlySet<Any> = new Set<Any>(['eventHistogram', 'eventFacets']);
+const counts: ReadonlySet<Any> = new Set<Any>(['eventHistogram', 'eventFacets', 'statsSeries', 'attention']);
 /** Each request sends a complete document that the hub must parse, so its figures may be slightly old. */
 const heavy: ReadonlySet<Any> = new Set<Any>(['bundleImpact']);
 const heavyRestMs = 3_000;

@@ -20,8 +20,12 @@ export interface Slot {
   readonly values: readonly (number | null)[];
 }
 
-/** `stack` draws stacked bars; `steps` draws a step line with a filled area. */
-export type Shape = 'stack' | 'steps';
+/** `stack` draws stacked bars; `lanes` draws the bars of each track in a lane with its own scale. */
+export type Shape = 'stack' | 'lanes';
+
+/** Width of the labels beside lanes, and of the space at the right of every chart, in pixels. */
+export const laneLabelWidth = 76;
+export const chartEnd = 22;
 
 export interface Drawing {
   readonly shape: Shape;
@@ -34,6 +38,8 @@ export interface Drawing {
   readonly from: number;
   readonly until: number;
   readonly slotMs: number;
+  /** Vertical lines, in epoch milliseconds. */
+  readonly marks: readonly number[];
   /** Times appear in UTC. */
   readonly utc: boolean;
 }

@@ -1,6 +1,6 @@
 // Layers above a page: dialogs, the detail panel at the right, and short messages.
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { type JSX, type ReactNode, useEffect, useRef } from 'react';
+import { type JSX, type ReactNode, useLayoutEffect, useRef } from 'react';
 import { after } from '../lib/browser.ts';
 import { prefs } from '../lib/prefs.ts';
 import { createStore, useStore } from '../lib/store.ts';
@@ -124,18 +124,23 @@ export const isTyping = (event: Event): boolean =>
  * and no dialog is open. A person can turn single-letter keys off.
  */
 export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {
-  useEffect(() => {
+  const latest = useRef(keys);
+  // Before the next paint: a button that is enabled has its key already.
+  useLayoutEffect(() => {
+    latest.current = keys;
+  });
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (isTyping(event)) return;
-      const act = keys[keyNames[event.key] ?? event.key];
+      const act = latest.current[keyNames[event.key] ?? event.key];
       if (!act || (event.key.length === 1 && !prefs.get().letterKeys)) return;
       event.preventDefault();
       act(event);
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
-  });
+  }, []);
 }
 
 /** Binds j and k to the next and the previous row. `at` is the current row, -1 for none. */

@@ -1,4 +1,4 @@
-// Draws a chart over time with uPlot on a canvas: axes with round times, and bars or steps in the colours of the theme.
+// Draws a chart over time with uPlot on a canvas: axes with round times, and bars in the colours of the theme.
 // The caller passes the highlighted time and range, so pointer and keyboard work alike.
 import { dayMs } from '../../shared/duration.ts';
 import './browser-language.ts';
@@ -6,7 +6,7 @@ import { type JSX, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { clockTime, dayName } from '../lib/text.ts';
-import type { Drawing, SlotRange } from './chart.ts';
+import { chartEnd, type Drawing, laneLabelWidth, type SlotRange } from './chart.ts';
 
 /** Minimum height of a value above zero, in pixels: one denial among many calls stays visible. */
 const leastTall = 1.5;
@@ -62,10 +62,8 @@ const dataOf = ({ slots, tracks }: Drawing): uPlot.AlignedData => [
   ...tracks.map((_, track) => slots.map(({ values }) => values[track] ?? null)),
 ];
 
-const heightOf = ({ shape }: Drawing, values: readonly (number | null)[]): number =>
-  shape === 'stack'
-    ? values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
-    : Math.max(0, ...values.map((value) => value ?? 0));
+const heightOf = (values: readonly (number | null)[]): number =>
+  values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 
 function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, utc: boolean): uPlot.Options {
   const style = getComputedStyle(place);
@@ -78,10 +76,11 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
     ticks: { stroke: color('--line'), width: 1, size: 4 },
   };
   const none = (): null => null;
+  const isLanes = latest.current.shape === 'lanes';
   return {
     ...sizeOf(place),
     ms: 1,
-    padding: [8, 22, 0, 0],
+    padding: [8, chartEnd, 0, 0],
     tzDate: (at) => (utc ? uPlot.tzDate(new Date(at), 'Etc/UTC') : new Date(at)),
     legend: { show: false },
     cursor: {
@@ -102,8 +101,9 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
       x: { time: true, range: () => [latest.current.from, latest.current.until] },
       y: {
         range: () => {
-          const { slots } = latest.current;
-          return [0, Math.max(1, ...slots.map(({ values }) => heightOf(latest.current, values))) * 1.04];
+          const { slots, shape, tracks } = latest.current;
+          if (shape === 'lanes') return [0, tracks.length];
+          return [0, Math.max(1, ...slots.map(({ values }) => heightOf(values))) * 1.04];
         },
       },
     },
@@ -118,35 +118,32 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
             return step >= dayMs || time === '00:00' ? dayName(at, utc) : time;
           }),
       },
-      {
-        ...axis,
-        size: 44,
-        space: 28,
-        incrs: [1, 2, 5]
-          .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))
-          .sort((a, b) => a - b),
-        values: (_, splits) => splits.map((value) => `${short.format(value)}${latest.current.unit}`),
-      },
+      isLanes
+        ? lanesOf(latest, axis)
+        : {
+            ...axis,
+            size: 44,
+            space: 28,
+            incrs: [1, 2, 5]
+              .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))
+              .sort((a, b) => a - b),
+            values: (_, splits) => splits.map((value) => `${short.format(value)}${latest.current.unit}`),
+          },
     ],
     series: [
       {},
       ...latest.current.tracks.map(({ color: token = '--accent' }): uPlot.Series => {
-        const steps = latest.current.shape === 'steps';
         return {
-          fill: steps ? () => `${color(token)()}${quarter}` : color(token),
-          stroke: color(token),
-          width: steps ? 1.5 : 0,
+          fill: color(token),
+          width: 0,
           points: { show: false },
-          paths: (u, series) =>
-            steps ? stepsOf(u, series, latest.current) : barsOf(u, series, latest.current),
+          paths: (u, series) => (isLanes ? laneOf : barsOf)(u, series, latest.current),
         };
       }),
     ],
+    hooks: { draw: [(u) => drawMarks(u, latest.current.marks, color('--muted')())] },
   };
 }
-
-/** Opacity of the area below a line, as the suffix of a six-digit colour. */
-const quarter = '40';
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
@@ -170,24 +167,46 @@ function barsOf(u: uPlot, series: number, { slots, slotMs }: Drawing): uPlot.Ser
   return { fill, stroke: null };
 }
 
-/** A step line with a filled area. Slots without a value leave a gap. */
-function stepsOf(u: uPlot, series: number, { slots, slotMs }: Drawing): uPlot.Series.Paths {
-  const [fill, stroke] = [new Path2D(), new Path2D()];
-  const ground = u.valToPos(0, 'y', true);
-  let before: number | null = null;
+/** Share of a lane that its tallest bar fills. */
+const laneFill = 0.84;
+
+/** The axis beside lanes: the name of each, at its middle. */
+const lanesOf = ({ current }: { readonly current: Drawing }, axis: uPlot.Axis): uPlot.Axis => ({
+  ...axis,
+  size: laneLabelWidth,
+  grid: { show: false },
+  ticks: { show: false },
+  splits: () => current.tracks.map((_, track) => current.tracks.length - track - 0.6),
+  values: () => current.tracks.map(({ label }) => label),
+});
+
+/** The bars of one track in its lane. The first track is at the top. */
+function laneOf(u: uPlot, series: number, { slots, slotMs, tracks }: Drawing): uPlot.Series.Paths {
+  const fill = new Path2D();
+  const base = tracks.length - series;
+  const max = Math.max(1, ...slots.map(({ values }) => values[series - 1] ?? 0));
+  const ground = u.valToPos(base, 'y', true);
+  const least = leastTall * uPlot.pxRatio;
   for (const { at, values } of slots) {
-    const value = values[series - 1] ?? null;
-    if (value !== null) {
-      const [left, right] = [u.valToPos(at, 'x', true), u.valToPos(at + slotMs, 'x', true)];
-      const y = u.valToPos(value, 'y', true);
-      fill.rect(left, y, right - left, ground - y);
-      if (before === null) stroke.moveTo(left, y);
-      else stroke.lineTo(left, y);
-      stroke.lineTo(right, y);
-    }
-    before = value;
+    const value = values[series - 1] ?? 0;
+    const left = u.valToPos(at, 'x', true);
+    const width = u.valToPos(at + slotMs, 'x', true) - left;
+    const scaled = ground - u.valToPos(base + (value / max) * laneFill, 'y', true);
+    const tall = value === 0 ? uPlot.pxRatio / 2 : Math.max(least, scaled);
+    fill.rect(left + (width * gap) / 2, ground - tall, width * (1 - gap), tall);
   }
-  return { fill, stroke };
+  return { fill, stroke: null };
+}
+
+function drawMarks(u: uPlot, marks: readonly number[], color: string): void {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.fillStyle = color;
+  for (const at of marks) {
+    const x = Math.round(u.valToPos(at, 'x', true));
+    ctx.fillRect(x, bbox.top, uPlot.pxRatio, bbox.height);
+  }
+  ctx.restore();
 }
 
 /** Highlights the current time and the selected range. */

@@ -48,6 +48,8 @@ export interface TimeChartProps {
   readonly from: number;
   readonly until: number;
   readonly slotMs: number;
+  /** Vertical lines, in epoch milliseconds. */
+  readonly marks?: readonly number[];
   /** The slots are UTC days. Default: times appear in the person's time zone. */
   readonly utc?: boolean;
   /** The data is loading. The chart has its final height and no figures. */
@@ -143,9 +145,11 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
 
 const slotOf = (at: number, from: number, slotMs: number): number => Math.floor((at - from) / slotMs);
 
+const noMarks: readonly number[] = [];
+
 /** All slots of the period, with the tracks that have a colour. */
 function useDrawing(
-  { shape, unit = '', tracks, slots, absent, from, until, slotMs }: TimeChartProps,
+  { shape, unit = '', tracks, slots, absent, from, until, slotMs, marks = noMarks }: TimeChartProps,
   utc: boolean,
 ): Drawing {
   return useMemo(() => {
@@ -165,9 +169,10 @@ function useDrawing(
       from,
       until,
       slotMs,
+      marks,
       utc,
     };
-  }, [shape, unit, tracks, slots, absent, from, until, slotMs, utc]);
+  }, [shape, unit, tracks, slots, absent, from, until, slotMs, marks, utc]);
 }
 
 interface MomentsProps {

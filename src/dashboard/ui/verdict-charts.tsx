@@ -1,4 +1,4 @@
-// Verdicts over time: allowed, denied, asked and would-deny calls, and the share of denied calls.
+// Verdicts over time: allowed, denied, asked and would-deny calls.
 import { type JSX, useMemo } from 'react';
 import { count } from '../lib/text.ts';
 import type { Slot, Track } from './chart.ts';
@@ -40,48 +40,6 @@ export function VerdictChart({ buckets, bucketMs, ...rest }: VerdictChartProps):
       slots={slots}
       absent={0}
       sums={sums}
-      slotMs={bucketMs}
-    />
-  );
-}
-
-const callsOf = ({ allowed, denied, pending, observed }: VerdictCounts): number =>
-  allowed + denied + pending + observed;
-
-const percent = (value: number | null): string =>
-  value === null ? '–' : value > 0 && value < 0.1 ? '< 0.1 %' : `${value.toFixed(1)} %`;
-
-const shares: readonly Track[] = [
-  { key: 'share', label: 'denied', icon: 'slash', color: '--bar-deny', text: percent },
-  { key: 'denied', label: 'denied calls', text: number },
-  { key: 'calls', label: 'calls', text: number },
-];
-
-const shareOf = (denied: number, calls: number): number | null =>
-  calls === 0 ? null : (denied / calls) * 100;
-
-/** The line has gaps in slots without calls. */
-export function DeniedShare({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {
-  const slots = useMemo(
-    (): readonly Slot[] =>
-      (buckets ?? []).flatMap((one) => {
-        const calls = callsOf(one);
-        return calls === 0 ? [] : [{ at: one.at, values: [shareOf(one.denied, calls), one.denied, calls] }];
-      }),
-    [buckets],
-  );
-  const denied = (buckets ?? []).reduce((sum, one) => sum + one.denied, 0);
-  const calls = (buckets ?? []).reduce((sum, one) => sum + callsOf(one), 0);
-  return (
-    <TimeChart
-      {...rest}
-      isPending={buckets === null}
-      shape="steps"
-      unit=" %"
-      tracks={shares}
-      slots={slots}
-      absent={null}
-      sums={[shareOf(denied, calls), denied, calls]}
       slotMs={bucketMs}
     />
   );

@@ -1,4 +1,4 @@
-// A tenant as a file: its records in lines of JSON, in parts that the file's key proves. Keeps promise P72.
+// A tenant as a file: its records in lines of JSON, in parts that the file's key proves. Keeps promise P75.
 import type { AuditLog } from '../../audit/use-cases.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';

@@ -1,5 +1,5 @@
 // A tenant from a file, in parts that may come twice. Its records are written under a tenant that is closed to all
-// callers; nothing can be seen before the import is committed. Keeps promise P72.
+// callers; nothing can be seen before the import is committed. Keeps promise P75.
 import { noted } from '../../audit/note.ts';
 import { emptyChain, linkText } from '../../audit/record.ts';
 import type { EventInput, EventOutcome } from '../../event/record.ts';

@@ -25,6 +25,7 @@ import { remoteServer } from './mcp/remote.ts';
 import { serveStdio } from './mcp/stdio.ts';
 import { proxyPins, serverLabel } from './proxy-pins.ts';
 import { proxyRounds } from './proxy-rounds.ts';
+import { proxyTasks } from './proxy-tasks.ts';
 
 const help = `Usage: reeve-agent mcp [options] -- COMMAND [ARGUMENT...]
        reeve-agent mcp [options] --upstream URL
@@ -44,8 +45,8 @@ ${connectionHelp}  --upstream URL       a server with streamable HTTP
   --hide               hide tools that contracts refuse for all arguments
   --spool FILE         file for unsent events; one proxy per file
 
-Contracts that need an approval ask at the hub. A contract whose \`then\` has \`metadata: { elicit: true }\` can ask the user of the MCP
-client instead, if the client supports elicitation.
+Contracts that need an approval ask at the hub. A client that knows tasks gets a task instead of waiting. A contract whose \`then\` has
+\`metadata: { elicit: true }\` can ask the user of the MCP client instead, if the client supports elicitation.
 
 Exit code: 0 if the agent ended the session, 1 if the server or the contracts are unusable, 2 for wrong arguments.
 `;
@@ -93,6 +94,7 @@ export const mcpCommand: Command = {
       told(failure.message);
       return 1;
     }
+    const label = values.server ?? serverLabel({ upstream: values.upstream, command: positionals });
     const proxy = {
       guard,
       clock: systemClock,
@@ -101,10 +103,8 @@ export const mcpCommand: Command = {
       eras: { legacy: null, modern: null },
       inputTimeout,
       pins,
-      rounds: await proxyRounds(
-        plan.state,
-        values.server ?? serverLabel({ upstream: values.upstream, command: positionals }),
-      ),
+      rounds: await proxyRounds(plan.state, label),
+      tasks: proxyTasks({ plan, label, listen, approvals: guard.approvals, told }),
       told,
     };
     try {

@@ -1,5 +1,5 @@
 // Input and output of a governed call: options, warnings, the denial. Decides nothing.
-import type { ApprovalBackend } from '../approvals.ts';
+import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
 import type { AuditRecord, Principal } from '../record.ts';
 
 /** A contract, a hook, a limit or a person said no; the tool did not run. */
@@ -14,6 +14,14 @@ export class DeniedError extends Error {
     this.name = 'DeniedError';
     this.contract = contract;
     this.event = event;
+  }
+}
+
+/** Thrown in place of a tool that did not run: its execution does not count. */
+export class NotStartedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NotStartedError';
   }
 }
 
@@ -48,7 +56,19 @@ export interface RoundOptions<R> {
   /** Makes the result that the caller gets in place of an interim one, with what the next round needs. */
   readonly carry: (result: R, rounds: CallRounds) => R;
   /** Takes what the next round needs, if the approval was handed over to the caller: the tool did not run. */
-  readonly suspend?: (rounds: CallRounds) => void;
+  readonly suspend?: (rounds: CallRounds, denial: QuestionDenial) => void;
+  /** An approval that an earlier round asked for. Absent: none waits. */
+  readonly question?: {
+    readonly denial: QuestionDenial;
+    readonly outcome: () => Promise<ApprovalOutcome>;
+  };
+}
+
+/** The denial that follows if nobody approves. */
+export interface QuestionDenial {
+  readonly source: string;
+  readonly name: string | null;
+  readonly reason: string;
 }
 
 /** Options of a call beside tool, arguments and function. */
@@ -67,6 +87,8 @@ export interface RunOptions<R> {
   readonly cwd?: string;
   /** Refuses the call before any hook and contract. `name` is what decided, in the record and the error. */
   readonly refusal?: { readonly name: string; readonly reason: string } | null;
+  /** The caller's trace (`traceparent` of W3C Trace Context): the call's span is its child. Ignored if malformed. */
+  readonly traceparent?: string;
   /** Ends the wait for an approval. */
   readonly signal?: AbortSignal;
   /** Where this call asks, made from where the guard asks (null: nowhere). Default: there. */

@@ -152,6 +152,7 @@ const runChecks: Checks<RunOptions<unknown>> = {
   parentCallId: orNull(aText),
   metadata: anObject,
   cwd: aText,
+  traceparent: aText,
   signal: having('addEventListener'),
   approvals: aFunction,
   success: aFunction,

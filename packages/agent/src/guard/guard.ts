@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { ApprovalBackend } from '../approvals.ts';
 import { systemClock } from '../clock.ts';
 import type { OnError } from '../failure.ts';
 import type { GuardMode } from '../record.ts';
@@ -128,6 +129,11 @@ export class Guard implements Governs {
     return this.#policy.name;
   }
 
+  /** Where its calls ask people; null: nowhere. */
+  get approvals(): ApprovalBackend | null {
+    return this.#options.approvals ?? this.#options.hub?.approvals ?? null;
+  }
+
   /** Effect of a denial: `enforce` stops the call, `observe` records the denial and lets the call run. */
   get mode(): GuardMode {
     return this.#options.mode ?? this.#policy.bundle.mode;
@@ -164,7 +170,7 @@ export class Guard implements Governs {
     const judged = judgedArguments(args);
     const runId = options.sessionId ?? this.sessionId;
     const own = this.#options;
-    const approvals = own.approvals ?? own.hub?.approvals ?? null;
+    const { approvals } = this;
     const place = {
       runId,
       callIndex: this.#nextIndex(runId),

@@ -36,6 +36,7 @@ export type CallFacts = Pick<
   | 'environment'
   | 'policy_version'
   | 'mode'
+  | 'trace_id'
 > & { readonly tool_args: object; readonly principal: Principal | null };
 
 /** The other fields of a record, with conditions that are not redacted yet. */

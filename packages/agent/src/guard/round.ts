@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import type { CallRounds, RoundOptions } from './call.ts';
 import type { RunCounters } from './counters.ts';
+import type { Denial } from './denial.ts';
 
 export class Round<R> {
   readonly callId: string;
@@ -52,8 +53,8 @@ export class Round<R> {
   }
 
   /** The approval was handed over to the caller. */
-  suspend(): void {
-    this.#options?.suspend?.(this.#soFar);
+  suspend(denial: Denial): void {
+    this.#options?.suspend?.(this.#soFar, denial);
   }
 
   get #soFar(): CallRounds {

@@ -3,9 +3,9 @@ import { type ApprovalOutcome, type ApprovalRequest, HandedOverError } from '../
 import type { AuditAction, AuditRecord, RuleEvaluated } from '../record.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
-import type { CallSpan } from '../telemetry.ts';
+import { type CallSpan, traceIdOf } from '../telemetry.ts';
 import { type Judged, sayTheSame, shownToPeople } from './arguments.ts';
-import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
+import { DeniedError, NotStartedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
 import {
@@ -14,14 +14,13 @@ import {
   type Denial,
   denialOf,
   detailsOf,
-  observedDetails,
   questionOf,
   refusedByLimit,
   refusedByPeople,
-  shadowDetails,
 } from './denial.ts';
 import { askHooks, type HookCall } from './hook.ts';
 import { decisions, endings, Journal, type RecordDetails, redactedPrincipal } from './journal.ts';
+import { recordObserved, recordShadows } from './observed.ts';
 import { judgeResult, replaceText } from './output.ts';
 import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
@@ -59,9 +58,10 @@ export class GovernedCall<A extends object, R> {
     this.#options = options;
     const round = new Round(options.rounds, place.callIndex);
     this.#round = round;
-    this.#isDecided = round.isCounted;
+    this.#isDecided = round.isCounted || options.rounds?.question !== undefined;
     const { environment, principal } = place;
-    const { metadata = {}, cwd = null } = options;
+    const { metadata = {}, cwd = null, traceparent } = options;
+    const trace_id = traceIdOf(traceparent);
     const onBehalfOf = redactedPrincipal(parts.redaction, principal);
     this.#context = { principal: onBehalfOf, sessionId: place.runId, callId: round.callId };
     this.#args = args;
@@ -81,16 +81,18 @@ export class GovernedCall<A extends object, R> {
       principal,
       policy_version: parts.policy.version,
       mode: parts.mode,
+      ...(trace_id === null ? {} : { trace_id }),
     });
     this.#counters = new RunCounters(parts.sessions, place.runId, tool);
-    this.#span = parts.telemetry.startCall(tool, {
+    const attributes = {
       'tool.name': tool,
       'tool.side_effect': side_effect,
       'tool.call_index': round.callIndex,
       'governance.environment': environment,
       'governance.run_id': place.runId,
       'reeve.policy_version': parts.policy.version,
-    });
+    };
+    this.#span = parts.telemetry.startCall(tool, attributes, traceparent);
   }
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
@@ -144,13 +146,13 @@ export class GovernedCall<A extends object, R> {
     const decision = this.#policy.before(this.#input, this.#counts);
     this.#rules = [...this.#rules, ...decision.records];
     this.#policyError ||= decision.policyError;
-    await this.#tellObserved(decision.records, true);
+    await recordObserved(this.#journal, decision.records, this.#conditionsOf);
     if (decision.verdict === 'deny') return this.#deny(this.#denialOf(decision));
     const spent = await this.#askOwn('session');
     if (spent) return this.#deny(spent);
     // A person is asked last: what anything refuses, nobody is asked about.
     if (decision.verdict === 'approve') return this.#askApproval(decision);
-    if (await this.#allow()) await this.#tellShadows(decision.shadows);
+    if (await this.#allow()) await recordShadows(this.#journal, decision.shadows, this.#conditionsOf);
   }
 
   async #allow(): Promise<boolean> {
@@ -163,8 +165,10 @@ export class GovernedCall<A extends object, R> {
 
   /** A later round: the contracts in force are asked again, and nothing is counted. */
   async #decideRound(): Promise<void> {
-    const { refusal } = this.#options;
+    const { refusal, rounds } = this.#options;
     if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
+    const suspended = rounds?.question;
+    if (suspended) return this.#conclude(suspended.denial, suspended.outcome);
     const { refused, question } = await this.#judgeAgain();
     if (refused) return this.#deny(refused);
     this.#counts = this.#round.withOwnExecution(this.#counts);
@@ -181,7 +185,7 @@ export class GovernedCall<A extends object, R> {
       this.#rules = [...this.#rules, record];
       const policyError = record.metadata?.policy_error === true;
       this.#policyError ||= policyError;
-      await this.#tellObserved([record]);
+      await recordObserved(this.#journal, [record], () => []);
       if (refuses)
         return { source: record.type, name: record.name, reason: record.message ?? '', policyError };
     }
@@ -213,24 +217,32 @@ export class GovernedCall<A extends object, R> {
     const { approvals } = this.#parts;
     const asked = this.#denialOf(decision);
     const terms = decision.approval ?? { timeout: 300, timeoutEffect: 'deny' };
-    const refuse = (reason: string): Promise<void> => this.#deny({ ...asked, reason, policyError: true });
-    if (!approvals) return refuse(`Approval required but no approval backend configured: ${asked.reason}`);
-    const { conditions: _, ...told } = detailsOf(asked);
-    let outcome: ApprovalOutcome;
-    try {
+    if (!approvals)
+      return this.#undecided(asked, `Approval required but no approval backend configured: ${asked.reason}`);
+    await this.#conclude(asked, async () => {
       const question = { ...questionOf(asked, decision), ...terms, ...this.#context };
       const request = { tool: this.#input.tool, args: this.#shown, ...question };
       const pending = await this.#span.within(() => approvals.request(request, this.#options.signal));
       await this.#record('call_approval_requested', detailsOf(asked));
-      outcome = await pending.outcome(this.#options.signal);
+      return pending.outcome(this.#options.signal);
+    });
+  }
+
+  readonly #undecided = (asked: Denial, reason: string): Promise<void> =>
+    this.#deny({ ...asked, reason, policyError: true });
+
+  /** What follows from a person's decision. */
+  async #conclude(asked: Denial, outcomeOf: () => Promise<ApprovalOutcome>): Promise<void> {
+    let outcome: ApprovalOutcome;
+    try {
+      outcome = await outcomeOf();
     } catch (failure) {
       if (failure instanceof HandedOverError) {
-        this.#round.suspend();
+        this.#round.suspend(asked);
         throw failure;
       }
-      return refuse(
-        `The approval request failed: ${failure instanceof Error ? failure.message : String(failure)}`,
-      );
+      const message = failure instanceof Error ? failure.message : String(failure);
+      return this.#undecided(asked, `The approval request failed: ${message}`);
     }
     this.#span.link(outcome.traceparent);
     if (!outcome.proceed) {
@@ -238,7 +250,8 @@ export class GovernedCall<A extends object, R> {
       return this.#deny(refusedByPeople(asked, outcome), action);
     }
     const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
-    await this.#record(action, told);
+    const { conditions: _, ...details } = detailsOf(asked);
+    await this.#record(action, details);
     this.#round.isApproved = true;
     const { refused } = await this.#judgeAgain();
     if (refused) return this.#deny(refused);
@@ -297,7 +310,14 @@ export class GovernedCall<A extends object, R> {
     try {
       result = await running;
     } catch (failure) {
+      // Somebody else goes on with the call, and records its end.
+      if (failure instanceof HandedOverError) {
+        this.#span.end(false, null);
+        throw failure;
+      }
       const message = failure instanceof Error ? failure.message : String(failure);
+      if (failure instanceof NotStartedError && !this.#options.rounds?.earlier?.isCounted)
+        await this.#counters.withdraw();
       const text = await this.#finish(false, message, message, duration());
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);
@@ -333,7 +353,7 @@ export class GovernedCall<A extends object, R> {
     const warnings = [...told, ...own.warnings];
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
-    await this.#tellShadows(post.shadows).catch((failure: unknown) =>
+    await recordShadows(this.#journal, post.shadows, this.#conditionsOf).catch((failure: unknown) =>
       this.#parts.onError(failure, 'writing an audit record'),
     );
     await this.#counters
@@ -376,24 +396,4 @@ export class GovernedCall<A extends object, R> {
 
   readonly #conditionsOf = (id: string | null) => this.#policy.conditionsOf(id, this.#input, this.#counts);
   readonly #denialOf = (decision: Decision) => denialOf(decision, this.#conditionsOf(decision.name));
-
-  /**
-   * One record per contract in observe mode that failed, before the decision's own.
-   * @param ofDocument they are contracts of the document, whose conditions are known
-   */
-  async #tellObserved(rules: readonly RuleEvaluated[], ofDocument = false): Promise<void> {
-    for (const rule of rules) {
-      if (!rule.observed) continue;
-      const conditions = ofDocument ? this.#conditionsOf(rule.name) : [];
-      await this.#journal.emit('call_would_deny', observedDetails(rule, conditions));
-    }
-  }
-
-  async #tellShadows(shadows: readonly RuleEvaluated[]): Promise<void> {
-    for (const shadow of shadows) {
-      const conditions = shadow.passed ? [] : this.#conditionsOf(shadow.name);
-      const action = shadow.passed ? 'call_allowed' : 'call_would_deny';
-      await this.#journal.emit(action, shadowDetails(shadow, conditions));
-    }
-  }
 }

@@ -1,7 +1,7 @@
 // The sealed state of a call between two rounds: a client keeps it, and can neither read nor change it. AES-256-GCM
 // (NIST SP 800-38D). Runs nothing; rounds/rounds.ts lets each state go on once.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import type { CallRounds } from '../guard/call.ts';
+import { type CallRounds, NotStartedError } from '../guard/call.ts';
 import { canonicalJson } from '../rules/canonical-json.ts';
 
 /** What a call needs to go on. */
@@ -24,10 +24,20 @@ export interface RoundState extends CallRounds {
 }
 
 /** Why a state is refused. The text is for the client. */
-export class RoundStateError extends Error {
+export class RoundStateError extends NotStartedError {
   constructor(message: string) {
     super(message);
     this.name = 'RoundStateError';
+  }
+}
+
+/** A retry that brings the answer about an approval after it ended. */
+export class LateApprovalError extends RoundStateError {
+  readonly earlier: CallRounds;
+
+  constructor({ callId, callIndex, count, isApproved, isCounted }: CallRounds) {
+    super('this request state has expired: nobody decided about the call in time');
+    this.earlier = { callId, callIndex, count, isApproved, isCounted };
   }
 }
 
@@ -103,15 +113,16 @@ export interface Retry {
   readonly now: number;
 }
 
-/** @throws RoundStateError if the state belongs to another call, server or session, or is too old */
+/** @throws RoundStateError if the state belongs to another call, server or session, or is too old; LateApprovalError */
 export function checkRetry(state: RoundState, { digest, server, session, now }: Retry): void {
   if (state.server !== server || state.session !== session)
     throw new RoundStateError('this request state is from another session or server');
-  if (state.expiresAt < now)
-    throw new RoundStateError('this request state has expired: call the tool again without it');
   if (state.digest !== digest)
     throw new RoundStateError(
       'the tool or the arguments differ from those of the call that this state belongs to',
     );
+  if (state.expiresAt < now && state.isApproval) throw new LateApprovalError(state);
+  if (state.expiresAt < now)
+    throw new RoundStateError('this request state has expired: call the tool again without it');
   if (state.count >= maxRounds) throw new RoundStateError(`the call has ended after ${maxRounds} rounds`);
 }

@@ -29,6 +29,8 @@ export interface OpenRound {
   readonly inner: string | null;
   /** True if the round asked for an approval of the call, before the server got it. */
   readonly isApproval: boolean;
+  /** Epoch milliseconds until which the client may answer. */
+  readonly deadline: number;
   /** Identifies the round. */
   readonly nonce: string;
   /**
@@ -107,7 +109,7 @@ export class Rounds {
     }
     return {
       earlier: { callId, callIndex, count, isApproved, isCounted },
-      ...{ inner, isApproval, nonce },
+      ...{ inner, isApproval, nonce, deadline: isApproval ? expiresAt - roundLife : expiresAt },
       use: async () => {
         if (!(await nonces.use(nonce, expiresAt))) throw new AnsweredRoundError(nonce);
       },

@@ -21,7 +21,15 @@ function throughProxy(url: string, guard: Guard): { readonly transport: Wire; en
   const output = new PassThrough();
   const served = serveStdio(
     {
-      ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+      ...{
+        guard,
+        clock: systemClock,
+        hide: false,
+        pins: null,
+        tasks: null,
+        told: () => {},
+        inputTimeout: 60_000,
+      },
       rounds: memoryRounds(systemClock),
       connect: remoteServer({ url, headers: {}, clock: systemClock }),
       eras: { legacy: null, modern: null },

@@ -91,7 +91,15 @@ describe.skipIf(node === null)('the conformance suite', () => {
       const example = await exampleOf(revision);
       const listener = new McpListener(
         {
-          ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+          ...{
+            guard,
+            clock: systemClock,
+            hide: false,
+            pins: null,
+            tasks: null,
+            told: () => {},
+            inputTimeout: 60_000,
+          },
           rounds: memoryRounds(systemClock),
           connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
           eras: { legacy: null, modern: null },

@@ -84,3 +84,44 @@ describe('a modern request', () => {
     });
   });
 });
+
+describe('the answer of the client’s own user about an approval', () => {
+  const asking =
+    '{ id: ask-first, type: pre, tool: read, when: { tool.name: { exists: true } }, then: { effect: approve, message: "sure?", timeout: 30, metadata: { elicit: true } } }';
+  const _meta = {
+    ...modern._meta,
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+  };
+  const inputResponses = { 'reeve.approval': { action: 'accept', content: { approve: true } } };
+
+  async function answerAfter(seconds: number) {
+    const setting = new Setting(rules(asking), () => complete);
+    setting.call(1, 'read', {}, { _meta });
+    const { result } = (await setting.answered(1)) as { result: { requestState: string } };
+    setting.clock.advance(seconds * 1000);
+    setting.call(2, 'read', {}, { _meta, inputResponses, requestState: result.requestState });
+    const answer = await setting.answered(2);
+    return { answer, setting, actions: setting.guard.events.events.map(({ action }) => action) };
+  }
+
+  it('counts until the deadline of the approval', async () => {
+    const { answer, actions } = await answerAfter(30);
+    expect(answer).toMatchObject(complete);
+    expect(actions).toEqual(['call_approval_requested', 'call_approval_granted', 'call_executed']);
+  });
+
+  it('is a timeout after it, and nothing runs', async () => {
+    const { answer, setting, actions } = await answerAfter(31);
+    const text = 'Denied: sure? (nobody decided in time)';
+    expect(answer).toMatchObject({ result: { isError: true, content: [{ text }] } });
+    expect(setting.atServer).toEqual([]);
+    expect(actions).toEqual(['call_approval_requested', 'call_approval_timeout']);
+  });
+
+  it('is a timeout and an error when the state has expired', async () => {
+    const { answer, setting, actions } = await answerAfter(631);
+    expect(answer).toMatchObject({ error: { code: -32_602, message: expect.stringContaining('expired') } });
+    expect(setting.atServer).toEqual([]);
+    expect(actions).toEqual(['call_approval_timeout']);
+  });
+});

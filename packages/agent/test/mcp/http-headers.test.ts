@@ -64,7 +64,15 @@ beforeAll(async () => {
   const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   listener = new McpListener(
     {
-      ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+      ...{
+        guard,
+        clock: systemClock,
+        hide: false,
+        pins: null,
+        tasks: null,
+        told: () => {},
+        inputTimeout: 60_000,
+      },
       rounds: memoryRounds(systemClock),
       connect: remoteServer({ url: upstream, headers: { 'mcp-name': 'forged' }, clock: systemClock }),
       eras: { legacy: null, modern: null },
@@ -224,6 +232,8 @@ describe('a request', () => {
       .filter(({ body }) => String(body.id).startsWith('http:'))
       .map(({ body }) => (body.params as Json)._meta as Json);
     expect(whole).toMatchObject(trace);
+    const traces = guard.events.events.slice(-4).map(({ trace_id }) => trace_id);
+    expect(traces).toEqual([...Array(2).fill(traceparent.slice(3, 35)), undefined, undefined]);
     for (const one of [call, list]) {
       expect(one).toMatchObject({ baggage: 'user=7' });
       expect(one).not.toHaveProperty('traceparent');

@@ -17,6 +17,7 @@ serveStdio(
     server.registerTool('read', { description: 'reads a file', inputSchema }, ({ path }) => {
       appendFileSync(journal, `read ${path}\n`);
       if (path === 'end') process.exit(1);
+      if (path === 'hang') return new Promise<never>(() => {});
       return { content: [{ type: 'text', text: `contents of ${path}, call 555-1234` }] };
     });
     server.registerTool(

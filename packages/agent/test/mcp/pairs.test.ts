@@ -135,7 +135,15 @@ async function pairOf(
     approvals: localApproval(async () => ({ approved: true, decidedBy: 'a person' }), systemClock),
   });
   const proxy = {
-    ...{ guard, clock: systemClock, hide: false, pins: null, told: () => {}, inputTimeout: 60_000 },
+    ...{
+      guard,
+      clock: systemClock,
+      hide: false,
+      pins: null,
+      tasks: null,
+      told: () => {},
+      inputTimeout: 60_000,
+    },
     rounds: memoryRounds(systemClock),
     connect: tapServer(reach, toServer, schemas[serverEra]),
     eras: { legacy: null, modern: null },

@@ -76,6 +76,7 @@ export class Setting {
       pins: pins?.session() ?? null,
       rounds: memoryRounds(this.clock),
       place: 'test',
+      tasks: null,
       told: (text) => this.told.push(text),
       toClient: (message) => this.got.push(JSON.parse(textOf(message))),
     });

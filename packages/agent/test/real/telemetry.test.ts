@@ -1,5 +1,6 @@
 // Spans and counters through the real OpenTelemetry API and tracer SDK, found by the library itself.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import * as api from '@opentelemetry/api';
 import {
   type Context,
   type ContextManager,
@@ -20,6 +21,7 @@ import { HttpConnection } from '../../src/http.ts';
 import { Guard } from '../../src/index.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
+import { Setting } from '../mcp/setting.ts';
 
 const yaml = `apiVersion: service/v1
 kind: ContractBundle
@@ -134,6 +136,28 @@ describe('telemetry with the API installed', () => {
     expect(hub.seen('POST /approvals')[0]?.headers.traceparent).toBe(`00-${traceId}-${spanId}-01`);
     expect(call?.links.map(({ context: { traceId: id } }) => id)).toEqual(['d'.repeat(32)]);
     await hub.stop();
+  });
+
+  it('stands between an MCP client and its server, in the trace of the client', async () => {
+    const setting = new Setting(yaml, () => ({ result: { resultType: 'complete', content: [] } }), {
+      openTelemetry: api,
+    });
+    const parent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+      traceparent: parent,
+    };
+    setting.call(1, 'query', { sql: 'select' }, { _meta });
+    await setting.answered(1);
+    const [call] = spans('tool.execute query');
+    expect(call?.parentSpanContext).toMatchObject({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) });
+    const traceparent = `00-${'a'.repeat(32)}-${call?.spanContext().spanId}-01`;
+    expect(setting.atServer).toMatchObject([{ params: { _meta: { traceparent } } }]);
+    expect(setting.guard.events.events.map(({ trace_id }) => trace_id)).toEqual([
+      'a'.repeat(32),
+      'a'.repeat(32),
+    ]);
   });
 
   it('is switched off by null', async () => {

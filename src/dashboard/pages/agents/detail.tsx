@@ -11,9 +11,7 @@ import { say } from '../../ui/overlay.tsx';
 import { Data, Env, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
 import { FormFailed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Because } from './because.tsx';
-import { AgentCoverage } from './coverage.tsx';
 import { useFleetChanges } from './fleet.ts';
-import { AgentHistory, AgentRuns } from './history.tsx';
 import { AgentStreams } from './streams.tsx';
 import { tagsOf, tagsProblem, tagsText } from './tags.ts';
 
@@ -24,7 +22,7 @@ export function AgentDetail({
   isPeek = false,
 }: {
   readonly id: string;
-  /** Without the form. */
+  /** Without streams and the form. */
   readonly isPeek?: boolean;
 }): JSX.Element {
   const registrationQuery = useCall('getRegistration', { params: { agent_id: id } });
@@ -39,13 +37,15 @@ export function AgentDetail({
             First seen <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
           </p>
           <Standing id={id} />
-          <AgentStreams id={id} />
           <Why id={id} />
-          <AgentCoverage id={id} />
-          <AgentRuns id={id} />
-          <AgentHistory id={id} />
           {!isPeek && (
-            <Change key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])} agent={agent} />
+            <>
+              <AgentStreams id={id} />
+              <Change
+                key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])}
+                agent={agent}
+              />
+            </>
           )}
           <Calls id={id} />
         </>

@@ -1,13 +1,48 @@
-// The page of one agent.
-import type { JSX } from 'react';
+// The page of one agent: its state, its tools, its runs and its changes as tabs, which the address contains.
+import { Tabs } from '@base-ui/react/tabs';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import type { ComponentType, JSX } from 'react';
+import { linkTo } from '../../lib/address.ts';
 import { ThingPage, useIds } from '../../ui/thing-page.tsx';
+import { AgentCoverage } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
+import { AgentHistory, AgentRuns } from './history.tsx';
+
+type Tab = readonly [key: string, label: string, Content: ComponentType<{ readonly id: string }>];
+
+const first: Tab = ['state', 'State', AgentDetail];
+const tabs: readonly Tab[] = [
+  first,
+  ['tools', 'Tools', AgentCoverage],
+  ['runs', 'Runs', AgentRuns],
+  ['changes', 'Changes', AgentHistory],
+];
 
 export default function AgentPage(): JSX.Element {
   const { id } = useIds('id');
+  const { tab } = useParams({ strict: false }) as { readonly tab?: string };
+  const navigate = useNavigate();
+  const [key, , Content] = tabs.find(([name]) => name === tab) ?? first;
   return (
     <ThingPage kind="Agent" name={id} back={{ to: '/fleet', view: 'agents', label: 'View all agents' }}>
-      <AgentDetail key={id} id={id} />
+      <Tabs.Root
+        className="views"
+        value={key}
+        onValueChange={(next: string) =>
+          void navigate({ ...(next === first[0] ? linkTo.agent(id) : linkTo.agentTab(id, next)) })
+        }
+      >
+        <Tabs.List className="tabs" aria-label="Views of the agent">
+          {tabs.map(([name, label]) => (
+            <Tabs.Tab key={name} value={name}>
+              {label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={key} className="view" tabIndex={-1}>
+          <Content key={id} id={id} />
+        </Tabs.Panel>
+      </Tabs.Root>
     </ThingPage>
   );
 }

@@ -1,106 +1,28 @@
-// The fleet page: the agents with their status, a peek of one agent, bulk assignments, and assignment rules.
-
+// The fleet page: the matrix of documents and environments, the agents with their status, and assignment rules.
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { linkTo } from '../../lib/address.ts';
-import type { Input, Reply } from '../../lib/api.ts';
+import type { Input } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { readOn, useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, middleCut, visible } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { nameColumn, verdictColumn } from '../../ui/columns.tsx';
 import { PeekList, SearchInput, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Button, Empty, PageHead, Select } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
-import type { Column } from '../../ui/table.tsx';
-import { CoverageBar, coverageWords } from './coverage.tsx';
+import { agentColumns } from './columns.tsx';
 import { AgentDetail } from './detail.tsx';
 import { useFleetChanges } from './fleet.ts';
+import { FleetMatrix } from './matrix.tsx';
 import { Rules } from './rules.tsx';
-
-export type Agent = Reply<'listAgents'>[number];
 
 const pageSize = 500;
 /** Maximum of agents in one assignment. */
 const maxBulk = 100;
 /** Delay before an old list reloads, in milliseconds, because changes of a fleet come in groups. */
 const rereadMs = 1_000;
-
-const tagsText = ({ tags }: Agent): string =>
-  '_truncated' in tags
-    ? 'many'
-    : Object.entries(tags)
-        .map(([name, value]) => `${name}=${String(value)}`)
-        .join(', ');
-
-const columns: readonly Column<Agent>[] = [
-  nameColumn('agent', 'Agent', (row) => row.agent_id, 2),
-  verdictColumn('status', 'Status', (row) => row.status, 1.6),
-  {
-    key: 'connected',
-    label: 'Connected',
-    width: 1.2,
-    sort: (row) => row.streams,
-    text: (row) => String(row.connected),
-    cell: (row) => (row.connected ? counted(row.streams, 'stream') : <span className="muted">no</span>),
-  },
-  {
-    key: 'env',
-    inCard: 'plain',
-    label: 'Environment',
-    width: 1.3,
-    sort: (row) => row.env ?? '',
-    cell: (row) => (row.env ? <Env name={row.env} /> : <span className="muted">–</span>),
-  },
-  {
-    key: 'bundle',
-    label: 'Bundle',
-    width: 1.4,
-    sort: (row) => row.resolved_bundle ?? row.followed_bundle ?? '',
-    cell: (row) => <Name text={row.resolved_bundle ?? row.followed_bundle ?? '–'} />,
-  },
-  {
-    key: 'version',
-    label: 'Runs',
-    width: 0.8,
-    number: true,
-    sort: (row) => row.version ?? -1,
-    cell: (row) => (row.version === null ? '–' : `v${row.version}`),
-  },
-  {
-    key: 'coverage',
-    label: 'Tools enforced',
-    width: 1.5,
-    // The least governed agents first, those without calls last.
-    sort: ({ coverage }) => (coverage ? coverage.enforced / Math.max(1, coverage.total_tools) : 2),
-    text: ({ coverage }) => (coverage ? coverageWords(coverage) : ''),
-    cell: (row) => <CoverageBar coverage={row.coverage ?? undefined} />,
-  },
-  {
-    key: 'source',
-    label: 'Assigned by',
-    width: 1.2,
-    sort: (row) => row.assignment_source,
-    cell: (row) => row.assignment_source.replace('_', ' '),
-  },
-  {
-    key: 'tags',
-    label: 'Tags',
-    width: 1.6,
-    sort: tagsText,
-    cell: (row) => <Name text={tagsText(row) || '–'} />,
-  },
-  {
-    key: 'seen',
-    label: 'Last seen',
-    width: 1.1,
-    sort: (row) => Date.parse(row.last_seen_at ?? '') || 0,
-    text: (row) => row.last_seen_at ?? '',
-    cell: (row) => <Time at={row.last_seen_at} />,
-  },
-];
 
 export default function Agents(): JSX.Element {
   const [{ view }] = useFilters();
@@ -110,18 +32,19 @@ export default function Agents(): JSX.Element {
       <Views
         label="Views of the fleet"
         views={[
+          ['matrix', 'Matrix'],
           ['agents', 'Agents'],
           ['assignment', 'Assignment'],
         ]}
       >
-        {view === 'assignment' ? <Rules /> : <Fleet />}
+        {view === 'assignment' ? <Rules /> : view === 'agents' ? <Fleet /> : <FleetMatrix />}
       </Views>
     </div>
   );
 }
 
 function Fleet(): JSX.Element {
-  const [{ search = '', status = '', connected = '' }, change] = useFilters();
+  const [{ search = '', status = '', connected = '', bundle = '' }, change] = useFilters();
   const env = useEnv();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const query = {
@@ -130,6 +53,7 @@ function Fleet(): JSX.Element {
     ...(search ? { search } : {}),
     ...(status ? { status } : {}),
     ...(connected ? { connected } : {}),
+    ...(bundle ? { bundle } : {}),
   };
   const agentsQuery = usePages('listAgents', { query } as Input<'listAgents'> & { query: object });
   const rows = useMemo(
@@ -172,6 +96,11 @@ function Fleet(): JSX.Element {
           ]}
           onValue={(next) => change({ connected: next })}
         />
+        {bundle && (
+          <Button icon="x" onClick={() => change({ bundle: undefined })}>
+            Document: {middleCut(visible(bundle), 40)}
+          </Button>
+        )}
       </div>
       {selected.size > 0 && <BulkAssign ids={[...selected]} onLeft={(left) => setSelected(new Set(left))} />}
       {isOld && !isSmall && (
@@ -184,7 +113,7 @@ function Fleet(): JSX.Element {
         name="agents"
         grid="Agents"
         rows={rows}
-        columns={columns}
+        columns={agentColumns}
         keyOf={(row) => row.agent_id}
         selected={selected}
         onSelect={setSelected}
@@ -199,7 +128,11 @@ function Fleet(): JSX.Element {
         }
         empty={
           <Empty
-            title={search || status || connected || env ? 'No agents match these filters' : 'No agents yet'}
+            title={
+              search || status || connected || bundle || env
+                ? 'No agents match these filters'
+                : 'No agents yet'
+            }
           >
             <p>Agents appear here when they connect or report a call with an API key.</p>
           </Empty>

@@ -1,11 +1,13 @@
-// The sheet before a bulk approval: common arguments, differences and sums of the calls.
+// The sheet before several calls are approved: their sums, common arguments and differences.
 import { useQueries } from '@tanstack/react-query';
-import { type JSX, useState } from 'react';
+import { type JSX, type KeyboardEvent, useState } from 'react';
+import { useActionBlockReason } from '../../frame/connection.tsx';
 import { call } from '../../lib/api.ts';
 import { keyOf } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
-import { Button, Data, Env } from '../../ui/parts.tsx';
+import { Dialog } from '../../ui/overlay.tsx';
+import { Button, Data, Env, Field } from '../../ui/parts.tsx';
 import { ReadToEnd } from '../../ui/read-to-end.tsx';
 import { type AlikeCalls, compareArguments, sumArguments } from './alike.ts';
 import { Countdown } from './card.tsx';
@@ -29,21 +31,49 @@ function useWholeCalls(calls: readonly Approval[]): readonly Approval[] {
 
 export interface BulkSheetProps {
   readonly group: AlikeCalls;
-  /** Why decisions are impossible now; null if they are possible. */
-  readonly cannot: string | null;
-  readonly onApprove: () => void;
+  readonly reason: string;
+  readonly onReason: (reason: string) => void;
+  readonly onDecide: (approved: boolean) => void;
   readonly onClose: () => void;
 }
 
-export function BulkSheet(props: BulkSheetProps): JSX.Element {
-  const { group, cannot, onApprove, onClose } = props;
+/** The sheet over the queue; closed without a group. */
+export const BulkDialog = ({
+  group,
+  ...rest
+}: Omit<BulkSheetProps, 'group'> & { readonly group: AlikeCalls | null }): JSX.Element => (
+  <Dialog
+    title={`Approve ${counted(group?.calls.length ?? 0, 'call')}`}
+    shape="wide"
+    open={group !== null}
+    onClose={rest.onClose}
+  >
+    {group && <BulkSheet group={group} {...rest} />}
+  </Dialog>
+);
+
+/** Different arguments from which on the number of calls must be typed, in production. */
+const manyDiffer = 2;
+
+function BulkSheet({ group, reason, onReason, onDecide, onClose }: BulkSheetProps): JSX.Element {
   const calls = useWholeCalls(group.calls);
+  const cannot = useActionBlockReason('decideApproval', [group.calls[0]?.env ?? 'production']);
   const [isRead, setRead] = useState(false);
+  const [typed, setTyped] = useState('');
   const { same, differing } = compareArguments(calls);
   const sums = sumArguments(calls);
-  const isSame = differing.every((args) => Object.keys(args).length === 0);
+  const names = new Set(differing.flatMap((args) => Object.keys(args)));
+  const number = String(calls.length);
+  const needsNumber = group.env === 'production' && names.size >= manyDiffer;
+  const canApprove = isRead && cannot === null && (!needsNumber || typed === number);
+  const send = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat || !canApprove) return;
+    event.preventDefault();
+    onDecide(true);
+  };
   return (
-    <>
+    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the fields and buttons inside
+    <div className="form" onKeyDown={send}>
       <p>
         <Data text={group.tool} max={160} /> in <Env name={group.env} />
         {group.contracts.length > 0 && (
@@ -52,6 +82,7 @@ export function BulkSheet(props: BulkSheetProps): JSX.Element {
           </>
         )}
       </p>
+      <Field label="Reason" value={reason} maxLength={2000} placeholder="Optional" onValue={onReason} />
       <ReadToEnd key={calls.map(({ id }) => id).join()} onRead={() => setRead(true)}>
         <div className="form">
           {sums.length > 0 && (
@@ -78,7 +109,7 @@ export function BulkSheet(props: BulkSheetProps): JSX.Element {
             </section>
           )}
           <section className="form">
-            <h3>{isSame ? 'Calls' : 'Different arguments'}</h3>
+            <h3>{names.size === 0 ? 'Calls' : 'Different arguments'}</h3>
             <ul className="feed" aria-label="Calls">
               {calls.map((one, at) => (
                 <li key={one.id} className="bulk-call">
@@ -90,7 +121,7 @@ export function BulkSheet(props: BulkSheetProps): JSX.Element {
                       <Data text={one.message} mono={false} max={300} />
                     </p>
                   )}
-                  {!isSame && <CallArguments args={differing[at]} beside={same} />}
+                  {names.size > 0 && <CallArguments args={differing[at]} beside={same} />}
                 </li>
               ))}
             </ul>
@@ -99,13 +130,19 @@ export function BulkSheet(props: BulkSheetProps): JSX.Element {
       </ReadToEnd>
       {!isRead && <p className="decide-unread">{unreadReason}</p>}
       {cannot && <p className="field-error">{cannot}</p>}
+      {needsNumber && (
+        <Field label={`Type ${number} to approve`} value={typed} inputMode="numeric" onValue={setTyped} />
+      )}
       <div className="decide-buttons">
-        <Button kind="primary" disabled={!isRead || cannot !== null} onClick={onApprove}>
-          Approve {calls.length}
+        <Button kind="primary" disabled={!canApprove} onClick={() => onDecide(true)}>
+          Approve {number}
+        </Button>
+        <Button kind="danger" disabled={cannot !== null} onClick={() => onDecide(false)}>
+          Deny {number}
         </Button>
         <Button onClick={onClose}>Cancel</Button>
         <span className="muted">The decision is sent after 5 s. Until then you can take it back.</span>
       </div>
-    </>
+    </div>
   );
 }

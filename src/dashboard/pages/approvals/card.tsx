@@ -15,6 +15,7 @@ import { QueryResult } from '../../ui/query-result.tsx';
 import { ReadToEnd } from '../../ui/read-to-end.tsx';
 import { Decide, type DecideProps, Outcome } from './decide.tsx';
 import { type Approval, deadlineOf, decisions, isOfSample, markRead } from './model.ts';
+import { Snooze } from './snooze.tsx';
 
 const urgentMs = 60_000;
 const around = 2 * Math.PI * 15;
@@ -43,15 +44,9 @@ export function Countdown({ approval }: { readonly approval: Approval }): JSX.El
 /** Pixels at the bottom of a phone's screen that the buttons and the navigation cover. */
 const decideBarPx = 180;
 
-export function ApprovalCard({
-  approval: listed,
-  brief,
-  isArriving,
-  reason,
-  onReason,
-}: DecideProps): JSX.Element {
+export function ApprovalCard({ approval: listed, isArriving, reason, onReason }: DecideProps): JSX.Element {
   const decision = useStore(decisions)[listed.id];
-  const approval = useWhole(listed, !brief);
+  const approval = useWhole(listed);
   const isPhone = usePhone();
   const current = decision?.state === 'decided' ? decision.approval : approval;
   return (
@@ -87,20 +82,11 @@ export function ApprovalCard({
         <CallArguments args={approval.tool_args} />
       </ReadToEnd>
       <p className="approval-links">
-        {brief ? (
-          <Link {...linkTo.approval(approval.id)}>Open approval</Link>
-        ) : (
-          <Related approval={approval} />
-        )}
+        <Related approval={approval} />
+        {current.status === 'pending' && <Snooze approval={approval} />}
       </p>
       {current.status === 'pending' ? (
-        <Decide
-          approval={approval}
-          brief={brief}
-          isArriving={isArriving}
-          reason={reason}
-          onReason={onReason}
-        />
+        <Decide approval={approval} isArriving={isArriving} reason={reason} onReason={onReason} />
       ) : (
         <Outcome
           approval={current}
@@ -108,23 +94,19 @@ export function ApprovalCard({
           mine={decision?.state === 'decided' && decision.mine}
         />
       )}
-      {!brief && <Before approval={approval} />}
+      <Before approval={approval} />
     </article>
   );
 }
 
 /** The complete arguments, because lists leave out large ones. */
-function useWhole(approval: Approval, wanted: boolean): Approval {
+function useWhole(approval: Approval): Approval {
   const { tool_args: args, principal, contracts, message, decision_reason: why } = approval;
   const isCut = [args, principal, contracts, message, why].some(
     (field) => typeof field === 'object' && field !== null && '_truncated' in field,
   );
-  const { data } = useCall(
-    'getApproval',
-    { params: { approval_id: approval.id } },
-    { enabled: wanted && isCut },
-  );
-  return wanted && isCut && data ? { ...data, status: approval.status } : approval;
+  const { data } = useCall('getApproval', { params: { approval_id: approval.id } }, { enabled: isCut });
+  return isCut && data ? { ...data, status: approval.status } : approval;
 }
 
 const text = (value: unknown): string | null =>

@@ -1,10 +1,13 @@
 // The controls of a decision: reason, two buttons, the notice about a missing answer, and the outcome.
-import { type JSX, type KeyboardEvent, useEffect, useId, useRef } from 'react';
+import { type JSX, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
+import { argumentLine } from '../../lib/argument-line.ts';
 import { now } from '../../lib/browser.ts';
 import { useStore } from '../../lib/store.ts';
+import { visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { unansweredMs } from '../../lib/unanswered.ts';
+import { usePhone } from '../../ui/narrow.ts';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import {
@@ -20,15 +23,13 @@ import {
 
 export interface DecideProps {
   readonly approval: Approval;
-  /** For Home: without the agent's earlier calls. */
-  readonly brief?: boolean;
   /** True for a moment after the card replaced another one. The buttons are disabled. */
   readonly isArriving?: boolean;
   readonly reason: string;
   readonly onReason: (reason: string) => void;
 }
 
-export function Decide({ approval, brief, isArriving = false, reason, onReason }: DecideProps): JSX.Element {
+export function Decide({ approval, isArriving = false, reason, onReason }: DecideProps): JSX.Element {
   const id = useId();
   const decision = useStore(decisions)[approval.id];
   const cannot = useActionBlockReason('decideApproval', [approval.env]);
@@ -39,6 +40,10 @@ export function Decide({ approval, brief, isArriving = false, reason, onReason }
   const canDeny = why === null && sending === null && !isArriving;
   const canApprove = canDeny && isRead;
   const press = (approved: boolean) => (): void => void decide(approval.id, approved, reason);
+  // On a phone, one slip of the thumb must not approve a call in production.
+  const isPhone = usePhone();
+  const [isSure, setSure] = useState(false);
+  const asksOnce = isPhone && approval.env === 'production';
   const leaveOrSend = (event: KeyboardEvent<HTMLInputElement>): void => {
     if (event.key === 'Escape') {
       // Keeps the text. Letters are keys of the page again.
@@ -80,18 +85,21 @@ export function Decide({ approval, brief, isArriving = false, reason, onReason }
         <Button
           kind="primary"
           icon="check"
-          hint={brief ? undefined : 'a'}
+          hint="a"
           busy={sending === true}
           disabled={!canApprove}
           aria-describedby={canDeny && !isRead ? `${id}-unread` : undefined}
-          onClick={press(true)}
+          onClick={asksOnce && !isSure ? () => setSure(true) : press(true)}
         >
           Approve
+          {asksOnce && isSure && (
+            <span className="one-line"> {visible(argumentLine(approval.tool_args)).slice(0, 80)}?</span>
+          )}
         </Button>
         <Button
           kind="danger"
           icon="slash"
-          hint={brief ? undefined : 'd'}
+          hint="d"
           busy={sending === false}
           disabled={!canDeny}
           onClick={press(false)}

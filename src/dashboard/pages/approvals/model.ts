@@ -112,10 +112,11 @@ export async function decideAll(
 }
 
 /** Text for a decided approval: `Denied by ann@example.com`. */
-export function outcomeOf({ status, decided_by, timeout_effect }: Approval): string {
+export function outcomeOf({ status, decided_by, decided_via, timeout_effect }: Approval): string {
   if (status === 'timeout')
     return timeout_effect === 'allow' ? 'Expired: the call was allowed' : 'Expired: the call was denied';
-  const word = status === 'approved' ? 'Approved' : 'Denied';
+  const denial = decided_via === 'withdrawn' ? 'Withdrawn' : 'Denied';
+  const word = status === 'approved' ? 'Approved' : denial;
   return decided_by === null ? word : `${word} by ${decided_by}`;
 }
 

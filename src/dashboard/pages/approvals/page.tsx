@@ -13,6 +13,7 @@ import { History } from './history.tsx';
 import { type Approval, isOfSample } from './model.ts';
 import { NotifySwitch } from './notify.tsx';
 import { Queue } from './queue.tsx';
+import { useSnoozed } from './snooze.tsx';
 
 /** Maximum of approvals in the queue. The page displays when it is reached. */
 const max = 200;
@@ -20,6 +21,7 @@ const max = 200;
 export default function Approvals(): JSX.Element {
   const [{ view, search = '' }] = useFilters();
   const env = useEnv();
+  const isSnoozed = useSnoozed();
   const input: Input<'listApprovals'> =
     search === ''
       ? waitingInput(env)
@@ -36,6 +38,7 @@ export default function Approvals(): JSX.Element {
         label="Views of approvals"
         views={[
           ['pending', 'Pending'],
+          ['snoozed', 'Snoozed'],
           ['decided', 'Decided'],
         ]}
       >
@@ -46,7 +49,15 @@ export default function Approvals(): JSX.Element {
           <History />
         ) : (
           <QueryResult query={pending} isOld={isOld}>
-            {(list) => <Queue list={list} narrowed={search !== ''} />}
+            {(list) => (
+              <Queue
+                key={view}
+                list={list.filter((one) => isSnoozed(one) === (view === 'snoozed'))}
+                narrowed={search !== ''}
+                isSnoozed={view === 'snoozed'}
+                isCut={list.length === max}
+              />
+            )}
           </QueryResult>
         )}
       </Views>

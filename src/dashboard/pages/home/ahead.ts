@@ -1,20 +1,31 @@
-// Home's first requests, sent while its scripts load. The file is in the first load, so it imports no part of the page.
+// The overview's first requests, sent while its scripts load. The file is in the first load, so it imports no part of
+// the page.
 import type { Input } from '../../lib/api.ts';
-import { ask } from '../../lib/query.ts';
+import { ask, type Moving } from '../../lib/query.ts';
+import { instantsOf, spanOf } from '../../lib/range.ts';
+import { parseSearch, type Search } from '../../lib/search.ts';
+import { serverNow } from '../../lib/server-time.ts';
 
-/** The queue of approvals, of which Home displays the most urgent. */
+/** The range in the address, evaluated for each request. */
+export const rangeOf = (search: Search): Moving => ({
+  name: `${search.from ?? ''} ${search.to ?? ''}`,
+  query: () => instantsOf(spanOf(search, serverNow())),
+});
+
+const inEnv = (env: string | undefined): object => (env ? { env } : {});
+
+/** The pending approvals of the inbox. */
 export const waitingInput = (env: string | undefined): Input<'listApprovals'> =>
-  ({ query: { status: 'pending', limit: 200, ...(env ? { env } : {}) } }) as Input<'listApprovals'>;
+  ({ query: { status: 'pending', limit: 200, ...inEnv(env) } }) as Input<'listApprovals'>;
 
-/** The figures of Home. Undefined: of all environments, like the frame's count of approvals. */
-export const statsInput = (env: string | undefined): Input<'statsOverview'> | undefined =>
-  env ? ({ query: { env } } as Input<'statsOverview'>) : undefined;
+/** The figures of the overview, beside those of the range before. */
+export const statsInput = (env: string | undefined): Input<'statsOverview'> =>
+  ({ query: { compare: 'previous', ...inEnv(env) } }) as Input<'statsOverview'>;
 
-/** Requests the data that the frame and Home need first. Without a session, the hub refuses it, which has no effect. */
+/** Requests the data that the frame and the overview need first. Without a session, the hub refuses it. */
 export function askAhead({ pathname, search }: Location): void {
   ask('statsOverview');
   if (!/^\/dashboard\/?$/.test(pathname)) return;
-  const env = new URLSearchParams(search).get('env') ?? undefined;
-  if (env) ask('statsOverview', statsInput(env));
-  ask('listApprovals', waitingInput(env));
+  const filters = parseSearch(search);
+  ask('statsOverview', statsInput(filters.env), rangeOf(filters));
 }

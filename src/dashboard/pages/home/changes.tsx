@@ -1,12 +1,16 @@
-// The latest changes, newest first: deployments, contracts and decisions from their lists; keys and assignment rules
-// from the audit feed, because only the feed contains revocations, changes and deletions.
+// The latest changes, newest first: deployments and contracts from their lists; keys and assignment rules from the
+// audit feed, because only the feed contains revocations, changes and deletions.
+import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
+import type { Reply } from '../../lib/api.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall, whenAnswered } from '../../lib/query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
+import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { Data, Empty, Env, Time, Verdict } from '../../ui/parts.tsx';
+import { Data, Empty, Env, Time } from '../../ui/parts.tsx';
 import { Failed, QueryPending, StaleNotice } from '../../ui/query-result.tsx';
 
 interface Change {
@@ -100,7 +104,7 @@ export function Changes(): JSX.Element {
   const deployments = useCall('listDeployments', { query: { limit: 10, ...(env ? { env } : {}) } });
   const noted = useNoted();
   const contracts = useCall('listContracts', { query: { limit: 5 } });
-  const recent = useCall('listApprovals', { query: { limit: 10, ...(env ? { env } : {}) } });
+  const { data: matrix } = useCall('fleetMatrix', {}, { enabled: deployments.data !== undefined });
   const all: Change[] = [
     ...(deployments.data ?? []).map((one) => ({
       id: one.id,
@@ -108,7 +112,11 @@ export function Changes(): JSX.Element {
       text: (
         <>
           <Data text={one.deployed_by} mono={false} max={60} /> deployed{' '}
-          <Data text={`${one.bundle_name} v${one.bundle_version}`} max={80} /> to <Env name={one.env} />
+          <Link {...linkTo.deployment(one.id)}>
+            <Data text={`${one.bundle_name} v${one.bundle_version}`} max={80} />
+          </Link>{' '}
+          to <Env name={one.env} />
+          <Reach cell={cellOf(matrix, one.id)} />
         </>
       ),
     })),
@@ -122,26 +130,8 @@ export function Changes(): JSX.Element {
         </>
       ),
     })),
-    ...(recent.data ?? [])
-      .filter((one) => one.decided_at !== null)
-      .map((one) => ({
-        id: one.id,
-        at: one.decided_at ?? one.created_at,
-        text: (
-          <>
-            <Verdict word={one.status} /> <Data text={one.tool_name} max={60} /> from{' '}
-            <Data text={one.agent_id} max={60} />
-            {one.decided_by && (
-              <>
-                {' '}
-                by <Data text={one.decided_by} mono={false} max={60} />
-              </>
-            )}
-          </>
-        ),
-      })),
   ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  const sources = [deployments, contracts, recent, noted];
+  const sources = [deployments, contracts, noted];
   const missing = sources.filter(({ data }) => data === undefined);
   const failed = missing.find(({ error }) => error !== null)?.error;
   // A loaded list whose reload failed.
@@ -150,7 +140,7 @@ export function Changes(): JSX.Element {
   const isWaiting = missing.some((one) => one !== noted) || (missing.length > 0 && all.length === 0);
   return (
     <section className="card" aria-labelledby="changes">
-      <h2 id="changes">Activity</h2>
+      <h2 id="changes">Recent changes</h2>
       {failed && (
         <Failed error={failed} onRetry={() => void Promise.all(missing.map((one) => one.refetch()))} />
       )}
@@ -159,10 +149,8 @@ export function Changes(): JSX.Element {
         // The first list alone would look complete.
         <QueryPending query={missing[0] ?? {}} rows={5} />
       ) : failed && all.length === 0 ? null : all.length === 0 ? (
-        <Empty title="No activity yet">
-          <p>
-            Deployments, keys, contracts, assignment rules and decisions appear here. To begin, create a key.
-          </p>
+        <Empty title="No changes yet">
+          <p>Deployments, contracts, keys and assignment rules appear here. To begin, create a key.</p>
         </Empty>
       ) : (
         <ul className="feed">
@@ -175,5 +163,24 @@ export function Changes(): JSX.Element {
         </ul>
       )}
     </section>
+  );
+}
+
+type Cell = Reply<'fleetMatrix'>['bundles'][number]['cells'][number];
+
+/** The cell that runs a deployment now. */
+const cellOf = (matrix: Reply<'fleetMatrix'> | undefined, deployment: string): Cell | undefined =>
+  matrix?.bundles.flatMap(({ cells }) => cells).find((cell) => cell.deployment?.id === deployment);
+
+/** How many of the connected agents run the deployment. */
+function Reach({ cell }: { readonly cell: Cell | undefined }): JSX.Element | null {
+  if (!cell?.deployment || cell.connected === 0) return null;
+  const { version } = cell.deployment;
+  const running = cell.versions.reduce((sum, one) => sum + (one.version === version ? one.agents : 0), 0);
+  return (
+    <span className="muted">
+      {' '}
+      {count(running)} of {counted(cell.connected, 'agent')}
+    </span>
   );
 }

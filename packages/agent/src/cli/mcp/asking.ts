@@ -7,6 +7,7 @@ import {
   HandedOverError,
   localApproval,
   type PendingApproval,
+  timedOut,
 } from '../../approvals.ts';
 import type { Clock } from '../../clock.ts';
 import { type Fields, fieldsOf } from './fields.ts';
@@ -37,6 +38,8 @@ interface ModernCall {
   /** As the client declares them with its request. */
   readonly capabilities: Fields;
   readonly clientName: string;
+  /** The call may go on as a task, without the client's request. */
+  readonly canHandOver: boolean;
 }
 
 /** Whether the user of the client may decide: every contract that asks says `metadata: { elicit: true }`. */
@@ -88,7 +91,10 @@ export class AskingClient {
         }
         if (elicits && modern) return this.#askByResult(request, call, modern);
         const backend = elicits || !own ? this.#elicitation(call) : own;
-        return this.#withProgress(await backend.request(request, signal), request, call);
+        const pending = await backend.request(request, signal);
+        if (!elicits && modern?.canHandOver && pending.id !== null)
+          return this.#handedOver(pending.id, request, modern.round);
+        return this.#withProgress(pending, request, call);
       },
     };
   }
@@ -137,7 +143,24 @@ export class AskingClient {
       round.askApproval({ mode: 'form', ...questionOf(request, tool) }, request.timeout * 1000);
       throw new HandedOverError();
     }
+    if (!round.isInTime(this.#clock.now()))
+      return Promise.resolve({ id: null, outcome: async () => timedOut(request.timeoutEffect) });
     return localApproval(async () => decisionOf(answer, clientName), this.#clock).request(request);
+  }
+
+  /** The question is the hub's; the client asks about the task. */
+  #handedOver(
+    id: string,
+    { timeout, timeoutEffect, message }: ApprovalRequest,
+    round: ProxyRound,
+  ): PendingApproval {
+    return {
+      id,
+      outcome: () => {
+        round.handOver({ id, deadline: this.#clock.now() + timeout * 1000, timeoutEffect, message });
+        return Promise.reject(new HandedOverError());
+      },
+    };
   }
 
   #ask(request: ApprovalRequest, { id: related, tool }: AskedCall, signal: AbortSignal): Promise<unknown> {

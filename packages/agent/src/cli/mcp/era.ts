@@ -16,8 +16,11 @@ export interface Era {
   encodeList(result: Fields): Fields;
   /** Why the result cannot be handed on; null: it ends the call, as results do. */
   unendedReason(result: unknown): string | null;
-  /** The answer to `server/discover`, with the capabilities that the proxy has. */
-  encodeDiscovery(result: Fields, capabilities: Fields): Fields;
+  /**
+   * The answer to `server/discover`, with the capabilities that the proxy has.
+   * @param hasTasks the proxy answers calls with tasks
+   */
+  encodeDiscovery(result: Fields, capabilities: Fields, hasTasks: boolean): Fields;
 }
 
 /** Legacy revisions, which clients agree on in their handshake. */
@@ -27,7 +30,8 @@ export const modernVersion = '2026-07-28';
 export const versionKey = 'io.modelcontextprotocol/protocolVersion';
 export const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
 export const clientInfoKey = 'io.modelcontextprotocol/clientInfo';
-const tasksKey = 'io.modelcontextprotocol/tasks';
+/** The extension of tasks, among a side's capabilities. */
+export const tasksKey = 'io.modelcontextprotocol/tasks';
 export const clientCapabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 export const logLevelKey = 'io.modelcontextprotocol/logLevel';
 const metaKeys = [versionKey, clientInfoKey, clientCapabilitiesKey, logLevelKey];
@@ -59,7 +63,15 @@ const modern: Era = {
   meta({ params }) {
     const meta = fieldsOf(params._meta);
     const envelope = Object.fromEntries(metaKeys.flatMap((key) => (key in meta ? [[key, meta[key]]] : [])));
-    return { ...envelope, ...traceOf(meta) };
+    const capabilities = fieldsOf(meta[clientCapabilitiesKey]);
+    const extensions = without(fieldsOf(capabilities.extensions), tasksKey);
+    // Tasks are the proxy's own.
+    const own = capabilities.extensions === undefined ? capabilities : { ...capabilities, extensions };
+    return {
+      ...envelope,
+      ...(clientCapabilitiesKey in meta ? { [clientCapabilitiesKey]: own } : {}),
+      ...traceOf(meta),
+    };
   },
   decode(result) {
     if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
@@ -81,15 +93,17 @@ const modern: Era = {
     const kind = resultType === 'input_required' || resultType === 'task' ? ` "${resultType}"` : '';
     return `The tool did not finish: the proxy does not hand on results of the kind${kind || ' that it sent'}.`;
   },
-  encodeDiscovery(result, capabilities) {
+  encodeDiscovery(result, capabilities, hasTasks) {
     const { supportedVersions } = result;
-    const { [tasksKey]: _, ...extensions } = fieldsOf(capabilities.extensions);
+    const others = without(fieldsOf(capabilities.extensions), tasksKey);
+    const extensions = hasTasks ? { ...others, [tasksKey]: {} } : others;
+    const isPlain = capabilities.extensions === undefined && !hasTasks;
     return modern.encodeList({
       ...result,
       supportedVersions: (Array.isArray(supportedVersions) ? supportedVersions : []).filter(
         (version) => version === modernVersion || legacyVersions.includes(version),
       ),
-      capabilities: capabilities.extensions === undefined ? capabilities : { ...capabilities, extensions },
+      capabilities: isPlain ? capabilities : { ...capabilities, extensions },
     });
   },
 };

@@ -2,8 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import { EraBridge } from './bridge.ts';
 import { codes, failureOf, type Id, type Message, textOf } from './message.ts';
+import type { ProxyParts } from './proxy-parts.ts';
 import { McpSession } from './session.ts';
-import type { ProxyParts } from './stdio.ts';
 
 /** Characters of messages that wait for a stream; older notifications make room. */
 const maxHeld = 1_048_576;
@@ -38,6 +38,7 @@ export class HttpSession {
       hide,
       pins: pins?.session() ?? null,
       rounds,
+      tasks: null,
       place: `session ${id}`,
       sessionId: id,
       told,

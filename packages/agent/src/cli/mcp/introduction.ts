@@ -1,8 +1,9 @@
 // The server's introduction, with what the proxy changes: no calls as tasks, lists that may change, and no instructions
 // that pins refuse.
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
-import { type Era, serverInfoOf } from './era.ts';
+import { type Era, serverInfoOf, tasksKey } from './era.ts';
 import type { Response } from './message.ts';
+import type { ProxyTasks } from './tasks/tasks.ts';
 
 type Fields = { readonly [name: string]: unknown };
 const fieldsOf = (value: unknown): Fields =>
@@ -17,10 +18,17 @@ export interface Introduction {
   readonly answer: Response;
 }
 
-export function introductionOf(era: Era, answer: Response, pins: ToolPinSession | null): Introduction {
+export function introductionOf(
+  era: Era,
+  answer: Response,
+  pins: ToolPinSession | null,
+  proxyTasks: ProxyTasks | null,
+): Introduction {
   const result = fieldsOf(answer.result);
   const { instructions } = result;
   const { tasks, ...capabilities } = fieldsOf(result.capabilities);
+  const servesTasks = fieldsOf(capabilities.extensions)[tasksKey] !== undefined;
+  const hasTasks = proxyTasks !== null && (proxyTasks.canAsk || servesTasks);
   const { name, version } = fieldsOf(result.serverInfo ?? serverInfoOf(result));
   const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 256) : '');
   const info = typeof name === 'string' ? { name: text(name), version: text(version) } : null;
@@ -34,6 +42,6 @@ export function introductionOf(era: Era, answer: Response, pins: ToolPinSession 
     offers.map((list) => [list, { ...fieldsOf(capabilities[list]), listChanged: true }]),
   );
   const permitted = isSilenced ? { ...result, instructions: undefined } : result;
-  const encoded = era.encodeDiscovery(permitted, { ...capabilities, ...lists });
+  const encoded = era.encodeDiscovery(permitted, { ...capabilities, ...lists }, hasTasks);
   return { ...introduction, answer: { kind: 'response', id: answer.id, result: encoded } };
 }

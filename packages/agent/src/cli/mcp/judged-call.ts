@@ -1,16 +1,30 @@
 // A `tools/call` under a guard: judged once, over all rounds in which the tool or a contract asks the client's user.
 import { type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
-import { HandedOverError } from '../../approvals.ts';
+import { HandedOverError, timedOut } from '../../approvals.ts';
 import type { RunOptions } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
-import { maxRounds, RoundStateError } from '../../rounds/round-state.ts';
+import { LateApprovalError, maxRounds, RoundStateError } from '../../rounds/round-state.ts';
 import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
 import type { AskingClient } from './asking.ts';
 import { CallError, unended } from './call-error.ts';
 import { clientCapabilitiesKey, type Era } from './era.ts';
-import { fieldsOf } from './fields.ts';
+import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
 import { ProxyRound, type ProxyRounds } from './rounds.ts';
+import { ProxyEndedError, type ServerTask, type TaskRecord } from './tasks/record.ts';
+import { declaringTasks, taskLook } from './tasks/requests.ts';
+import type { TaskCall, TaskDraft } from './tasks/tasks.ts';
+import { withActiveSpan } from './trace.ts';
+
+/** Calls that go on as tasks. */
+export interface CallTasks {
+  /** True if the request may become a task. */
+  isFor(request: Request): boolean;
+  /** True if a task may wait for an approval. */
+  readonly canAsk: boolean;
+  /** The result that names the new task. */
+  create(draft: TaskDraft): Promise<Fields>;
+}
 
 /** The session's parts that a call uses. */
 export interface CallPorts {
@@ -22,6 +36,9 @@ export interface CallPorts {
   readonly place: string;
   /** Over the guard's own session. */
   readonly sessionId: string | undefined;
+  /** Null: calls become no tasks. */
+  readonly tasks: CallTasks | null;
+  wait(ms: number, signal: AbortSignal): Promise<void>;
   names(): { readonly server: string; readonly client: string };
   /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
   checkNames(call: ToolCall): Promise<void>;
@@ -36,17 +53,28 @@ export interface CallRequest {
   send(request: Request): Promise<Response>;
 }
 
+/** Characters of the id of a server's task. */
+const maxTaskId = 1024;
+/** Milliseconds between two looks at a server's task. */
+const shortestPoll = 100;
+const longestPoll = 5000;
+
 export class JudgedCall {
   readonly #ports: CallPorts;
   readonly #sent: CallRequest;
   readonly #call: ToolCall;
+  readonly #task: TaskCall | null;
   #round: ProxyRound | null = null;
   #answer: Response | null = null;
 
-  /** @throws MessageError for a request that is no call */
-  constructor(ports: CallPorts, sent: CallRequest) {
+  /**
+   * @param task whose call this is; null: a client awaits the response
+   * @throws MessageError for a request that is no call
+   */
+  constructor(ports: CallPorts, sent: CallRequest, task: TaskCall | null = null) {
     this.#ports = ports;
     this.#sent = sent;
+    this.#task = task;
     this.#call = toolCallOf(sent.request, sent.era.meta(sent.request));
   }
 
@@ -54,7 +82,7 @@ export class JudgedCall {
   async run(): Promise<Response> {
     const { rounds } = this.#ports;
     const { era, request, signal } = this.#sent;
-    const begun = era.isModern ? await this.#begin() : null;
+    const begun = era.isModern && !this.#task ? await this.#begin() : null;
     if (begun !== null && !(begun instanceof ProxyRound)) return begun;
     this.#round = begun;
     try {
@@ -64,8 +92,9 @@ export class JudgedCall {
       if (begun) rounds.keep(begun, response);
       return response;
     } catch (failure) {
-      const question = failure instanceof HandedOverError ? begun?.question : null;
-      if (question) return { kind: 'response', id: request.id, result: question };
+      const isHandedOver = failure instanceof HandedOverError;
+      const result = isHandedOver ? (begun?.question ?? (await this.#createTask())) : null;
+      if (result) return { kind: 'response', id: request.id, result };
       throw failure instanceof RoundStateError ? this.#refused(failure) : failure;
     } finally {
       begun?.end();
@@ -80,12 +109,23 @@ export class JudgedCall {
       return await rounds.begin({ tool: name, args, session: place }, this.#sent.request);
     } catch (failure) {
       if (!(failure instanceof RoundStateError)) throw failure;
-      const refusal = { name: 'request_state', reason: failure.message };
-      await guard
-        .run<object, McpResult>(name, args, () => ({}), { ...this.#baseOptions, refusal })
-        .catch(() => {});
+      const options = { ...this.#baseOptions, ...recordedAs(failure) };
+      await guard.run<object, McpResult>(name, args, () => ({}), options).catch(() => {});
       throw this.#refused(failure);
     }
+  }
+
+  /**
+   * The result that names the task; null: the call becomes none.
+   * @param serverTask the server has made the call a task
+   */
+  async #createTask(serverTask: ServerTask | null = null): Promise<Fields | null> {
+    const { guard, tasks, sessionId = guard.sessionId } = this.#ports;
+    const draft = serverTask ? this.#round?.interimTask : this.#round?.handedOver;
+    if (!draft || !tasks) return null;
+    const { name: tool, args, request } = this.#call;
+    const meta = without(fieldsOf(request.params._meta), 'progressToken');
+    return tasks.create({ ...draft, tool, args, meta, sessionId, serverTask });
   }
 
   #refused({ message }: RoundStateError): MessageError {
@@ -97,10 +137,14 @@ export class JudgedCall {
     const { era, request } = this.#sent;
     const { name, args } = this.#call;
     const { verdict, reason } = pins?.judge(name) ?? { verdict: 'allowed', reason: null };
+    const late = this.#task?.refusal ?? null;
     const result = await guard.run(name, args, () => this.#runTool(), {
       ...this.#baseOptions,
-      refusal: verdict === 'allowed' ? null : { name: refusalName, reason: reason ?? refusalName },
+      refusal: verdict === 'allowed' ? late : { name: refusalName, reason: reason ?? refusalName },
     });
+    const task = this.#round && serverTaskOf(result);
+    const created = task && (await this.#createTask(task));
+    if (created) return { kind: 'response', id: request.id, result: created };
     if (this.#round && fieldsOf(result).resultType === 'input_required')
       return { kind: 'response', id: request.id, result: this.#round.interim(fieldsOf(result)) };
     const untouched = this.#answer;
@@ -114,15 +158,29 @@ export class JudgedCall {
     const { signal, request } = this.#sent;
     const { progressToken, name } = this.#call;
     const { server, client } = this.#ports.names();
+    const { traceparent } = fieldsOf(this.#call.request.params._meta);
+    const traced = typeof traceparent === 'string' ? { traceparent } : {};
     const round = this.#round;
-    const modern = round && { round, capabilities: this.#capabilities, clientName: client };
+    const { tasks } = this.#ports;
+    const canHandOver = tasks?.canAsk === true && tasks.isFor(request);
+    const modern = round && { round, capabilities: this.#capabilities, clientName: client, canHandOver };
+    if (this.#task) return { ...mcpRunOptions, ...traced, ...this.#taskOptions(this.#task) };
     return {
       ...mcpRunOptions,
+      ...traced,
       signal,
       metadata: { mcp: { server, client } },
       approvals: (own) => asking.approvals(own, { id: request.id, progressToken, tool: name }, modern),
       ...(round ? { rounds: round.options } : {}),
       ...(sessionId === undefined ? {} : { sessionId }),
+    };
+  }
+
+  #taskOptions({ record, rounds, signal }: TaskCall): RunOptions<McpResult> {
+    const { server, client } = this.#ports.names();
+    return {
+      ...{ signal, rounds, sessionId: record.sessionId, approvals: () => null },
+      metadata: { mcp: { server, client } },
     };
   }
 
@@ -134,7 +192,16 @@ export class JudgedCall {
     const { era, send } = this.#sent;
     const round = this.#round;
     await round?.use();
-    const answer = await send(round ? round.upstream(this.#call.request) : this.#call.request);
+    await this.#task?.use();
+    const { record } = this.#task ?? {};
+    if (record?.serverTask)
+      return this.#serverResult(record, record.serverTask).catch((failure: unknown) => {
+        throw failure instanceof ProxyEndedError ? new HandedOverError() : failure;
+      });
+    const isTasked = round !== null && this.#ports.tasks?.isFor(this.#sent.request) === true;
+    const judged = withActiveSpan(this.#call.request);
+    const request = isTasked ? declaringTasks(judged) : judged;
+    const answer = await send(round ? round.upstream(request) : request);
     this.#answer = answer;
     if (answer.error) throw new CallError(answer, answer.error);
     if (round && fieldsOf(answer.result).resultType === 'input_required') {
@@ -144,8 +211,52 @@ export class JudgedCall {
       const error = { code: codes.missingCapability, message: missing };
       throw new CallError({ kind: 'response', id: answer.id, error }, error);
     }
+    if (isTasked && serverTaskOf(answer.result)) return answer.result as McpResult;
     const reason = era.unendedReason(answer.result);
     if (reason !== null) throw unended(answer, era, reason);
     return era.decode(answer.result) as McpResult;
   }
+
+  /** The result of a task that the server has made of the call. */
+  async #serverResult(record: TaskRecord, { pollMs }: ServerTask): Promise<McpResult> {
+    const { era, send, signal } = this.#sent;
+    for (;;) {
+      const answer = await send(taskLook(record));
+      this.#answer = answer;
+      if (answer.error) throw new CallError(answer, answer.error);
+      const { status, result, error } = fieldsOf(answer.result);
+      this.#answer = { kind: 'response', id: answer.id, result: era.encode(result) };
+      if (status === 'completed') return era.decode(result) as McpResult;
+      if (status === 'failed') {
+        const { code, message } = fieldsOf(error);
+        const own = { code: typeof code === 'number' ? code : codes.server, message: String(message) };
+        throw new CallError({ kind: 'response', id: answer.id, error: own }, own);
+      }
+      if (status !== 'working')
+        throw unended(
+          answer,
+          era,
+          `The tool did not finish: its task is ${status === 'cancelled' ? status : 'in need of input'}.`,
+        );
+      await this.#ports.wait(pollMs, signal);
+    }
+  }
+}
+
+/** A result that names a task; null: another kind. */
+function serverTaskOf(result: unknown): ServerTask | null {
+  const { resultType, taskId, pollIntervalMs } = fieldsOf(result);
+  if (resultType !== 'task' || typeof taskId !== 'string' || taskId.length > maxTaskId) return null;
+  const asked = typeof pollIntervalMs === 'number' ? pollIntervalMs : longestPoll;
+  return { taskId, pollMs: Math.min(longestPoll, Math.max(shortestPoll, asked)) };
+}
+
+/** How a guard records a retry that may not go on, without running it. */
+function recordedAs(failure: RoundStateError): Partial<RunOptions<McpResult>> {
+  const name = 'request_state';
+  if (!(failure instanceof LateApprovalError)) return { refusal: { name, reason: failure.message } };
+  const denial = { source: 'hook', name, reason: 'The user of the client was asked.' };
+  const question = { denial, outcome: async () => timedOut('deny') };
+  const { earlier } = failure;
+  return { rounds: { earlier, question, isInterim: () => false, carry: (result) => result } };
 }

@@ -17,7 +17,7 @@ import {
   readMessages,
 } from './message.ts';
 import { ModernHttp } from './modern-http.ts';
-import type { ProxyParts } from './stdio.ts';
+import type { ProxyParts } from './proxy-parts.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -73,6 +73,7 @@ export class McpListener {
       this.#server.listen(port, host, resolve);
     });
     this.#sweepLater();
+    this.#modern.start();
     return (this.#server.address() as AddressInfo).port;
   }
 

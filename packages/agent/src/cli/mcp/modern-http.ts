@@ -8,8 +8,8 @@ import { subscriptionKey } from './era.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { paramMismatch } from './headers.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response, textOf } from './message.ts';
+import type { ProxyParts } from './proxy-parts.ts';
 import { McpSession } from './session.ts';
-import type { ProxyParts } from './stdio.ts';
 
 /** Milliseconds without an answer after which a response becomes a stream, so that its client knows it is alive. */
 const quietLimit = 2000;
@@ -45,6 +45,11 @@ export class ModernHttp {
     this.#proxy = proxy;
   }
 
+  /** Goes on with the tasks of a proxy that ended. */
+  start(): void {
+    void this.#proxy.tasks?.start(() => this.#begun().session);
+  }
+
   /** @throws Refusal */
   async post(request: Request, headers: IncomingHttpHeaders, response: ServerResponse): Promise<void> {
     const { session, server } = this.#begun();
@@ -72,6 +77,7 @@ export class ModernHttp {
   }
 
   async close(): Promise<void> {
+    await this.#proxy.tasks?.close();
     const parts = this.#parts;
     this.#parts = null;
     parts?.session.close();
@@ -85,12 +91,13 @@ export class ModernHttp {
 
   #begun(): { readonly session: McpSession; readonly server: EraBridge } {
     if (this.#parts) return this.#parts;
-    const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told } = this.#proxy;
+    const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, tasks, told } = this.#proxy;
     const session: McpSession = new McpSession({
       ...{ guard, clock, hide, told },
       pins: pins?.session() ?? null,
       rounds,
       place: 'listener',
+      tasks: tasks && { tasks, runner: () => this.#begun().session },
       toClient: (message, related) => this.#send(message, related),
     });
     const server = new EraBridge(

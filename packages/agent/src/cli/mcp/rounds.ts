@@ -2,11 +2,13 @@
 // retry that brings the answers. Seals and opens states; judges and sends nothing.
 import { isInputRequired, type McpResult } from '../../adapters/mcp-result.ts';
 import type { Clock } from '../../clock.ts';
-import type { CallRounds, RoundOptions } from '../../guard/call.ts';
+import type { CallRounds, QuestionDenial, RoundOptions } from '../../guard/call.ts';
 import { maxRounds, RoundStateError } from '../../rounds/round-state.ts';
 import { AnsweredRoundError, type OpenRound, type RoundCall, type Rounds } from '../../rounds/rounds.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import type { Request, Response } from './message.ts';
+import type { TaskApproval } from './tasks/record.ts';
+import type { TaskDraft } from './tasks/tasks.ts';
 import { inputMethods, missingCapability } from './translation.ts';
 
 /** The name of the proxy's own question among the input requests. */
@@ -65,6 +67,8 @@ export class ProxyRound {
   readonly #open: OpenRound | null;
   #next: CallRounds | null = null;
   #question: { readonly params: Fields; readonly timeoutMs: number } | null = null;
+  #denial: QuestionDenial | null = null;
+  #approval: Omit<TaskApproval, 'denial'> | null = null;
 
   constructor(rounds: Rounds, call: RoundCall, request: Request, open: OpenRound | null) {
     this.#rounds = rounds;
@@ -82,13 +86,14 @@ export class ProxyRound {
   get options(): RoundOptions<McpResult> {
     return {
       earlier: this.#open?.earlier ?? null,
-      isInterim: isInputRequired,
+      isInterim: (result) => isInputRequired(result) || result?.resultType === 'task',
       carry: (result, rounds) => {
         this.#next = rounds;
         return result;
       },
-      suspend: (rounds) => {
+      suspend: (rounds, denial) => {
         this.#next = rounds;
+        this.#denial = denial;
       },
     };
   }
@@ -99,9 +104,31 @@ export class ProxyRound {
     return fieldsOf(fieldsOf(this.#request.params.inputResponses)[approvalKey]);
   }
 
+  /** False: the answer came after the approval's deadline. */
+  isInTime(now: number): boolean {
+    return now <= (this.#open?.deadline ?? now);
+  }
+
   /** Asks the client's user instead of running the call. */
   askApproval(params: Fields, timeoutMs: number): void {
     this.#question = { params, timeoutMs };
+  }
+
+  /** Lets the call wait for the hub's decision as a task. */
+  handOver(approval: Omit<TaskApproval, 'denial'>): void {
+    this.#approval = approval;
+  }
+
+  /** What a task needs to go on; null: the call becomes none. */
+  get handedOver(): Pick<TaskDraft, 'rounds' | 'approval'> | null {
+    if (!this.#approval || !this.#denial || !this.#next) return null;
+    const { source, name, reason } = this.#denial;
+    return { rounds: this.#next, approval: { ...this.#approval, denial: { source, name, reason } } };
+  }
+
+  /** What a task needs that the server has made of the call. */
+  get interimTask(): Pick<TaskDraft, 'rounds' | 'approval'> | null {
+    return this.#next && { rounds: this.#next, approval: null };
   }
 
   /** The request for the server: with its own state, and the answers to its own questions. */

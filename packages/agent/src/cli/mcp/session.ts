@@ -1,28 +1,30 @@
 // One client's session with an MCP server under a guard: judges the calls of tools, hides what is refused anyway, hands
 // everything else on.
-import type { Clock } from '../../clock.ts';
+import { type Clock, sleep } from '../../clock.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
 import { AskingClient } from './asking.ts';
 import { answerOf, unsupported } from './call-error.ts';
+import { checkCallNames } from './call-names.ts';
 import { clientNameOf, type Era, eraOf, isChange, isListening, subscriptionKey, versionOf } from './era.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { introductionOf } from './introduction.ts';
-import { JudgedCall } from './judged-call.ts';
+import { type CallPorts, JudgedCall } from './judged-call.ts';
 import {
   codes,
   failureOf,
   type Id,
   type Message,
-  MessageError,
   type Notification,
   type Request,
   type Response,
   type ToolCall,
 } from './message.ts';
-import { findAmbiguousName } from './names.ts';
 import type { ProxyRounds } from './rounds.ts';
+import { ProxyEndedError } from './tasks/record.ts';
+import { answerTaskRequest, cancelledTask, type SessionTasks, taskRequestOf } from './tasks/requests.ts';
+import type { TaskCall } from './tasks/tasks.ts';
 import { ToolList } from './tool-list.ts';
 
 export interface SessionOptions {
@@ -38,6 +40,8 @@ export interface SessionOptions {
   readonly rounds: ProxyRounds;
   /** The client's place: a retry from another one is refused. */
   readonly place: string;
+  /** Calls that go on without their client; null: none do. */
+  readonly tasks: SessionTasks | null;
   /** @param related the request of the client that the message belongs to; null: none that is known */
   readonly toClient: (message: Message, related: Id | null) => void;
   /** Told whenever no request of the client is under way any more. */
@@ -46,8 +50,6 @@ export interface SessionOptions {
   readonly told?: (text: string) => void;
 }
 
-/** Age of a list of tools after which a call makes the proxy list them again; milliseconds. */
-const listAge = 60_000;
 /** Requests of a client that are under way. */
 const maxOpen = 1000;
 
@@ -230,15 +232,7 @@ export class McpSession {
         id,
       );
     // A server may make a task of a call by itself: its result would come past every contract.
-    if (foldCase(method).startsWith('tasks/'))
-      return void toClient(
-        failureOf(
-          id,
-          versionOf(request) === null ? codes.invalid : codes.method,
-          'tasks are refused, because contracts cannot govern them',
-        ),
-        id,
-      );
+    if (foldCase(method).startsWith('tasks/')) return void this.#askedTask(request);
     const era = this.#eraOf(request);
     if (!era) return void toClient(unsupported(request), id);
     if (method === 'initialize') this.#greeted(request);
@@ -248,6 +242,40 @@ export class McpSession {
     if (token !== undefined) this.#tokens.set(token as Id, id);
     if (method === 'tools/call') void this.#call(open);
     else this.#toServer(request);
+  }
+
+  async #askedTask(request: Request): Promise<void> {
+    const { toClient, tasks, told = () => {} } = this.#options;
+    const isServed = versionOf(request) !== null && this.#eraOf(request)?.isModern === true;
+    toClient(await answerTaskRequest(isServed ? (tasks?.tasks ?? null) : null, request, told), request.id);
+  }
+
+  /** Runs a call that goes on without its client. */
+  async runTask(task: TaskCall): Promise<Response> {
+    const { record, signal } = task;
+    const request = taskRequestOf(record);
+    const { id } = request;
+    const era = this.#eraOf(request) ?? eraOf(request);
+    const open: Open = { request, era, cancelled: new AbortController(), onAnswer: null };
+    const cancel = (): void => {
+      const isEnd = signal.reason instanceof ProxyEndedError;
+      if (open.onAnswer && !isEnd) this.#toServer(cancelledTask(record, request));
+      open.cancelled.abort(signal.reason);
+    };
+    const send = (upstream: Request): Promise<Response> => {
+      this.#open.set(id, open);
+      signal.addEventListener('abort', cancel, { once: true });
+      return this.#atServer(open, upstream);
+    };
+    try {
+      signal.throwIfAborted();
+      return await new JudgedCall(this.#callPorts, { request, era, send, signal }, task).run();
+    } catch (failure) {
+      return answerOf(failure, era, id);
+    } finally {
+      this.#close(open);
+      this.#answered();
+    }
   }
 
   /** Null: the request names a revision that the proxy does not serve. */
@@ -296,43 +324,38 @@ export class McpSession {
     this.#answered();
   }
 
-  #judged(open: Open): Promise<Response> {
-    const { guard, sessionId, pins, rounds, place } = this.#options;
-    const ports = {
+  get #callPorts(): CallPorts {
+    const { guard, sessionId, pins, rounds, place, tasks } = this.#options;
+    return {
       ...{ guard, sessionId, pins, rounds, place, asking: this.#asking },
+      tasks: tasks && {
+        canAsk: tasks.tasks.canAsk,
+        isFor: (request) => tasks.tasks.isFor(request),
+        create: (draft) => tasks.tasks.create(draft, tasks.runner),
+      },
+      wait: (ms, signal) => sleep(this.#options.clock, ms, signal),
       names: () => ({ server: this.#serverName, client: this.#clientName }),
-      checkNames: ({ name, args, request }: ToolCall) => this.#checkNames(name, args, request.id),
+      checkNames: ({ name, args, request }: ToolCall) =>
+        checkCallNames({ guard, pins, tools: this.#tools }, name, args, request.id),
     };
-    const { request, era, cancelled } = open;
-    const send = (upstream: Request): Promise<Response> => this.#atServer(open, upstream);
-    return new JudgedCall(ports, { request, era, send, signal: cancelled.signal }).run();
   }
 
-  /** @throws MessageError for a name that another reader may take for a name that is judged; TypeError as a guard */
-  async #checkNames(tool: string, args: object, id: Id): Promise<void> {
-    const { pins } = this.#options;
-    // Where nothing is refused, the call does not wait for the list.
-    const isOld = pins !== null && this.#tools.isOlderThan(listAge);
-    if (isOld && pins.mode !== 'observe') this.#tools.refresh();
-    await this.#tools.ready();
-    if (isOld && pins.mode === 'observe') this.#tools.refresh();
-    const wrong = (what: string, name: string, meant: string): MessageError => {
-      const reason = `${what} ${JSON.stringify(name)} is refused, because the server may read it as ${JSON.stringify(meant)}`;
-      return new MessageError(codes.params, reason, id);
-    };
-    const otherTool = this.#tools.toolInOtherCase(tool);
-    if (otherTool !== null) throw wrong('the tool', tool, otherTool);
-    const paths = this.#options.guard.argumentPaths(tool);
-    const ambiguous = findAmbiguousName(args, paths, this.#tools.schemaOf(tool));
-    if (ambiguous) throw wrong('the argument', ambiguous.name, ambiguous.meant);
+  #judged(open: Open): Promise<Response> {
+    const { request, era, cancelled } = open;
+    const send = (upstream: Request): Promise<Response> => this.#atServer(open, upstream);
+    return new JudgedCall(this.#callPorts, { request, era, send, signal: cancelled.signal }).run();
   }
 
   #atServer(open: Open, request: Request): Promise<Response> {
     const { signal } = open.cancelled;
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      open.onAnswer = resolve;
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      const abort = (): void => reject(signal.reason);
+      open.onAnswer = (answer) => {
+        signal.removeEventListener('abort', abort);
+        resolve(answer);
+      };
+      signal.addEventListener('abort', abort, { once: true });
       this.#toServer(request);
     });
   }
@@ -359,7 +382,7 @@ export class McpSession {
   }
 
   #introduced(era: Era, answer: Response): Response {
-    const introduction = introductionOf(era, answer, this.#options.pins);
+    const introduction = introductionOf(era, answer, this.#options.pins, this.#options.tasks?.tasks ?? null);
     const { info, instructions, offers } = introduction;
     if (info) {
       this.#serverName = info.name.slice(0, 128);

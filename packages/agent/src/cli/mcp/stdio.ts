@@ -1,30 +1,11 @@
 // The proxy for one agent that speaks over our standard input and output.
 import type { Readable, Writable } from 'node:stream';
-import type { Clock } from '../../clock.ts';
-import type { Guard } from '../../guard/guard.ts';
-import type { ToolPins } from '../../tools/tool-pins.ts';
-import { EraBridge, type ServerEras } from './bridge.ts';
-import type { Connect } from './connection.ts';
+import { EraBridge } from './bridge.ts';
 import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';
-import type { ProxyRounds } from './rounds.ts';
+import type { ProxyParts } from './proxy-parts.ts';
 import { McpSession } from './session.ts';
-
-/** What both ways to the agent need. */
-export interface ProxyParts {
-  readonly guard: Guard;
-  readonly clock: Clock;
-  readonly hide: boolean;
-  readonly connect: Connect;
-  readonly eras: ServerEras;
-  /** Milliseconds that a server's question may wait for the client's answer. */
-  readonly inputTimeout: number;
-  /** Null: definitions of tools are not judged. */
-  readonly pins: ToolPins | null;
-  readonly rounds: ProxyRounds;
-  /** For people. */
-  readonly told: (text: string) => void;
-}
+import { BackgroundServer } from './tasks/background-server.ts';
 
 /** How long calls under way may still end once the agent has said its last; milliseconds. */
 const lastWords = 2000;
@@ -35,20 +16,22 @@ const lastWords = 2000;
  * @returns the exit code
  */
 export async function serveStdio(
-  { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told }: ProxyParts,
+  proxy: ProxyParts,
   input: Readable,
   output: Writable,
   onChange: (task: () => void) => void,
 ): Promise<number> {
+  const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, tasks, told } = proxy;
   const write = lineWriter(output, () => server.output);
   let inputEnded = false;
-  const session = new McpSession({
+  const session: McpSession = new McpSession({
     guard,
     clock,
     hide,
     pins: pins?.session() ?? null,
     rounds,
     place: `process ${guard.sessionId}`,
+    tasks: tasks && { tasks, runner: () => session },
     told,
     toClient: (message) => write(textOf(message)),
     onIdle: () => {
@@ -100,10 +83,15 @@ export async function serveStdio(
       else clock.after(lastWords, () => end(0), true);
     },
   });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end(0));
+  const background = new BackgroundServer(proxy);
+  void tasks?.start(() => background);
+  const stop = (): void => end(0);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   const code = await ended;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
+  await tasks?.close();
   session.close();
-  await server.close();
+  await Promise.all([server.close(), background.close()]);
   input.destroy();
   return code;
 }

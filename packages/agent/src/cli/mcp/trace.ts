@@ -1,6 +1,7 @@
 // The trace of a caller in a request's `_meta` (W3C Trace Context and Baggage): handed on where it is well formed.
+import { activeTraceparent } from '../../telemetry.ts';
 import { type Fields, fieldsOf, without } from './fields.ts';
-import type { Message } from './message.ts';
+import type { Message, Request } from './message.ts';
 
 const names = ['traceparent', 'tracestate', 'baggage'] as const;
 /** Version 00 has exactly these parts, later ones may add some; an id of zeros is none. */
@@ -27,6 +28,14 @@ export function traceOf(meta: unknown): Fields {
     ...(isParent && isList(tracestate, maxState) ? { tracestate } : {}),
     ...(isList(baggage, maxBaggage) ? { baggage } : {}),
   };
+}
+
+/** A request whose sender is the span that runs; the same one where traces are off. */
+export function withActiveSpan(request: Request): Request {
+  const traceparent = activeTraceparent();
+  if (traceparent === null) return request;
+  const _meta = { ...fieldsOf(request.params._meta), traceparent };
+  return { ...request, params: { ...request.params, _meta } };
 }
 
 /** The message without malformed members of a trace. */

@@ -1,0 +1,326 @@
+// Calls that go on without their client: each under a handle that the client asks about. A call runs once, when its
+// approval is decided, also if the client or the proxy went away in between (promise P74).
+import type { McpResult } from '../../../adapters/mcp-result.ts';
+import { type ApprovalBackend, type ApprovalOutcome, timedOut } from '../../../approvals.ts';
+import type { Clock, Timer } from '../../../clock.ts';
+import { NotStartedError, type RoundOptions } from '../../../guard/call.ts';
+import { digestOf } from '../../../rounds/round-state.ts';
+import { clientCapabilitiesKey, tasksKey } from '../era.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
+import { codes, failureOf, type Request, type Response } from '../message.ts';
+import { resultOf } from '../translation.ts';
+import type { TaskFiles } from './files.ts';
+import {
+  isTaskId,
+  keptAfterDeadline,
+  latestStart,
+  newTaskId,
+  ProxyEndedError,
+  type TaskEnd,
+  type TaskRecord,
+  taskOf,
+} from './record.ts';
+
+/** A call with a handle, for the session that runs it. */
+export interface TaskCall {
+  readonly record: TaskRecord;
+  readonly rounds: RoundOptions<McpResult>;
+  /** Refuses the call instead of running it; null: the contracts decide. */
+  readonly refusal: { readonly name: string; readonly reason: string } | null;
+  readonly signal: AbortSignal;
+  /** Right before the server gets the call. @throws Error if it may not get it */
+  use(): Promise<void>;
+}
+
+export interface TaskRunner {
+  runTask(call: TaskCall): Promise<Response>;
+}
+
+/** What a session knows about a call that becomes a task. */
+export type TaskDraft = Pick<
+  TaskRecord,
+  'tool' | 'args' | 'meta' | 'sessionId' | 'rounds' | 'approval' | 'serverTask'
+>;
+
+export interface TaskPorts {
+  readonly files: TaskFiles;
+  readonly clock: Clock;
+  /** Who may ask about these tasks. */
+  readonly owner: string;
+  /** Names the hub and the agent. */
+  readonly scope: string;
+  /** Where the calls ask people; null: nowhere. */
+  readonly approvals: ApprovalBackend | null;
+  /** For people. */
+  readonly told: (text: string) => void;
+}
+
+/** A task that this process goes on with. */
+interface LiveTask {
+  record: TaskRecord;
+  isRunning: boolean;
+  isCancelled: boolean;
+  readonly cancelled: AbortController;
+  readonly runner: () => TaskRunner;
+}
+
+/** Tasks of one process that have not ended. */
+const maxLive = 1000;
+/** Milliseconds between two signs of life. */
+const lookInterval = 5000;
+/** Signs of life between two removals of what has expired. */
+const looksPerSweep = 120;
+
+const outcomeUnknown = 'the outcome is not known: the proxy ended while the tool ran';
+const approvedLate = 'approved, not run: the approval came while no proxy could run the call';
+
+export class ProxyTasks {
+  readonly #ports: TaskPorts;
+  readonly #live = new Map<string, LiveTask>();
+  readonly #closed = new AbortController();
+  readonly #work = new Set<Promise<unknown>>();
+  #timer: Timer | null = null;
+  #looks = 0;
+
+  constructor(ports: TaskPorts) {
+    this.#ports = ports;
+  }
+
+  /** True if calls may wait for approvals as tasks. */
+  get canAsk(): boolean {
+    return this.#ports.approvals?.resume !== undefined;
+  }
+
+  /** True if the request may become a task: its client knows them, and there is room. */
+  isFor(request: Request): boolean {
+    return declaresTasks(request) && this.#live.size < maxLive;
+  }
+
+  /**
+   * Takes over the tasks that no process holds, now and from time to time.
+   * @param runner makes what runs their calls
+   */
+  async start(runner: () => TaskRunner): Promise<void> {
+    const lookAround = async (): Promise<void> => {
+      const { files, told, clock } = this.#ports;
+      try {
+        await files.signOfLife();
+        if (this.#looks++ % looksPerSweep === 0) await files.sweep();
+        const adopted = await files.adopt(({ scope, owner }) => this.#isOwn(scope, owner));
+        for (const record of adopted) await this.#resume(record, runner);
+      } catch (failure) {
+        told(`tasks: ${messageOf(failure)}`);
+      }
+      if (!this.#closed.signal.aborted)
+        this.#timer = clock.after(lookInterval, () => this.#track(lookAround()));
+    };
+    await this.#track(lookAround());
+  }
+
+  /**
+   * The result that names the new task. It is durable when the promise resolves.
+   * @param runner makes what runs the call
+   */
+  async create(draft: TaskDraft, runner: () => TaskRunner): Promise<Fields> {
+    const { clock, files, owner, scope } = this.#ports;
+    const now = clock.now();
+    const record: TaskRecord = {
+      ...draft,
+      ...{ taskId: newTaskId(), owner, scope, createdAt: now, updatedAt: now, end: null },
+      expiresAt: (draft.approval?.deadline ?? now) + keptAfterDeadline,
+      digest: digestOf(draft.tool, draft.args),
+    };
+    try {
+      await files.create(record);
+    } catch (failure) {
+      this.#withdraw(record);
+      throw failure;
+    }
+    this.#follow(record, runner);
+    return { ...taskOf(record, false), resultType: 'task' };
+  }
+
+  /** The answer to `tasks/get`, `tasks/update` or `tasks/cancel`. */
+  async answer(request: Request): Promise<Response> {
+    const { id, method, params } = request;
+    if (!declaresTasks(request)) {
+      const requiredCapabilities = { extensions: { [tasksKey]: {} } };
+      const message = `${method} needs the client capability ${tasksKey}`;
+      const error = { code: codes.missingCapability, message, data: { requiredCapabilities } };
+      return { kind: 'response', id, error };
+    }
+    const { taskId } = params;
+    const record = isTaskId(taskId) ? await this.#recordOf(taskId) : null;
+    if (!record) return failureOf(id, codes.params, 'the task does not exist, or has expired');
+    if (method === 'tasks/cancel') await this.#cancel(record);
+    const isRunning = this.#live.get(record.taskId)?.isRunning ?? false;
+    const task = method === 'tasks/get' ? taskOf(record, isRunning) : {};
+    return resultOf(id, { ...task, resultType: 'complete' });
+  }
+
+  /** Leaves what has not ended to the next process. */
+  async close(): Promise<void> {
+    this.#timer?.cancel();
+    this.#closed.abort(new ProxyEndedError());
+    await Promise.allSettled(this.#work);
+    await this.#ports.files.close();
+  }
+
+  /** Work that `close` waits for. */
+  #track(work: Promise<unknown>): Promise<unknown> {
+    const tracked = work.finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+    return tracked;
+  }
+
+  #isOwn(scope: string, owner: string): boolean {
+    return scope === this.#ports.scope && owner === this.#ports.owner;
+  }
+
+  async #recordOf(taskId: string): Promise<TaskRecord | null> {
+    const record = this.#live.get(taskId)?.record ?? (await this.#ports.files.read(taskId));
+    const isKept = record !== null && record.expiresAt >= this.#ports.clock.now();
+    return isKept && record.owner === this.#ports.owner ? record : null;
+  }
+
+  async #cancel(record: TaskRecord): Promise<void> {
+    if (record.end) return;
+    const { files } = this.#ports;
+    const live = this.#live.get(record.taskId);
+    if (live) live.isCancelled = true;
+    await files.markCancelled(record.taskId);
+    if (live) await this.#end(live, { status: 'cancelled' });
+    this.#withdraw(record);
+    live?.cancelled.abort(new Error('the client cancelled the task'));
+  }
+
+  /** The question is nobody's any more. An older hub keeps it: a later approval runs nothing. */
+  #withdraw({ approval }: TaskRecord): void {
+    if (!approval) return;
+    this.#ports.approvals?.withdraw?.(approval.id).catch(() => {});
+  }
+
+  /** Goes on with a task of a process that ended. */
+  async #resume(record: TaskRecord, runner: () => TaskRunner): Promise<void> {
+    const { files } = this.#ports;
+    const { taskId } = record;
+    if (await files.isCancelled(taskId)) return this.#finish(record, { status: 'cancelled' });
+    if (record.serverTask === null && (await files.isSent(taskId)))
+      return this.#finish(record, {
+        status: 'failed',
+        error: { code: codes.server, message: outcomeUnknown },
+      });
+    this.#follow(record, runner);
+  }
+
+  #follow(record: TaskRecord, runner: () => TaskRunner): void {
+    const live: LiveTask = {
+      ...{ record, runner, isRunning: record.serverTask !== null, isCancelled: false },
+      cancelled: new AbortController(),
+    };
+    this.#live.set(record.taskId, live);
+    const work = this.#run(live)
+      .catch((failure: unknown) => this.#ports.told(`task ${record.taskId}: ${messageOf(failure)}`))
+      .finally(() => this.#live.delete(record.taskId));
+    this.#track(work);
+  }
+
+  async #run(live: LiveTask): Promise<void> {
+    const { approval } = live.record;
+    const outcome = approval ? await this.#outcomeOf(live) : null;
+    if (this.#closed.signal.aborted) return;
+    const late = approval && this.#ports.clock.now() > approval.deadline + latestStart;
+    const isLate = late && outcome && 'decision' in outcome && outcome.decision.proceed;
+    const response = await this.#call(live, outcome, isLate ? approvedLate : null);
+    // The next process reports what it can know of a call that was not answered.
+    if (this.#closed.signal.aborted && response.error) return;
+    if (await this.#ports.files.isCancelled(live.record.taskId))
+      return this.#end(live, { status: 'cancelled' });
+    const error = isLate ? { code: codes.server, message: approvedLate } : response.error;
+    await this.#end(
+      live,
+      error ? { status: 'failed', error } : { status: 'completed', result: response.result },
+    );
+  }
+
+  #signalOf({ cancelled }: LiveTask): AbortSignal {
+    return AbortSignal.any([this.#closed.signal, cancelled.signal]);
+  }
+
+  async #outcomeOf(live: LiveTask): Promise<Outcome> {
+    const { approvals } = this.#ports;
+    const { approval } = live.record;
+    try {
+      if (!approval || !approvals?.resume) throw new Error('no hub is configured');
+      const { id, deadline, timeoutEffect } = approval;
+      const until = deadline + latestStart;
+      return { decision: await approvals.resume({ id, until, timeoutEffect }).outcome(this.#signalOf(live)) };
+    } catch (failure) {
+      if (!live.isCancelled) return { failure };
+      return { decision: { ...timedOut('deny'), status: 'denied', reason: 'withdrawn by the client' } };
+    }
+  }
+
+  #call(live: LiveTask, outcome: Outcome | null, refusal: string | null): Promise<Response> {
+    const { record } = live;
+    const { denial } = record.approval ?? {};
+    const question = denial &&
+      outcome && {
+        denial,
+        outcome: async () => {
+          if ('decision' in outcome) return outcome.decision;
+          throw outcome.failure;
+        },
+      };
+    return live.runner().runTask({
+      record,
+      rounds: {
+        earlier: record.rounds,
+        isInterim: () => false,
+        carry: (result) => result,
+        ...(question ? { question } : {}),
+      },
+      refusal: refusal === null ? null : { name: 'approved_not_run', reason: refusal },
+      // A call that was cancelled while it waited is recorded as denied.
+      signal: live.isCancelled ? this.#closed.signal : this.#signalOf(live),
+      use: () => this.#use(live),
+    });
+  }
+
+  async #use(live: LiveTask): Promise<void> {
+    const { files } = this.#ports;
+    const { taskId, serverTask } = live.record;
+    const check = (): void => {
+      if (live.isCancelled) throw new NotStartedError('the task was cancelled');
+      if (this.#closed.signal.aborted) throw new NotStartedError('the proxy ends');
+    };
+    if (await files.isCancelled(taskId)) live.isCancelled = true;
+    check();
+    if (serverTask === null && !(await files.markSent(taskId)))
+      throw new NotStartedError('another process has run the call');
+    check();
+    live.isRunning = true;
+  }
+
+  /** The first end of a task counts. */
+  async #end(live: LiveTask, end: TaskEnd): Promise<void> {
+    if (live.record.end) return;
+    live.record = { ...live.record, end };
+    await this.#finish(live.record, end);
+  }
+
+  async #finish(record: TaskRecord, end: TaskEnd): Promise<void> {
+    await this.#ports.files.end({ ...record, end, updatedAt: this.#ports.clock.now() });
+  }
+}
+
+type Outcome = { readonly decision: ApprovalOutcome } | { readonly failure: unknown };
+
+const messageOf = (failure: unknown): string =>
+  failure instanceof Error ? failure.message : String(failure);
+
+/** True if the client of a request knows tasks. */
+export function declaresTasks({ params }: Request): boolean {
+  const capabilities = fieldsOf(fieldsOf(params._meta)[clientCapabilitiesKey]);
+  return fieldsOf(capabilities.extensions)[tasksKey] !== undefined;
+}

@@ -1,0 +1,293 @@
+// Calls that go on without their client while people decide.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { until } from '../manual-clock.ts';
+import { pipedServer, ServerLog } from './pair-servers.ts';
+import { TaskServer } from './task-server.ts';
+import { ApprovalHub, type ProxyPlan, TaskProxy } from './task-setting.ts';
+
+let approvals: ApprovalHub;
+let folder = '';
+let log = new ServerLog();
+const proxies: TaskProxy[] = [];
+beforeAll(async () => {
+  approvals = await new ApprovalHub().start();
+});
+afterAll(() => approvals.hub.stop());
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reeve-tasks-'));
+  log = new ServerLog();
+  approvals.isOld = false;
+});
+afterEach(async () => {
+  for (const proxy of proxies.splice(0)) await proxy.end().catch(() => {});
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(more: Partial<ProxyPlan> = {}, era: 'legacy' | 'modern' = 'modern'): Promise<TaskProxy> {
+  const server = pipedServer(era, log);
+  const proxy = await TaskProxy.start({ way: 'stdio', server, hub: approvals.hub, folder, ...more });
+  proxies.push(proxy);
+  return proxy;
+}
+async function end(proxy: TaskProxy): Promise<void> {
+  proxies.splice(proxies.indexOf(proxy), 1);
+  await proxy.end();
+}
+const lastApproval = (): string => `a-${approvals.asked.length}`;
+const read = { path: 'notes' };
+
+describe.each([
+  ['stdio', 'modern'],
+  ['stdio', 'legacy'],
+  ['HTTP', 'modern'],
+  ['HTTP', 'legacy'],
+] as const)('a call that asks, over %s before a %s server', (way, era) => {
+  it('has a handle, runs once when it is approved, and gives its result to the handle', async () => {
+    const proxy = await start({ way }, era);
+    const { result } = (await proxy.request('server/discover', {})) as { result: { capabilities: object } };
+    expect(result.capabilities).toMatchObject({ extensions: { 'io.modelcontextprotocol/tasks': {} } });
+    const task = await proxy.call('read', read);
+    expect(task).toMatchObject({
+      resultType: 'task',
+      taskId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      status: 'working',
+      statusMessage: 'Approval pending: run read?',
+      pollIntervalMs: 2000,
+      ttlMs: expect.any(Number),
+    });
+    expect(await proxy.task(task.taskId)).toMatchObject({ resultType: 'complete', status: 'working' });
+    expect(log.lines).toEqual([]);
+    approvals.decide(lastApproval(), 'approved');
+    const ended = await proxy.ended(task.taskId);
+    expect(ended).toMatchObject({
+      status: 'completed',
+      result: { content: [{ type: 'text', text: 'contents of notes' }] },
+    });
+    expect(await proxy.task(task.taskId)).toEqual(ended);
+    expect(log.lines).toEqual(['read notes']);
+    expect(proxy.actions('read')).toEqual([
+      'call_approval_requested',
+      'call_approval_granted',
+      'call_executed',
+    ]);
+    expect(new Set(proxy.guard.events.events.map(({ call_id }) => call_id)).size).toBe(1);
+  });
+
+  it('survives a restart of the proxy, and runs once in the next one', async () => {
+    const first = await start({ way }, era);
+    const { taskId } = await first.call('read', read);
+    await end(first);
+    expect(first.actions('read')).toEqual(['call_approval_requested']);
+    const second = await start({ way }, era);
+    expect(await second.task(taskId)).toMatchObject({ status: 'working' });
+    approvals.decide(lastApproval(), 'approved');
+    expect(await second.ended(taskId)).toMatchObject({ status: 'completed' });
+    expect(log.lines).toEqual(['read notes']);
+    expect(second.actions('read')).toEqual(['call_approval_granted', 'call_executed']);
+    await end(second);
+    const third = await start({ way }, era);
+    expect(await third.task(taskId)).toMatchObject({ status: 'completed' });
+    expect(log.lines).toEqual(['read notes']);
+  });
+
+  it('is cancelled by its client: the question is withdrawn, and a later approval runs nothing', async () => {
+    const proxy = await start({ way }, era);
+    for (const isOld of [false, true]) {
+      approvals.isOld = isOld;
+      const { taskId } = await proxy.call('read', read);
+      const id = lastApproval();
+      expect(await proxy.request('tasks/cancel', { taskId })).toMatchObject({
+        result: { resultType: 'complete' },
+      });
+      expect(await proxy.task(taskId)).toMatchObject({ status: 'cancelled' });
+      if (!isOld) await until(() => approvals.statusOf(id) === 'denied', 'the withdrawal');
+      approvals.decide(id, 'approved');
+    }
+    await until(() => proxy.actions('read').length === 4, 'both denials');
+    expect(proxy.actions('read')).toEqual([
+      'call_approval_requested',
+      'call_approval_denied',
+      'call_approval_requested',
+      'call_approval_denied',
+    ]);
+    expect(log.lines).toEqual([]);
+  });
+});
+
+describe('a task', () => {
+  it.each([
+    ['denied', 'Denied: run read? (denied)'],
+    ['timeout', 'Denied: run read? (nobody decided in time)'],
+  ] as const)('that is %s completes with the refusal', async (status, text) => {
+    const proxy = await start();
+    const { taskId } = await proxy.call('read', read);
+    approvals.decide(lastApproval(), status);
+    expect(await proxy.ended(taskId)).toMatchObject({
+      status: 'completed',
+      result: { isError: true, content: [{ text }] },
+    });
+    expect(log.lines).toEqual([]);
+  });
+
+  it('of another owner does not exist, nor does one that nobody has made', async () => {
+    const first = await start({ way: 'HTTP', token: 'one' });
+    const { taskId } = await first.call('read', read);
+    await end(first);
+    const unknown = { code: -32_602 };
+    const other = await start({ way: 'HTTP', token: 'two' });
+    for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update'])
+      for (const id of [taskId, 'f'.repeat(32), '../../round.key', 7])
+        expect((await other.request(method, { taskId: id })).error).toMatchObject(unknown);
+    await end(other);
+    const again = await start({ way: 'HTTP', token: 'one' });
+    expect(await again.task(taskId)).toMatchObject({ status: 'working' });
+  });
+
+  it('is for clients that know tasks: others wait, and cannot ask about one', async () => {
+    const proxy = await start({ way: 'HTTP' });
+    const waiting = proxy.request('tools/call', { name: 'read', arguments: read }, {});
+    const before = approvals.asked.length;
+    await until(() => approvals.asked.length > before, 'the question');
+    approvals.decide(lastApproval(), 'approved');
+    expect(await waiting).toMatchObject({ result: { resultType: 'complete' } });
+    expect(await proxy.request('tasks/get', { taskId: 'f'.repeat(32) }, {})).toMatchObject({
+      error: { code: -32_021, data: { requiredCapabilities: { extensions: {} } } },
+    });
+    expect(await proxy.request('tasks/list', {})).toMatchObject({ error: { code: -32_601 } });
+  });
+
+  it('whose tool runs is cancelled at the server', async () => {
+    const proxy = await start();
+    const { taskId } = await proxy.call('slow');
+    approvals.decide(lastApproval(), 'approved');
+    await until(() => log.lines.includes('slow'), 'the tool');
+    expect(await proxy.task(taskId)).toMatchObject({ status: 'working', statusMessage: 'The tool runs.' });
+    await proxy.request('tasks/cancel', { taskId });
+    await until(() => log.lines.includes('slow was cancelled'), 'the cancellation');
+    expect(await proxy.task(taskId)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('whose proxy ended while the tool ran fails, and never runs again', async () => {
+    const first = await start({ way: 'HTTP' });
+    const { taskId } = await first.call('slow');
+    approvals.decide(lastApproval(), 'approved');
+    await until(() => log.lines.includes('slow'), 'the tool');
+    await end(first);
+    const second = await start({ way: 'HTTP' });
+    expect(await second.ended(taskId)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('the outcome is not known') },
+    });
+    expect(log.lines.filter((line) => line === 'slow')).toHaveLength(1);
+  });
+
+  it('that was approved while no proxy ran for long fails, and is not run', async () => {
+    const first = await start();
+    const { taskId } = await first.call('read', read);
+    await end(first);
+    approvals.decide(lastApproval(), 'approved');
+    const late = { ...systemClock, now: () => Date.now() + 60_000 + 601_000 };
+    const second = await start({ clock: late });
+    expect(await second.ended(taskId)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('approved, not run') },
+    });
+    expect(log.lines).toEqual([]);
+    expect(second.actions('read')).toEqual(['call_denied']);
+  });
+
+  it('is judged again by the contracts in force when it is approved', async () => {
+    const proxy = await start();
+    const { taskId } = await proxy.call('read', read);
+    const noReads =
+      '{ id: no-reads, type: pre, tool: read, when: { tool.name: { exists: true } }, then: { effect: deny, message: closed } }';
+    proxy.guard.reload(`apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: guardrails }
+defaults: { mode: enforce }
+contracts: [${noReads}]`);
+    approvals.decide(lastApproval(), 'approved');
+    expect(await proxy.ended(taskId)).toMatchObject({
+      result: { isError: true, content: [{ text: 'Denied: closed' }] },
+    });
+    expect(log.lines).toEqual([]);
+  });
+});
+
+describe('a task that the server makes of a call', () => {
+  const numbers =
+    '{ id: numbers, type: post, tool: "*", when: { output.text: { matches: "[0-9]{3}-[0-9]{4}" } }, then: { effect: redact, message: hidden } }';
+  const once =
+    '{ id: once, type: session, limits: { max_calls_per_tool: { build: 1 } }, then: { effect: deny, message: once } }';
+  const built = {
+    status: 'completed',
+    result: { resultType: 'complete', content: [{ type: 'text', text: 'built, call 555-1234' }] },
+  };
+  const begin = (server: TaskServer) => start({ way: 'HTTP', server, contracts: [numbers, once] });
+
+  it('is known by an id of the proxy alone, and its result is judged', async () => {
+    const server = new TaskServer();
+    const proxy = await begin(server);
+    const task = await proxy.call('build');
+    expect(task).toMatchObject({ resultType: 'task', status: 'working' });
+    expect(JSON.stringify(task)).not.toContain('own-1');
+    for (const method of ['tasks/get', 'tasks/cancel'])
+      expect((await proxy.request(method, { taskId: 'own-1' })).error).toMatchObject({ code: -32_602 });
+    server.end(built);
+    const ended = await proxy.ended(task.taskId);
+    expect(ended).toMatchObject({ status: 'completed' });
+    expect(JSON.stringify(ended)).toContain('built, call');
+    expect(JSON.stringify(ended)).not.toContain('555-1234');
+    expect(server.lines).toEqual(['build']);
+    expect(proxy.actions('build')).toEqual(['call_allowed', 'call_executed']);
+    expect(await proxy.call('build')).toMatchObject({ isError: true, content: [{ text: 'Denied: once' }] });
+  });
+
+  it('survives a restart of the proxy', async () => {
+    const server = new TaskServer();
+    const first = await begin(server);
+    const { taskId } = await first.call('build');
+    await end(first);
+    const second = await begin(server);
+    expect(await second.task(taskId)).toMatchObject({ status: 'working' });
+    server.end(built);
+    expect(await second.ended(taskId)).toMatchObject({ status: 'completed' });
+    expect(server.lines).toEqual(['build']);
+    expect([...first.actions('build'), ...second.actions('build')]).toEqual([
+      'call_allowed',
+      'call_executed',
+    ]);
+  });
+
+  it('is cancelled at the server, and fails or ends as it does there', async () => {
+    const server = new TaskServer();
+    const proxy = await start({ way: 'HTTP', server, contracts: [numbers] });
+    const cancelled = await proxy.call('build');
+    await proxy.request('tasks/cancel', { taskId: cancelled.taskId });
+    await until(() => server.lines.includes('cancel own-1'), 'the cancellation');
+    expect(await proxy.task(cancelled.taskId)).toMatchObject({ status: 'cancelled' });
+    const failing = await proxy.call('build');
+    server.end({ status: 'failed', error: { code: -32_603, message: 'no disk' } });
+    expect(await proxy.ended(failing.taskId)).toMatchObject({
+      status: 'failed',
+      error: { code: -32_603, message: 'no disk' },
+    });
+    const asking = await proxy.call('build');
+    server.end({ status: 'input_required', inputRequests: {} });
+    expect(await proxy.ended(asking.taskId)).toMatchObject({
+      status: 'completed',
+      result: { isError: true },
+    });
+  });
+
+  it('is made for clients that know tasks alone', async () => {
+    const server = new TaskServer();
+    const proxy = await begin(server);
+    const { result } = await proxy.request('tools/call', { name: 'build', arguments: {} }, {});
+    expect(result).toMatchObject({ content: [{ text: 'built at once' }] });
+  });
+});

@@ -1,0 +1,226 @@
+// The matrix of the fleet: documents by environment, with the deployed version and what the connected agents run. A
+// press on a version lists its agents below.
+import './matrix.css';
+import { Link } from '@tanstack/react-router';
+import { type JSX, useState } from 'react';
+import { linkTo } from '../../lib/address.ts';
+import type { Input, Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { type Env as Environment, envs, useEnv, useFilters } from '../../lib/search.ts';
+import { count, counted, duration } from '../../lib/text.ts';
+import { useNow } from '../../lib/ticker.ts';
+import { Button, Data, Empty, Env, Name } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { Table } from '../../ui/table.tsx';
+import { type Agent, agentColumns } from './columns.tsx';
+
+type Matrix = Reply<'fleetMatrix'>;
+type Cell = Matrix['bundles'][number]['cells'][number];
+type Version = Cell['versions'][number];
+
+const columnsOf = (env: Environment | undefined): readonly Environment[] =>
+  env ? [env] : [...envs].reverse();
+
+export function FleetMatrix(): JSX.Element {
+  const env = useEnv();
+  const matrix = useCall('fleetMatrix');
+  const columns = columnsOf(env);
+  return (
+    <>
+      <QueryResult query={matrix} rows={6}>
+        {(first) =>
+          first.bundles.length === 0 ? (
+            <Empty title="No documents yet">
+              <p>Deployed documents and the versions that connected agents run appear here.</p>
+            </Empty>
+          ) : (
+            <>
+              <p className="muted">
+                {counted(first.bundles.length, 'document')}
+                {first.next_cursor && ' or more'}
+                {first.unassigned > 0 &&
+                  `, ${counted(first.unassigned, 'connected agent')} without a document`}
+              </p>
+              <div className="matrix-box card">
+                {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: cells contain buttons */}
+                <table role="grid" aria-label="Matrix" className="matrix">
+                  <thead>
+                    <tr>
+                      <th scope="col">Document</th>
+                      {columns.map((name) => (
+                        <th scope="col" key={name}>
+                          <Env name={name} />
+                        </th>
+                      ))}
+                    </tr>
+                  </thead>
+                  <tbody>
+                    <Rows page={first} columns={columns} />
+                  </tbody>
+                </table>
+              </div>
+            </>
+          )
+        }
+      </QueryResult>
+      <RunningAgents matrix={matrix.data} />
+    </>
+  );
+}
+
+interface RowsProps {
+  readonly page: Matrix;
+  readonly columns: readonly Environment[];
+}
+
+function Rows({ page, columns }: RowsProps): JSX.Element {
+  const [isMore, setMore] = useState(false);
+  return (
+    <>
+      {page.bundles.map(({ name, cells }) => (
+        <tr key={name}>
+          <th scope="row">
+            <Link {...linkTo.bundle(name)}>
+              <Name text={name} />
+            </Link>
+          </th>
+          {columns.map((env) => (
+            <td key={env} data-env={env}>
+              <CellParts name={name} cell={cells.find((one) => one.env === env)} />
+            </td>
+          ))}
+        </tr>
+      ))}
+      {page.next_cursor !== null &&
+        (isMore ? (
+          <NextRows cursor={page.next_cursor} columns={columns} />
+        ) : (
+          <tr>
+            <td>
+              <Button onClick={() => setMore(true)}>Show more documents</Button>
+            </td>
+          </tr>
+        ))}
+    </>
+  );
+}
+
+function NextRows({
+  cursor,
+  columns,
+}: {
+  readonly cursor: string;
+  readonly columns: readonly Environment[];
+}): JSX.Element {
+  const matrix = useCall('fleetMatrix', { query: { cursor } });
+  if (matrix.data) return <Rows page={matrix.data} columns={columns} />;
+  return (
+    <tr>
+      <td>
+        <QueryResult query={matrix}>{() => null}</QueryResult>
+      </td>
+    </tr>
+  );
+}
+
+/** `current` runs the deployed version, `unknown` reported none. */
+const stateOf = ({ deployment }: Cell, { version, policy_version: hash }: Version): string =>
+  hash === null ? 'unknown' : version !== null && version === deployment?.version ? 'current' : 'behind';
+
+const nameOf = ({ version, policy_version: hash }: Version): string =>
+  version === null ? (hash === null ? '?' : 'other') : `v${version}`;
+
+/** What the address contains for a version. */
+const keyOf = ({ policy_version: hash }: Version): string => hash ?? 'unknown';
+
+function CellParts({ name, cell }: { readonly name: string; readonly cell: Cell | undefined }): JSX.Element {
+  const [{ bundle, in: env, runs }, change] = useFilters();
+  const now = useNow(60_000);
+  if (!cell || (cell.deployment === null && cell.connected === 0)) return <span className="muted">–</span>;
+  const starts = cell.versions.flatMap(({ oldest_since: since }) => (since ? [Date.parse(since)] : []));
+  return (
+    <span className="matrix-cell">
+      <strong>{cell.deployment ? `v${cell.deployment.version}` : 'not deployed'}</strong>
+      {cell.connected === 0 ? (
+        <span className="muted">no agents</span>
+      ) : (
+        <>
+          <span className="matrix-bar" aria-hidden="true">
+            {cell.versions.map((one) => (
+              <span
+                key={keyOf(one)}
+                className={`matrix-${stateOf(cell, one)}`}
+                style={{ flexGrow: one.agents }}
+              />
+            ))}
+          </span>
+          {cell.versions.map((one) => {
+            const isOpen = bundle === name && env === cell.env && runs === keyOf(one);
+            return (
+              <button
+                key={keyOf(one)}
+                type="button"
+                className={`link matrix-version ${stateOf(cell, one) === 'behind' ? 'tone-drift' : ''}`}
+                aria-expanded={isOpen}
+                title={`Show the agents of ${name.slice(0, 80)} in ${cell.env} that run ${nameOf(one)}`}
+                onClick={() =>
+                  change(
+                    isOpen
+                      ? { bundle: undefined, in: undefined, runs: undefined }
+                      : { bundle: name, in: cell.env, runs: keyOf(one) },
+                  )
+                }
+              >
+                {nameOf(one)} {count(one.agents)}
+                <span className="heard"> of {counted(cell.connected, 'agent')}</span>
+              </button>
+            );
+          })}
+          {starts.length > 0 && (
+            <span className="tone-drift">oldest {duration(now - Math.min(...starts))}</span>
+          )}
+        </>
+      )}
+    </span>
+  );
+}
+
+const keys = ['agent', 'wanted', 'version', 'since', 'seen'];
+const columns = agentColumns.filter(({ key }) => keys.includes(key));
+
+/** The connected agents that run the version in the address, those that are out of date for longest first. */
+function RunningAgents({ matrix }: { readonly matrix: Matrix | undefined }): JSX.Element | null {
+  const [{ bundle, in: env, runs }] = useFilters();
+  const isOpen = bundle !== undefined && env !== undefined && runs !== undefined;
+  const cell = matrix?.bundles.find(({ name }) => name === bundle)?.cells.find((one) => one.env === env);
+  const version = cell?.versions.find((one) => keyOf(one) === runs);
+  const query = {
+    ...{ bundle, env, connected: 'true', limit: 500 },
+    ...(runs === 'unknown' ? { status: 'unknown' } : { policy_version: runs }),
+    // This order contains no agents that are current or unknown.
+    ...(cell && version && stateOf(cell, version) === 'behind' ? { sort: 'drift_since' } : {}),
+  };
+  const agents = useCall('listAgents', { query } as Input<'listAgents'>, { enabled: isOpen && !!matrix });
+  if (!isOpen) return null;
+  return (
+    <section className="form" aria-label="Agents on this version">
+      <h2>
+        <Data text={bundle} max={80} /> in <Env name={env} />, {version ? nameOf(version) : 'this version'}
+      </h2>
+      <QueryResult query={agents} rows={4}>
+        {(rows) => (
+          <Table<Agent>
+            name="agents on a version"
+            grid="Agents"
+            row="agent"
+            sortAs="agents_sort"
+            rows={rows}
+            columns={columns}
+            keyOf={(row) => row.agent_id}
+            linkOf={(row) => linkTo.agent(row.agent_id)}
+          />
+        )}
+      </QueryResult>
+    </section>
+  );
+}

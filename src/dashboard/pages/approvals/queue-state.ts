@@ -1,0 +1,61 @@
+// The state of the queue: its rows in their order, what became of the open one, and decisions from this page.
+import { useEffect, useRef } from 'react';
+import { useCall } from '../../lib/query.ts';
+import { type Approval, byDeadline, type Decision, decisions } from './model.ts';
+
+/**
+ * The queue in its order. An approval that is decided while it is open stays in its place until the person selects
+ * another one, because nothing may move under the pointer.
+ */
+export function useQueue(
+  list: readonly Approval[],
+  looked: readonly (string | undefined)[],
+): readonly Approval[] {
+  const kept = useRef(new Map<string, Approval>());
+  const inList = new Map(list.map((one) => [one.id, one]));
+  for (const [key, one] of kept.current) {
+    const gone = !inList.has(key);
+    const done = gone || inList.get(key)?.status !== 'pending';
+    if (done && !looked.includes(key)) kept.current.delete(key);
+    else if (gone && one.status === 'pending') {
+      const decision = decisions.get()[key];
+      if (decision?.state === 'decided') kept.current.set(key, decision.approval);
+    }
+  }
+  for (const one of list)
+    if (one.status === 'pending' || looked.includes(one.id)) kept.current.set(one.id, one);
+  return [...kept.current.values()].sort(byDeadline);
+}
+
+/**
+ * The state of the open approval after it left the list without a frame: it was decided, or a longer queue pushed it
+ * out.
+ */
+export function useOutcome(chosen: Approval | undefined, list: readonly Approval[]): Approval | undefined {
+  const isLost = chosen?.status === 'pending' && !list.some(({ id }) => id === chosen.id);
+  const approvalQuery = useCall(
+    'getApproval',
+    { params: { approval_id: chosen?.id ?? '' } },
+    { enabled: isLost && decisions.get()[chosen.id]?.state !== 'decided' },
+  );
+  return isLost && approvalQuery.data?.id === chosen.id ? approvalQuery.data : chosen;
+}
+
+export const decidedOf = (decision: Decision | undefined): Approval | null =>
+  decision?.state === 'decided' ? decision.approval : null;
+
+/** Calls back after a successful decision from this card, but not if another person decided first. */
+export function useSentDecision(
+  chosen: Approval | undefined,
+  decisionsById: { readonly [id: string]: Decision },
+  onDecided: (id: string) => void,
+): void {
+  const sent = useRef<string | null>(null);
+  const id = chosen?.id;
+  const decision = id === undefined ? undefined : decisionsById[id];
+  useEffect(() => {
+    const wasSent = sent.current === id;
+    sent.current = decision?.state === 'sending' && id !== undefined ? id : null;
+    if (wasSent && id !== undefined && decision?.state === 'decided' && decision.mine) onDecided(id);
+  });
+}

@@ -1,0 +1,192 @@
+// What needs a person now, the most urgent first, with the page where a person can act.
+import { Link } from '@tanstack/react-router';
+import type { JSX, ReactNode } from 'react';
+import { linkTo } from '../../lib/address.ts';
+import type { Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { useEnv } from '../../lib/search.ts';
+import { count, counted, duration } from '../../lib/text.ts';
+import { useNow } from '../../lib/ticker.ts';
+import { Icon, type IconName } from '../../ui/icons.tsx';
+import { Data, Empty, Env, Time } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+
+export type AttentionItem = Reply<'attention'>['items'][number];
+
+/** No frame announces most of the items. The hub computes them at most once in 5 s. */
+const lookMs = 6_000;
+
+export function NeedsAttention(): JSX.Element {
+  const env = useEnv();
+  const attention = useCall('attention', { query: env ? { env } : {} }, { refetchMs: lookMs });
+  const size = attention.data?.items.length ?? 0;
+  return (
+    <section className="card" aria-labelledby="attention">
+      <h2 id="attention">Needs attention{size > 0 && ` ${size}`}</h2>
+      <QueryResult query={attention} rows={3}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="Nothing needs attention">
+              <p>Approvals close to their deadline, unusual denials and agents out of date appear here.</p>
+            </Empty>
+          ) : (
+            <ul className="feed attention">
+              {items.map((item) => (
+                <li key={`${item.kind} ${item.env} ${item.subject.id}`} className="feed-row">
+                  <Sentence item={item} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </QueryResult>
+    </section>
+  );
+}
+
+interface Words {
+  readonly icon: IconName;
+  readonly tone: string;
+  readonly text: (item: AttentionItem, name: JSX.Element) => ReactNode;
+  readonly link: (item: AttentionItem) => {
+    readonly to: string;
+    readonly params?: never;
+    readonly search?: never;
+  };
+  readonly act: string;
+}
+
+const search = (filters: { readonly [name: string]: string | undefined }) => ({ search: filters as never });
+
+const words: { readonly [K in AttentionItem['kind']]: Words } = {
+  approval_deadline: {
+    icon: 'hand',
+    tone: 'ask',
+    text: ({ facts }, name) => (
+      <>
+        {name} from <Data text={String(facts.agent_id ?? '')} max={60} /> waits for a decision
+      </>
+    ),
+    link: ({ subject }) => linkTo.approval(subject.id),
+    act: 'Review',
+  },
+  deny_spike: {
+    icon: 'slash',
+    tone: 'deny',
+    text: ({ count: calls, facts }, name) => (
+      <>
+        {name} denies {count(Math.round(calls / Math.max(1, Number(facts.usual))))} times as many calls as
+        usual: {counted(calls, 'call')} in {duration(Number(facts.window_seconds) * 1000)}
+      </>
+    ),
+    link: ({ subject, since }) => ({
+      to: '/explore',
+      ...search({ decision_name: subject.id, from: since ?? undefined }),
+    }),
+    act: 'Explore',
+  },
+  out_of_date: {
+    icon: 'triangle',
+    tone: 'drift',
+    text: ({ count: agents, facts }, name) => (
+      <>
+        {counted(agents, 'agent')} of {name} {agents === 1 ? 'is' : 'are'} out of date
+        {facts.wanted_version !== null && `, wanted v${facts.wanted_version}`}
+      </>
+    ),
+    link: ({ subject, env }) => ({
+      to: '/fleet',
+      ...search({
+        view: 'agents',
+        status: 'drift',
+        bundle: subject.id,
+        env: env ?? undefined,
+        sort: 'since',
+      }),
+    }),
+    act: 'Fleet',
+  },
+  tool_waits: {
+    icon: 'tools',
+    tone: 'ask',
+    text: ({ count: tools }, name) => (
+      <>
+        {counted(tools, 'tool definition')} of {name} {tools === 1 ? 'waits' : 'wait'} for a person
+      </>
+    ),
+    link: ({ env }) => ({ to: '/tools', ...search({ env: env ?? undefined }) }),
+    act: 'Review',
+  },
+  delivery_failing: {
+    icon: 'channels',
+    tone: 'deny',
+    text: ({ count: attempts }, name) => (
+      <>
+        The last {counted(attempts, 'delivery', 'deliveries')} of {name} failed
+      </>
+    ),
+    link: ({ subject }) => linkTo.channel(subject.id),
+    act: 'View channel',
+  },
+  key_expiring: {
+    icon: 'keys',
+    tone: 'ask',
+    text: ({ subject }, name) => (
+      <>
+        {subject.type === 'key' ? 'The key ' : 'A token of '}
+        {name} expires
+      </>
+    ),
+    link: ({ subject }) => ({ to: subject.type === 'key' ? '/admin/keys' : '/admin/service-accounts' }),
+    act: 'View',
+  },
+  store: {
+    icon: 'triangle',
+    tone: 'deny',
+    text: ({ facts }) => `The store is ${String(facts.state).replaceAll('_', ' ')}`,
+    link: () => ({ to: '/admin/system' }),
+    act: 'View system',
+  },
+};
+
+function Sentence({ item }: { readonly item: AttentionItem }): JSX.Element {
+  const { icon, tone, text, link, act } = words[item.kind];
+  return (
+    <>
+      <span className="attention-what">
+        <span className={`tone-${tone}`}>
+          <Icon name={icon} />
+        </span>
+        <span>
+          {text(item, <Data text={item.subject.name} max={80} />)}
+          {item.env && (
+            <>
+              {' '}
+              in <Env name={item.env} />
+            </>
+          )}
+        </span>
+      </span>
+      <span className="muted">
+        {item.deadline ? (
+          <Left at={Date.parse(item.deadline)} />
+        ) : (
+          item.since && (
+            <>
+              since <Time at={item.since} />
+            </>
+          )
+        )}
+      </span>
+      <Link {...link(item)} className="button">
+        {act}
+        <span className="heard"> {item.subject.name.slice(0, 80)}</span>
+      </Link>
+    </>
+  );
+}
+
+function Left({ at }: { readonly at: number }): JSX.Element {
+  const left = at - useNow(1_000);
+  return <span className="numbers">{left > 0 ? `${duration(left)} left` : 'expired'}</span>;
+}

@@ -1,0 +1,23 @@
+// Series of calls as bars and sums.
+import type { Reply } from '../../lib/api.ts';
+import type { Calls } from '../../ui/ribbon.tsx';
+
+export type Series = Reply<'statsSeries'>['series'][number];
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
+
+export const callsOf = ({ allowed, denied, would_deny: would, asked }: Series): Calls => ({
+  allowed: sum(allowed),
+  denied: sum(denied),
+  would_deny: sum(would),
+  asked: sum(asked),
+});
+
+/** All calls of each bucket, and the denied ones. */
+export const barsOf = ({ allowed, denied, would_deny: would, asked }: Series) => ({
+  totals: allowed.map((one, at) => one + (denied[at] ?? 0) + (would[at] ?? 0) + (asked[at] ?? 0)),
+  denied,
+});
+
+/** The bars of a series by total; undefined without one. */
+export const totalsOf = ({ series: [total] }: Reply<'statsSeries'>) => total && barsOf(total);

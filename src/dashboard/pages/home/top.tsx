@@ -1,0 +1,69 @@
+// The contracts, tools and agents with most denials in the range: their calls by verdict and over time.
+import { Link } from '@tanstack/react-router';
+import type { JSX } from 'react';
+import type { Input } from '../../lib/api.ts';
+import { type Moving, useCall } from '../../lib/query.ts';
+import type { Env } from '../../lib/search.ts';
+import { count } from '../../lib/text.ts';
+import { Name } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { Ribbon, Sparkline } from '../../ui/ribbon.tsx';
+import { barsOf, callsOf } from './series.ts';
+
+const lists = [
+  ['contract', 'Top contracts', 'decision_name', 48],
+  ['tool', 'Top tools', 'tool_name', 48],
+  ['agent', 'Top agents', 'agent_id', 24],
+] as const;
+const top = 5;
+
+export interface TopProps {
+  readonly moving: Moving;
+  readonly env: Env | undefined;
+  /** The lists load after the figures. */
+  readonly enabled: boolean;
+}
+
+export const TopLists = (props: TopProps): JSX.Element => (
+  <div className="home-top">
+    {lists.map((list) => (
+      <TopList key={list[0]} list={list} {...props} />
+    ))}
+  </div>
+);
+
+function TopList({
+  list: [by, title, filter, points],
+  moving,
+  env,
+  enabled,
+}: TopProps & { readonly list: (typeof lists)[number] }): JSX.Element {
+  // One more, because the first bucket begins before the range.
+  const query = { by, top, points: points + 1, ...(env ? { env } : {}) };
+  const series = useCall('statsSeries', { query } as Input<'statsSeries'>, { enabled, keep: true, moving });
+  return (
+    <section className="card" aria-labelledby={`top-${by}`}>
+      <h2 id={`top-${by}`}>{title}</h2>
+      <QueryResult query={series} rows={3}>
+        {({ series: rows }) => {
+          const max = Math.max(1, ...rows.flatMap((row) => barsOf(row).totals));
+          if (rows.length === 0) return <p className="muted">No calls in this range.</p>;
+          return (
+            <ul className="top-rows">
+              {rows.map((row) => (
+                <li key={row.value}>
+                  <Link to="/explore" search={{ [filter]: row.value ?? '' } as never}>
+                    <Name text={row.value ?? ''} />
+                  </Link>
+                  <Ribbon calls={callsOf(row)} />
+                  <Sparkline {...barsOf(row)} max={max} />
+                  <span className="numbers">{count(row.total)}</span>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </QueryResult>
+    </section>
+  );
+}

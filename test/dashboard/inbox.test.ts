@@ -1,0 +1,150 @@
+// The inbox as its users work: forty calls by keyboard, each of them seen before; one call on a phone; and a group
+// whose decision is dropped with the connection.
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
+
+const { hub, cookie } = await hubOfFile();
+const { key } = await hub.key(cookie, 'staging');
+
+const waiting = async (): Promise<number> =>
+  (await hub.call('GET', '/api/v1/approvals?status=pending&limit=200', { cookie })).body.length;
+
+const askMany = (tool: string, calls: number, timeout: number): Promise<string[]> =>
+  Promise.all(
+    Array.from({ length: calls }, (_, n) =>
+      ask(
+        hub,
+        key,
+        {
+          tool_name: tool,
+          timeout: timeout + n,
+          contract_name: 'large-refunds',
+          tool_args: { amount: 100 + n, currency: 'EUR', note: `${tool} number ${n}` },
+        },
+        `${tool}-${n}`,
+      ),
+    ),
+  );
+
+const card = (page: Page) =>
+  page.getByRole('article').filter({ has: page.getByRole('textbox', { name: 'Reason' }) });
+
+it('clears forty calls, three groups of ten and ten single ones, in at most 45 keys', {
+  timeout: 120_000,
+}, async () => {
+  await Promise.all([
+    ...['refund', 'transfer', 'payout'].map((tool, at) => askMany(tool, 10, 600 + at * 100)),
+    ...Array.from({ length: 10 }, (_, n) => askMany(`single_${n}`, 1, 1_200 + n)),
+  ]);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/inbox');
+  const queue = page.getByRole('list', { name: 'Queue' });
+  await expect.poll(() => queue.getByRole('button', { name: /^Review 10/ }).count()).toBe(3);
+  await queue.getByText('Σ EUR 1,045.00').first().waitFor();
+  await accessible(page);
+  let keys = 0;
+  const press = async (name: string): Promise<void> => {
+    keys += 1;
+    await page.keyboard.press(name);
+  };
+  for (const tool of ['refund', 'transfer', 'payout']) {
+    await press('A');
+    const sheet = page.getByRole('dialog', { name: 'Approve 10 calls' });
+    await sheet.getByText(`${tool} number 9`).waitFor();
+    const send = sheet.getByRole('button', { name: 'Approve 10' });
+    for (let n = 0; n < 6 && (await send.isDisabled()); n += 1) {
+      await press('PageDown');
+      // The end of the sheet is noticed with a frame.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    }
+    await expect.poll(() => send.isEnabled()).toBe(true);
+    await press('ControlOrMeta+Enter');
+    await sheet.waitFor({ state: 'hidden' });
+  }
+  for (let n = 0; n < 10; n += 1) {
+    await card(page)
+      .getByRole('heading', { name: `single_${n}` })
+      .waitFor();
+    await card(page).getByText(`single_${n} number 0`).waitFor();
+    await expect
+      .poll(() =>
+        card(page)
+          .getByRole('button', { name: /^Approve/ })
+          .isEnabled(),
+      )
+      .toBe(true);
+    await press('a');
+  }
+  await expect.poll(waiting).toBe(0);
+  expect(keys).toBeLessThanOrEqual(45);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('opens one call on a phone without a tap, and denies it with one', async () => {
+  await askMany('on_phone', 2, 900);
+  const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+  const { page } = seen;
+  await page.goto('/dashboard/inbox');
+  await page.getByText('1 of 2').waitFor();
+  await card(page).getByText('on_phone number 0').waitFor();
+  await accessible(page);
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  await page.getByRole('button', { name: 'Deny' }).tap();
+  await card(page).getByText('on_phone number 1').waitFor();
+  await expect.poll(waiting).toBe(1);
+  await expect.poll(() => page.getByRole('button', { name: 'Deny' }).isEnabled()).toBe(true);
+  await page.getByRole('button', { name: 'Deny' }).tap();
+  await expect.poll(waiting).toBe(0);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('snoozes a call for this browser', async () => {
+  const [id = ''] = await askMany('later', 1, 900);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/inbox');
+  await card(page).getByText('later number 0').waitFor();
+  await page.keyboard.press('s');
+  await page.getByText('No pending approvals', { exact: true }).waitFor();
+  await page.getByRole('tab', { name: 'Snoozed' }).click();
+  await card(page).getByRole('button', { name: 'End snooze' }).click();
+  await page.getByText('No snoozed approvals').waitFor();
+  await page.getByRole('tab', { name: 'Pending' }).click();
+  await card(page).getByText('later number 0').waitFor();
+  await accessible(page);
+  await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('takes a group back by a key, and drops a decision with the connection', async () => {
+  const ids = await askMany('undone', 2, 900);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/inbox');
+  await page.locator('.live-live').waitFor();
+  const bar = page.getByRole('region', { name: 'Bulk decision' });
+  const deny = async (): Promise<void> => {
+    await page.getByRole('button', { name: /^Review 2/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Deny 2' }).click();
+    await bar.getByText(/^Denying 2 calls/).waitFor();
+  };
+  await deny();
+  await page.keyboard.press('z');
+  await page.getByText('Decision taken back. Nothing was sent.').waitFor();
+  await deny();
+  await hub.kill();
+  await page.getByText(/^The connection is lost. The decision was not sent/).waitFor();
+  await hub.start();
+  await page.getByRole('button', { name: 'Reconnect now' }).click();
+  await page.locator('.live-live').waitFor();
+  const { body } = await hub.call('GET', `/api/v1/approvals/${ids[0]}`, { cookie });
+  expect(body.status).toBe('pending');
+  noFaults(seen);
+  await seen.context.close();
+});

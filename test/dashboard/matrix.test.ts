@@ -1,0 +1,75 @@
+// The matrix of the fleet: which versions run where, and in two steps who runs an old one and since when.
+import { beforeAll, expect, it } from 'vitest';
+import { AgentStreams } from './agent-streams.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+import { library } from './seed.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+const agents = new AgentStreams(hub, key);
+
+beforeAll(async () => {
+  const hashes: string[] = [];
+  for (const text of [library, library.replace('.env', '.secret')]) {
+    const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
+    hashes.push(made.body.revision_hash);
+    const path = `/api/v1/bundles/shop/${made.body.version}/deploy`;
+    expect((await hub.call('POST', path, { cookie, body: { env: 'production' } })).status).toBe(201);
+  }
+  const running = (hash: string | undefined): string =>
+    `&bundle_name=shop${hash ? `&policy_version=${hash}` : ''}`;
+  await agents.open('current-1', running(hashes[1]));
+  await agents.open('current-2', running(hashes[1]));
+  await agents.open('behind-1', running(hashes[0]));
+  await agents.open('silent-1', running(undefined));
+});
+
+it('answers in two steps who runs an old version, and since when', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/');
+  await page
+    .getByRole('navigation', { name: 'Main' })
+    .getByRole('link', { name: /^Fleet/ })
+    .click();
+  const grid = page.getByRole('grid', { name: 'Matrix' });
+  const cell = grid.getByRole('row', { name: /^shop/ }).getByRole('gridcell').nth(2);
+  await cell.getByText('v2', { exact: true }).waitFor();
+  await cell.getByText(/^oldest \d+ (s|min)/).waitFor();
+  const button = (name: string) => cell.getByRole('button', { name });
+  await button('v2 2 of 4 agents').waitFor();
+  await button('? 1 of 4 agents').waitFor();
+  await accessible(page);
+  await button('v1 1 of 4 agents').click();
+  const row = page.getByRole('grid', { name: 'Agents' }).getByRole('row', { name: /behind-1/ });
+  await row.getByText('v1', { exact: true }).waitFor();
+  await row.getByText('v2', { exact: true }).waitFor();
+  await row
+    .getByText(/ago$|just now/)
+    .first()
+    .waitFor();
+  expect(await page.getByRole('grid', { name: 'Agents' }).getByText('current-1').count()).toBe(0);
+  await accessible(page);
+  await button('? 1 of 4 agents').click();
+  await page.getByRole('grid', { name: 'Agents' }).getByText('silent-1').waitFor();
+  // The address keeps what is open, and the environment chosen at the top leaves one column.
+  await page.reload();
+  await page.getByRole('grid', { name: 'Agents' }).getByText('silent-1').waitFor();
+  await page.getByRole('radio', { name: 'Production' }).check({ force: true });
+  await expect.poll(() => grid.getByRole('columnheader').count()).toBe(2);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('is usable at 360 px, and follows agents that go', async () => {
+  const seen = await view(hub.url, { cookie, width: 360, height: 740 });
+  const { page } = seen;
+  await page.goto('/dashboard/fleet');
+  await page.getByRole('button', { name: 'v2 2 of 4 agents' }).waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  await accessible(page);
+  agents.close();
+  await page.getByText('no agents').first().waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
