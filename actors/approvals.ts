@@ -8,6 +8,7 @@ import type { Announcement } from '../src/shared/announcement.ts';
 import { BoundedMap } from '../src/shared/concurrency/bounded-map.ts';
 import { HubError, notFound } from '../src/shared/error.ts';
 import type { Env } from '../src/shared/ids.ts';
+import { currentTrace } from '../src/shared/tracing.ts';
 import type { ActorPorts } from './ports.ts';
 import type { ActorContext, Effects, Outcome } from './runtime/define.ts';
 
@@ -27,6 +28,8 @@ export interface Pending {
    * refused without asking the store: what ended stays so.
    */
   readonly decided: BoundedMap<string>;
+  /** The traces of requests, by approval. Lost with the activation: then a decision has its own trace alone. */
+  readonly traces: BoundedMap<string>;
 }
 
 type Context = ActorContext<ActorPorts>;
@@ -44,6 +47,7 @@ const maxRecent = 10_000;
 /** A race for one approval is over within this time. */
 const decidedMs = 60_000;
 const maxDecided = 10_000;
+const maxTraces = 10_000;
 
 const timerOf = (id: string): string => `approval:${id}`;
 export const isApprovalTimer = (name: string): boolean => name.startsWith('approval:');
@@ -55,6 +59,7 @@ export async function loadPending(tenantId: string, env: Env, context: Context):
     waiting: new Map(),
     recent: new BoundedMap(maxRecent),
     decided: new BoundedMap(maxDecided),
+    traces: new BoundedMap(maxTraces),
   };
   for (const { id, deadline } of await context.ports.store.approvals.pending(tenantId, env)) {
     wait(pending, id, deadline, context);
@@ -87,6 +92,8 @@ export async function request(
   const stored = await context.ports.store.noting({ note }).approvals.insert(approval);
   if (stored.status !== 'pending') return { reply: stored };
   wait(pending, stored.id, stored.deadline, context);
+  const trace = currentTrace();
+  if (trace !== null) pending.traces.set(stored.id, trace, stored.deadline + decidedMs);
   if (fingerprint !== undefined) pending.recent.set(fingerprint, stored.id, context.now() + repeatMs);
   return { reply: stored, ...(await announcement([stored], context)) };
 }
@@ -128,7 +135,7 @@ export async function decide(
   pending.decided.set(id, decision.id, now + decidedMs);
   forget(pending, id, context);
   countEnd(decided, now, context);
-  return { reply: decided, ...(await announcement([decided], context)) };
+  return { reply: decided, ...(await announcement([decided], context, pending)) };
 }
 
 /** For the sweep. True when this call timed it out. */
@@ -136,7 +143,7 @@ export async function expire(pending: Pending, id: string, context: Context): Pr
   const now = context.now();
   const expired = await timeOut(pending.tenantId, id, now, context);
   if (expired || (pending.waiting.get(id) ?? now) <= now) forget(pending, id, context);
-  return { reply: expired !== null, ...(await announcement(expired ? [expired] : [], context)) };
+  return { reply: expired !== null, ...(await announcement(expired ? [expired] : [], context, pending)) };
 }
 
 /** For the sweep: what was written and, as far as the store knows, not announced. Safe to repeat. */
@@ -164,7 +171,7 @@ export async function expireDue(pending: Pending, context: Context): Promise<Eff
       context.setTimer(timerOf(id), now + againMs);
     }
   }
-  return announcement(expired, context);
+  return announcement(expired, context, pending);
 }
 
 /** Times out one that is due: the approval when this call did it, else null. */
@@ -203,14 +210,20 @@ function forget(pending: Pending, id: string, context: Context): void {
  * Tells dashboards, and by a job the notification channels, of approvals of one tenant and status, and takes their
  * marks off when that is done. Each is told once, however often this runs.
  */
-async function announcement(approvals: readonly Approval[], context: Context): Promise<Effects> {
+async function announcement(
+  approvals: readonly Approval[],
+  context: Context,
+  pending?: Pick<Pending, 'traces'>,
+): Promise<Effects> {
   const [first] = approvals;
   if (!first) return {};
   const { tenantId, status } = first;
   const { ports } = context;
   const isHeard = await ports.store.channels.anyEnabled(tenantId);
   return {
-    announcements: approvals.map(announcementOf),
+    announcements: approvals.map((approval) =>
+      announcementOf(approval, pending?.traces.get(approval.id, context.now())),
+    ),
     ...(isHeard ? { jobs: approvals.map((approval) => fanOutJob(approval, context.now())) } : {}),
     onSent: () =>
       ports.store.approvals.announced(
@@ -221,8 +234,8 @@ async function announcement(approvals: readonly Approval[], context: Context): P
   };
 }
 
-function announcementOf(approval: Approval): Announcement {
+function announcementOf(approval: Approval, trace: string | undefined): Announcement {
   if (approval.status === 'pending') return { kind: 'approvalRequested', approval };
-  if (approval.status === 'timeout') return { kind: 'approvalTimedOut', approval };
-  return { kind: 'approvalDecided', approval };
+  const ended = { approval, ...(trace === undefined ? {} : { trace }) };
+  return { kind: approval.status === 'timeout' ? 'approvalTimedOut' : 'approvalDecided', ...ended };
 }

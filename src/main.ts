@@ -20,6 +20,7 @@ const commands: { readonly [word: string]: () => Promise<Command> } = {
   doctor: async () => (await import('./hub/commands/doctor.ts')).doctor,
   'login-link': async () => (await import('./hub/commands/login-link.ts')).loginLink,
   move: async () => (await import('./hub/commands/move.ts')).move,
+  tenant: async () => (await import('./hub/commands/tenant.ts')).tenant,
   restore: async () => (await import('./hub/commands/restore.ts')).restore,
   ...Object.fromEntries([...agentCommands].map((word) => [word, ofAgents(word)])),
 };

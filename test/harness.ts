@@ -1,5 +1,6 @@
 // A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no
 // socket.
+
 import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
@@ -15,6 +16,7 @@ import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluat
 import { createReplayer } from '../adapters/node/evaluator/replayer.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
+import { tenantFileFormat } from '../adapters/node/tenant-file.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { createRouteLimits } from '../src/admission/route-limits.ts';
 import { RuleSets } from '../src/agent/rules/assignment.ts';
@@ -258,6 +260,7 @@ export async function makeHub(
     }),
     signInProvider: null,
     jwts: createJwts(),
+    fileFormat: tenantFileFormat,
     loginLinks: {
       take: async (hash) => {
         const link = loginLinks.get(hash) ?? null;
@@ -293,6 +296,8 @@ export async function makeHub(
         routes: [],
         bucketsMs: [1],
         streams: { agents: 0, dashboards: 0, blocked: 0, ended: {} },
+        storedEvents: 0,
+        installation: { storeBytes: null, deadJobs: 0, unsignedSince: null, lastBackupAt: null },
         queues: { messages: 0, oldestMessageMs: 0, broadcastLagMs: 0, jobs: 0 },
         eventLoop: { meanMs: 0, p99Ms: 0, maxMs: 0 },
       }),

@@ -1,7 +1,7 @@
 // Exports from MongoDB: the links of a kind in the order of their numbers (export-log.ts), with what they name.
 import type { Collection } from 'mongodb';
 import type { ExportPage, ExportStore } from '../../src/export/port.ts';
-import { asRequested, type ExportLine, type ExportRecord } from '../../src/export/record.ts';
+import { asRequested, type ExportLine, type ExportRecord, foreignPlace } from '../../src/export/record.ts';
 import { maxPageBytes } from '../../src/shared/ports/page.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';
 import { type EventRow, toEvent } from './event-filter.ts';
@@ -26,11 +26,13 @@ interface Place {
   readonly index: number;
 }
 
-const placeIn = (text: string | null): Place => {
+function placeIn(text: string | null): Place {
   if (text === null) return { seq: 1, index: 0 };
+  // Cursors of an embedded store stay sealed with the same secret after a move.
+  if (!/^\d+\.\d+$/.test(text)) throw foreignPlace();
   const [seq = 1, index = 0] = text.split('.').map(Number);
   return { seq, index };
-};
+}
 
 const placeText = ({ seq, index }: Place): string => `${seq}.${index}`;
 

@@ -39,6 +39,7 @@ import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
 import { refuseUnfinishedMove } from './move/marker.ts';
+import { readTenant } from './move/tenant-source.ts';
 import { mongoOperatorTokens } from './operator-tokens.ts';
 import { mongoReachNotes } from './reach-notes.ts';
 import { mongoRetention } from './retention.ts';
@@ -47,6 +48,7 @@ import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoServiceAccounts } from './service-accounts.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
+import { mongoTenantFiles } from './tenant-files.ts';
 import { mongoTenantRecords } from './tenant-records.ts';
 import { finishFounding, mongoTenants, type TenantCollections } from './tenants.ts';
 import { mongoTools } from './tools.ts';
@@ -172,6 +174,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   const stores = {
     tenants: guard.guarded(tenants),
     tenantRecords: guard.guarded(mongoTenantRecords(db, founding)),
+    tenantFiles: guard.guarded(mongoTenantFiles(db)),
     retention: guard.guarded(
       mongoRetention({
         events: db.collection('events'),
@@ -234,6 +237,10 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     ping,
     reachNotes: guard.guarded(mongoReachNotes(db.collection('reach'), clock)),
     storage: guard.storage,
+    async readTenant(tenantId) {
+      await finishFounding(founding, tenantId);
+      return readTenant(db, tenantId, log);
+    },
     async close() {
       await guard.close();
       await exportLog.close();

@@ -16,6 +16,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { providerSession: 1 }, partialFilterExpression: { providerSession: { $type: 'string' } } },
   ],
   identities: [{ key: { userId: 1 }, unique: true }],
+  tenantImports: [{ key: { tenantId: 1 }, unique: true }],
   signIns: [{ key: { userId: 1, lastAt: -1 } }, { key: { lastAt: 1 } }],
   serviceAccounts: [{ key: { tenantId: 1, name: 1 }, unique: true }],
   serviceTokens: [

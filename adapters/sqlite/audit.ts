@@ -177,6 +177,19 @@ export function appendRunNotes(db: Database, notes: readonly AuditNote[]): reado
 export const keepRunNoteIds = (db: Database, tenantId: string, noteIds: readonly string[]): void =>
   runIds.add(db, tenantId, noteIds);
 
+/** Makes the entries of links that were copied here what they are of a chain that was written here. */
+export function adoptLinks(db: Database, tenantId: string, copied: readonly AuditLink[]): void {
+  for (const { body } of copied) {
+    const entries = entriesOf(body);
+    const of = (isRun: boolean): readonly string[] =>
+      entries.filter((entry) => (entry.subject_type === 'run') === isRun).map(({ id }) => String(id));
+    ids.add(db, tenantId, of(false));
+    // The events come after the links.
+    runIds.add(db, tenantId, of(true));
+  }
+  indexLinks(db, tenantId);
+}
+
 function appendLink(db: Database, fresh: readonly AuditNote[]): readonly EntryRow[] {
   const [first] = fresh;
   if (!first) return [];

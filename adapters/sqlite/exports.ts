@@ -6,6 +6,7 @@ import {
   type ApprovalChange,
   asRequested,
   type ExportLine,
+  foreignPlace,
   type OrderedKind,
 } from '../../src/export/record.ts';
 import { maxPageBytes } from '../../src/shared/ports/page.ts';
@@ -46,6 +47,7 @@ const placeText = ({ segment, position, outcome }: EventPlace): string => `${seg
 
 function eventPlaceIn(text: string | null): EventPlace {
   if (text === null) return beginning;
+  if (!/^\d+\.\d+\.\d+$/.test(text)) throw foreignPlace();
   const [segment = 0, position = 0, outcome = 0] = text.split('.').map(Number);
   return { segment, position, outcome };
 }
@@ -251,7 +253,8 @@ export function exportStore(db: Database): Sync<ExportStore> {
   }
 
   function approvalLines(tenantId: string, after: string | null, limit: number): ExportPage {
-    const place = after === null ? 0 : Number(after);
+    if (after !== null && !/^\d+$/.test(after)) throw foreignPlace();
+    const place = Number(after ?? 0);
     const rows = db.all(
       `SELECT l.seq, l.change, ${approvals.columns
         .split(', ')

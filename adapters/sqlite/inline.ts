@@ -3,10 +3,12 @@
 import type { Noting } from '../../src/audit/port.ts';
 import type { EventBatch } from '../../src/event/port.ts';
 import { HubError } from '../../src/shared/error.ts';
+import { Database } from './database.ts';
 import { CallIndex } from './events/calls.ts';
 import { encodeBatch } from './events/encode.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
+import { narrowTo, tenantPages } from './move/tenant-source.ts';
 import { openFile } from './open.ts';
 import { kinds, storesOf } from './stores.ts';
 import { finish, type OfStore, type SqliteStore, type StoreName } from './sync.ts';
@@ -95,6 +97,17 @@ export async function openInline(path: string): Promise<SqliteStore> {
       return performance.now() - start;
     },
     storage: () => ({ state: 'ok', freeBytes: null, reserveBytes: null }),
+    async readTenant(tenantId) {
+      if (inMemory) throw new HubError('unavailable', 'A store in memory has no second connection.');
+      const reading = new Database(path);
+      narrowTo(reading, tenantId);
+      return {
+        async *records(kind) {
+          yield* tenantPages(reading, kind);
+        },
+        close: async () => reading.close(),
+      };
+    },
     async close() {
       if (closed) return;
       closed = true;

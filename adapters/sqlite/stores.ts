@@ -32,6 +32,7 @@ import { serviceAccountStore } from './service-accounts.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
+import { tenantFileStore } from './tenant-files.ts';
 import { tenantRecordStore } from './tenant-records.ts';
 import { tenantStore } from './tenants.ts';
 import { toolStore } from './tools.ts';
@@ -53,6 +54,7 @@ export function storesOf(
   return {
     tenants: tenantStore(db),
     tenantRecords: tenantRecordStore(db),
+    tenantFiles: tenantFileStore(db),
     retention: retentionStore(db, removeOld),
     logins: loginStore(db),
     identities: identityStore(db),
@@ -131,6 +133,14 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     closed: 'read',
     erase: 'write',
     forget: 'write',
+  },
+  tenantFiles: {
+    begin: 'write',
+    get: 'read',
+    write: 'write',
+    putPart: 'write',
+    parts: 'read',
+    open: 'write',
   },
   retention: { count: 'read', remove: 'write', settle: 'write' },
   identities: {

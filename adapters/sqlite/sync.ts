@@ -20,7 +20,7 @@ export interface SqliteStore extends Store {
 }
 
 /** What belongs to the store as a whole, not to one of its parts. */
-export type OfStore = 'ping' | 'storage' | 'close' | 'noting';
+export type OfStore = 'ping' | 'storage' | 'close' | 'noting' | 'readTenant';
 
 export type StoreName = Exclude<keyof SqliteStore, OfStore>;
 

@@ -59,6 +59,8 @@ export interface AuditLog {
   export(principal: Principal, from: number, to: number | null): Promise<AuditExport>;
   /** The newest signed head. @throws HubError forbidden, not_found before the first was signed */
   head(principal: Principal): Promise<SignedHead>;
+  /** Signs the newest link of a chain, unless it is signed or there is none. @throws HubError signing_unavailable */
+  signHead(tenantId: string): Promise<boolean>;
   /** Signs the head of every chain that grew since it was signed last. @returns how many */
   signHeads(): Promise<number>;
   /**
@@ -135,6 +137,14 @@ export function createAuditLog({
     return head;
   }
 
+  /** Signs the newest link. @returns false when there is none, or it is signed */
+  async function signHead(tenantId: string): Promise<boolean> {
+    const head = await store.audit.head(tenantId);
+    if (!head || (await store.audit.signedHead(tenantId))?.seq === head.seq) return false;
+    await sign(tenantId, head);
+    return true;
+  }
+
   return {
     async feed(principal, question, before, limit) {
       requireRole(principal, 'viewer');
@@ -186,14 +196,13 @@ export function createAuditLog({
       return signed;
     },
 
+    signHead,
+
     async signHeads() {
       let signed = 0;
       for (const tenantId of await store.tenants.tenantIds()) {
-        const head = await store.audit.head(tenantId);
-        if (!head || (await store.audit.signedHead(tenantId))?.seq === head.seq) continue;
         try {
-          await sign(tenantId, head);
-          signed++;
+          if (await signHead(tenantId)) signed++;
         } catch (err) {
           // A tenant without a key must not keep the others from theirs.
           if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;

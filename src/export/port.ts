@@ -21,6 +21,7 @@ export interface ExportStore {
    * appears before a place that was returned. A line is there at the latest 2 s after its write was acknowledged, or
    * 30 s after the node that wrote it died. The events of the sample run are left out.
    * @param after a place of this tenant and kind; null: the beginning
+   * @throws HubError bad_request for a place of another store
    */
   lines(tenantId: string, kind: OrderedKind, after: string | null, limit: number): Promise<ExportPage>;
 }

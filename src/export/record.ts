@@ -1,7 +1,9 @@
 // Lines of an export: what a tenant's hub stored, in the order in which the store committed it.
+
 import type { Approval } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
 import type { EventOutcome, StoredEvent } from '../event/record.ts';
+import { type HubError, refused } from '../shared/error.ts';
 
 export const exportKinds = ['events', 'approvals', 'audit'] as const;
 export type ExportKind = (typeof exportKinds)[number];
@@ -46,3 +48,10 @@ export function envOfRecord(record: ExportRecord): string | null {
   if (record.type === 'audit_entry') return null;
   return record.type === 'event' || record.type === 'outcome' ? record.event.env : record.approval.env;
 }
+
+/** The refusal of a place that another store gave. */
+export const foreignPlace = (): HubError =>
+  refused(
+    'invalid_cursor',
+    'The cursor belongs to another store, which this data came from. Start again without a cursor.',
+  );

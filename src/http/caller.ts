@@ -270,6 +270,7 @@ export function createCallers(options: CallersOptions): Callers {
       const byToken =
         hasKey(headers) ||
         services.presented(headers) ||
+        (auth.includes('operatorJwt') && schemes.operatorJwt.presented(headers)) ||
         (auth.includes('operatorToken') && schemes.operatorToken.presented(headers));
       if (byToken && !hasCookie(headers)) return;
       throw new HubError('csrf_header_missing', csrfMessage ?? 'Missing CSRF header.');

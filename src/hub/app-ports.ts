@@ -6,6 +6,7 @@ import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createLoginLinks } from '../../adapters/node/login-links.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
+import { tenantFileFormat } from '../../adapters/node/tenant-file.ts';
 import { createSignInProvider } from '../../adapters/openid/sign-in-provider.ts';
 import type { NodeHealth } from '../shared/ports/node-health.ts';
 import type { AppPorts, SetupToken } from '../shared/use-case-ports.ts';
@@ -68,6 +69,7 @@ export function createAppPorts(
       : null,
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
+    fileFormat: tenantFileFormat,
     loginLinks: createLoginLinks(config.cluster ? null : config.dataDir),
     messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,

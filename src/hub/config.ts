@@ -1,5 +1,6 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain
 // words.
+import type { MetricsExportSettings } from '../../adapters/otel/metrics.ts';
 import type { TracingSettings } from '../../adapters/otel/tracer.ts';
 import type { AiPrices, AiProvider } from '../assistant/record.ts';
 import { hourMs } from '../shared/duration.ts';
@@ -19,7 +20,7 @@ import {
 import { type MetricsSettings, readMetricsSettings } from './metrics/settings.ts';
 import { readOidc } from './oidc-settings.ts';
 import { settings } from './settings.ts';
-import { readTracingSettings } from './tracing-settings.ts';
+import { readMetricsExport, readTracingSettings } from './tracing-settings.ts';
 
 export { helpText, settings } from './settings.ts';
 
@@ -58,6 +59,8 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly metrics: MetricsSettings;
   /** Null: nothing is traced. */
   readonly tracing: TracingSettings | null;
+  /** Null: metrics are not sent by OTLP. */
+  readonly metricsExport: MetricsExportSettings | null;
   /** A sentence for each variable that is probably a misspelled setting. */
   readonly warnings: readonly string[];
   readonly drainSeconds: number;
@@ -292,6 +295,7 @@ export function readConfig(variables: Environment = process.env): Config {
     logLevel: level ?? 'info',
     metrics: readMetricsSettings(get, fail, port),
     tracing: readTracingSettings(get, fail),
+    metricsExport: readMetricsExport(get, fail),
     warnings: misspelledSettings(variables),
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     diskReserveBytes: reserve === '' ? null : Number(reserve),

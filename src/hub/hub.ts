@@ -37,6 +37,7 @@ import { checkMaster } from './master.ts';
 import { countLog } from './metrics/counted-log.ts';
 import { expositionOf, listenForScrapes } from './metrics/endpoint.ts';
 import { createMeters } from './metrics/meters.ts';
+import { exportMetrics } from './metrics/otlp.ts';
 import { createRegistry } from './metrics/registry.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { openApiFor } from './openapi.ts';
@@ -141,6 +142,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
     jobs,
     cluster: () => parts.cluster(),
     delay,
+    events: meters.events,
+    installation: store.installation,
+    lastBackupAt: shared ? null : () => lastBackupAt(config.dataDir),
   };
   const health: NodeHealth = {
     store: () => reach(store.ping(), storeTimes),
@@ -206,6 +210,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
 
   let server: Server | null = null;
   let scrapes: { close(): void } | null = null;
+  let readings: { close(): Promise<void> } | null = null;
   async function stop(drainMs: number): Promise<void> {
     draining = true;
     server?.drain();
@@ -226,6 +231,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     await closePorts();
     server?.close();
     scrapes?.close();
+    await readings?.close();
     await parts.close();
     await tracer?.close();
     log.flush();
@@ -236,6 +242,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     await hub.app.accounts.ensureSigningKeys();
     await parts.begin();
     scrapes = await listenForScrapes(config.metrics, registry);
+    readings = await exportMetrics(config.metricsExport, registry, { clock: systemClock, log, node });
     server = await chosen.start({
       host: config.host,
       port: config.port,

@@ -60,6 +60,8 @@ import { type Accounts, createAccounts } from '../tenant/use-cases/accounts.ts';
 import { createEnvironments, type Environments } from '../tenant/use-cases/environments.ts';
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
 import { createRetention, type RecordRetention } from '../tenant/use-cases/retention.ts';
+import { createTenantExports, type TenantExports } from '../tenant/use-cases/tenant-export.ts';
+import { createTenantImports, type TenantImports } from '../tenant/use-cases/tenant-import.ts';
 import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
@@ -137,6 +139,8 @@ export interface App {
   readonly sessions: Sessions;
   readonly tenants: Tenants;
   readonly thingSearches: ThingSearches;
+  readonly tenantExports: TenantExports;
+  readonly tenantImports: TenantImports;
   /** Null: nobody signs in through an identity provider. */
   readonly oidcLogins: OidcLogins | null;
   readonly serviceAccounts: ServiceAccounts;
@@ -144,6 +148,7 @@ export interface App {
 
 export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
+  const auditLog = createAuditLog(ports);
   const environments = createEnvironments(ports);
   const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, environments, inspector });
@@ -175,6 +180,8 @@ export function createApp(ports: AppPorts): App {
   return {
     environments,
     tenants: createTenants(ports),
+    tenantExports: createTenantExports({ ...ports, auditLog }),
+    tenantImports: createTenantImports(ports),
     coverage: createCoverage({ ...ports, rulings }),
     agentTimelines: createAgentTimelines({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
@@ -218,7 +225,7 @@ export function createApp(ports: AppPorts): App {
     runs,
     runTimelines: createRunTimelines(ports),
     evidence: createEvidence({ ...ports, runs }),
-    auditLog: createAuditLog(ports),
+    auditLog,
     rulesets,
     sampleRuns,
     keys,

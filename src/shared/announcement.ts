@@ -17,11 +17,17 @@ interface DeployedBytes {
   readonly successions: readonly KeySuccession[];
 }
 
+/** What belongs to the trace of an earlier request: the trace of a call goes on with the decision about it. */
+export interface OfTrace {
+  /** A `traceparent`; absent: it belongs to the work that announces it. */
+  readonly trace?: string;
+}
+
 /** Announcements by kind. */
 export interface Announcements {
   approvalRequested: { readonly approval: Approval };
-  approvalDecided: { readonly approval: Approval };
-  approvalTimedOut: { readonly approval: Approval };
+  approvalDecided: { readonly approval: Approval } & OfTrace;
+  approvalTimedOut: { readonly approval: Approval } & OfTrace;
   /** Somebody has taken a pending approval, or given it back. */
   approvalAssigned: { readonly approval: Approval };
 

@@ -7,6 +7,7 @@ import type { AiPrices } from '../assistant/record.ts';
 import type { Evaluator } from '../evaluation/port/evaluator.ts';
 import type { Replayer } from '../evaluation/port/replayer.ts';
 import type { Messengers } from '../notification/port/messengers.ts';
+import type { TenantFileFormat } from '../tenant/port/file-format.ts';
 import type { Quotas } from '../tenant/rules/quota.ts';
 import type { LoginLinks } from '../user/port/login-links.ts';
 import type { OidcSettings } from '../user/rules/oidc.ts';
@@ -95,6 +96,7 @@ export interface AppPorts {
   /** Null: nobody signs in through an identity provider. */
   readonly signInProvider: SignInProvider | null;
   readonly loginLinks: LoginLinks;
+  readonly fileFormat: TenantFileFormat;
   readonly messengers: Messengers;
   readonly clock: Clock;
   readonly secrets: Secrets;

@@ -60,7 +60,8 @@ it('more than 100,000 pending ones of an environment are refused, a repeat is no
   const approval = hub.approval(300);
   const waiting = new Map(Array.from({ length: maxPending - 1 }, (_, i) => [`${i}`, 0]));
   const memory = () => new BoundedMap<string>(10);
-  const pending = { tenantId: hub.tenantId, env: approval.env, waiting, recent: memory(), decided: memory() };
+  const memories = { recent: memory(), decided: memory(), traces: memory() };
+  const pending = { tenantId: hub.tenantId, env: approval.env, waiting, ...memories };
   const context = {
     now: () => 0,
     ports: { store: hub.store },

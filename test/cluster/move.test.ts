@@ -187,6 +187,12 @@ describe('a move', () => {
             const { lines, removed } = await of.exports.lines(tenantId, kind, null, 10_000);
             return { removed, lines: lines.map(({ place: _place, ...line }) => line) };
           });
+        for (const kind of ['events', 'approvals'] as const) {
+          const { end } = await from.exports.lines(tenantId, kind, null, 10);
+          await expect(store.exports.lines(tenantId, kind, end, 10)).rejects.toMatchObject({
+            code: 'bad_request',
+          });
+        }
         await both(async (of) => {
           const { items, total } = await of.runs.list(tenantId, all, firstPage, times);
           const known = items.map(({ facts: _facts, ...run }) => run);

@@ -1,4 +1,5 @@
 // What every store promises of exports (export/port.ts): each line once, in one order, whatever happens between reads.
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/event/record.ts';
 import type { ExportLine, OrderedKind } from '../../src/export/record.ts';
@@ -120,6 +121,13 @@ export function exportsContract(name: string, open: Open): void {
       expect(seen).toEqual(whole);
       for (const word of whole.filter((one) => one.includes(':')))
         expect(whole.indexOf(word.split(':')[0] ?? '')).toBeLessThan(whole.indexOf(word));
+    });
+
+    it('refuses a place that another store gave', async () => {
+      for (const kind of ['events', 'approvals'] as const)
+        await expect(shared.get().exports.lines(randomUUID(), kind, '1.2.3.4', 10)).rejects.toMatchObject({
+          code: 'bad_request',
+        });
     });
 
     it('gives changes of approvals as lines of their own', async () => {

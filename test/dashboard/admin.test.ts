@@ -70,6 +70,8 @@ describe('settings, system, playground and palette', () => {
     await page.getByText('Single process, 256 of 256 shards owned').waitFor();
     const figures = page.getByRole('region', { name: 'Node metrics' });
     await figures.getByRole('table').getByText('GET /api/v1/auth/me', { exact: true }).waitFor();
+    for (const text of [/stored since start/, /no file by reeve backup/])
+      await figures.getByText(text).waitFor();
     await figures.getByRole('button', { name: 'Requests' }).click();
     await figures
       .getByRole('columnheader', { name: 'Requests' })

@@ -7,6 +7,22 @@ import { bundleYaml } from '../contract/library.ts';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';
 
+interface SentMetric {
+  readonly name: string;
+  readonly sum?: {
+    readonly dataPoints: readonly { readonly asDouble: number }[];
+    readonly isMonotonic: true;
+  };
+  readonly gauge?: { readonly dataPoints: readonly { readonly attributes: readonly object[] }[] };
+  readonly histogram?: {
+    readonly dataPoints: readonly {
+      readonly count: string;
+      readonly bucketCounts: readonly string[];
+      readonly explicitBounds: readonly number[];
+    }[];
+  };
+}
+
 interface SentSpan {
   readonly name: string;
   readonly traceId: string;
@@ -15,6 +31,8 @@ interface SentSpan {
 }
 
 const spans: SentSpan[] = [];
+/** The newest reading of the metrics, by name. */
+let metrics = new Map<string, SentMetric>();
 let bodies = '';
 const receiver = createServer((request, response) => {
   let body = '';
@@ -22,6 +40,11 @@ const receiver = createServer((request, response) => {
     body += chunk.toString();
   });
   request.on('end', () => {
+    if (request.url === '/v1/metrics') {
+      const [{ scopeMetrics }] = JSON.parse(body).resourceMetrics;
+      metrics = new Map(scopeMetrics[0].metrics.map((metric: SentMetric) => [metric.name, metric]));
+      return void response.end('{}');
+    }
     bodies += body;
     for (const { scopeSpans } of JSON.parse(body).resourceSpans)
       for (const { spans: some } of scopeSpans) spans.push(...some);
@@ -38,7 +61,12 @@ const email = 'nobody-else@example.com';
 beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const { port } = receiver.address() as AddressInfo;
-  hub = new HubProcess({ LOG_LEVEL: 'warn', OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+  hub = new HubProcess({
+    LOG_LEVEL: 'warn',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_METRICS_EXPORTER: 'otlp',
+    OTEL_METRIC_EXPORT_INTERVAL: '1000',
+  });
   await hub.start();
   cookie = await hub.admin(email);
   key = (await hub.key(cookie)).key;
@@ -110,7 +138,8 @@ it('brings the trace of a deployment and of a decision to streams that ask for i
   });
   for (const [type, traceId] of [
     ['contract_update', deploy.traceId],
-    ['approval_decided', decide.traceId],
+    // The trace of the call that asked goes on.
+    ['approval_decided', ask.traceId],
   ] as const) {
     const { data } = await traced.next(type, 0, 20_000);
     expect(data.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
@@ -121,11 +150,30 @@ it('brings the trace of a deployment and of a decision to streams that ask for i
     expect.arrayContaining([
       'PUT /api/v1/approvals/{approval_id}',
       expect.stringMatching(/^actor environment /),
-      'push',
     ]),
+  );
+  await within(ask.traceId).toEqual(
+    expect.arrayContaining(['POST /api/v1/approvals', 'approval ended', 'push']),
   );
   traced.close();
   plain.close();
   expect(bodies).not.toContain(secret);
   expect(bodies).not.toContain(email);
+});
+
+it('sends the metrics of a scrape by OTLP', async () => {
+  const requests = () => metrics.get('reeve_http_requests_total')?.sum;
+  await expect
+    .poll(() => requests()?.dataPoints.reduce((sum, { asDouble }) => sum + asDouble, 0) ?? 0, {
+      timeout: 20_000,
+    })
+    .toBeGreaterThan(2);
+  expect(requests()?.isMonotonic).toBe(true);
+  expect(metrics.get('reeve_build_info')?.gauge?.dataPoints[0]?.attributes).toContainEqual({
+    key: 'mode',
+    value: { stringValue: 'embedded' },
+  });
+  const [duration] = metrics.get('reeve_http_request_duration_seconds')?.histogram?.dataPoints ?? [];
+  expect(duration?.bucketCounts.length).toBe((duration?.explicitBounds.length ?? 0) + 1);
+  expect(duration?.bucketCounts.reduce((sum, count) => sum + Number(count), 0)).toBe(Number(duration?.count));
 });

@@ -149,5 +149,11 @@ it('tells an admin who owns what, and what waits', async () => {
 
 it('says to admins what the node has done', async () => {
   const { body } = await t.call('healthMetrics', {}, await t.tenant());
-  expect(body).toMatchObject({ node: 'n1', routes: [], event_loop: { p99_ms: 0 } });
+  expect(body).toMatchObject({
+    node: 'n1',
+    routes: [],
+    events_stored: 0,
+    installation: { store_bytes: null, dead_jobs: 0, unsigned_since: null, last_backup_at: null },
+    event_loop: { p99_ms: 0 },
+  });
 });

@@ -6,6 +6,8 @@ import { reportFacts } from '../../../src/run/rules/report.ts';
 import type { RunFacts } from '../../../src/run/rules/run.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import type {
+  ActivityKind,
+  ExportOrderKind,
   MovedApproval,
   MovedEvent,
   MovedExportItem,
@@ -131,16 +133,7 @@ function itemRecord(item: ExportItem): MovedExportItem {
   return { outcome: { id: Number(item.id.slice(outcomePrefix.length)), eventId, index: Number(index) } };
 }
 
-export const activityForms: Forms<
-  | 'events'
-  | 'runs'
-  | 'approvals'
-  | 'approvalArgs'
-  | 'auditLinks'
-  | 'auditHeads'
-  | 'exportLinks'
-  | 'exportRemovals'
-> = {
+export const activityForms: Forms<ActivityKind | ExportOrderKind> = {
   exportLinks: {
     collection: 'exportLinks',
     toDocument: ({ tenantId, kind, seq, items }) => ({

@@ -2,6 +2,7 @@
 import { Binary } from 'mongodb';
 import {
   compareTexts,
+  type LibraryKind,
   type MovedDeployment,
   type MovedPins,
   type MovedRecords,
@@ -126,9 +127,7 @@ const pinsRecord = (document: ToolDocument): MovedPins => ({
 
 const bytesOf = ({ buffer, position }: Binary): Buffer => Buffer.from(buffer.subarray(0, position));
 
-export const libraryForms: Forms<
-  'signing' | 'deployments' | 'bundles' | 'contracts' | 'libraries' | 'toolPins' | 'toolDefinitions'
-> = {
+export const libraryForms: Forms<LibraryKind> = {
   signing: {
     collection: 'signing',
     toDocument: signingDocument,

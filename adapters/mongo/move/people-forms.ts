@@ -1,6 +1,6 @@
 // Tenants, people, keys and what else is a row of its own, as documents of a move.
 import { isAdmin } from '../../../src/shared/env-roles.ts';
-import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
+import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { keepEverything } from '../../../src/tenant/rules/retention.ts';
 import { fromRow, fromText, toRow, toText } from '../form.ts';
 import { rolesOf } from '../user-changes.ts';
@@ -23,32 +23,9 @@ const under = <K extends StoredKind>(
   toRecord: ({ _id, ...record }) => record as MovedRecords[K],
 });
 
-type PeopleKind =
-  | 'seals'
-  | 'tenants'
-  | 'users'
-  | 'logins'
-  | 'signIns'
-  | 'identities'
-  | 'workspaces'
-  | 'keys'
-  | 'serviceAccounts'
-  | 'serviceTokens'
-  | 'operatorTokens'
-  | 'rules'
-  | 'settings'
-  | 'channels'
-  | 'deliveries'
-  | 'aiUsage'
-  | 'agents'
-  | 'reports'
-  | 'leftOut'
-  | 'idempotency'
-  | 'retentionCounts';
-
 const idList = (...parts: readonly (string | null)[]): string => JSON.stringify(parts);
 
-export const peopleForms: Forms<PeopleKind> = {
+export const peopleForms: Forms<SingleKind> = {
   seals: {
     collection: 'seals',
     toDocument: ({ name, value }) => ({ _id: name, value }),

@@ -2,6 +2,7 @@
 import type { Approval } from '../../../src/approval/record.ts';
 import type { RunEvent, RunFacts } from '../../../src/run/rules/run.ts';
 import type {
+  ActivityKind,
   MovedApproval,
   MovedEvent,
   MovedRecords,
@@ -131,9 +132,7 @@ const kept = table<MovedRecords['approvalArgs']>('approval_args', {
   json: text('args'),
 });
 
-export const activityReaders: Readers<
-  'events' | 'runs' | 'approvals' | 'approvalArgs' | 'auditLinks' | 'auditHeads'
-> = {
+export const activityReaders: Readers<ActivityKind> = {
   events,
   runs,
   approvals: movedApprovals,

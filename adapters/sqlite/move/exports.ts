@@ -1,7 +1,11 @@
 // The order of exports, as records of a move: links of the lines in the order of the one writer's commits, as
 // exports.ts reads them. An item's id follows from its segment, its outcome or its approval.
 import type { ApprovalChange, OrderedKind } from '../../../src/export/record.ts';
-import type { MovedExportItem, MovedRecords } from '../../../src/shared/ports/moved-records.ts';
+import type {
+  ExportOrderKind,
+  MovedExportItem,
+  MovedRecords,
+} from '../../../src/shared/ports/moved-records.ts';
 import type { Database } from '../database.ts';
 import { markOf } from '../events/search.ts';
 import { eventId, segmentEventsOf } from '../events/segment.ts';
@@ -84,7 +88,7 @@ function* linksOf(
   if (batch.length > 0) yield [{ tenantId, kind, seq: seq + 1, items: batch }];
 }
 
-export const exportReaders: Readers<'exportLinks' | 'exportRemovals'> = {
+export const exportReaders: Readers<ExportOrderKind> = {
   *exportLinks(db) {
     for (const [tenantId, tenant] of tenantsOf(db))
       yield* linksOf(tenantId, 'events', eventItems(db, tenant));

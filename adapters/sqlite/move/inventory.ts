@@ -187,6 +187,14 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     columns:
       'queue id payload state due run failures losses max_attempts backoff longest_backoff error progress died_at',
   },
+  tenant_imports: follows(
+    'id tenant_id name created_at suspended_at sealed_key opened',
+    'an import that has not ended begins again',
+  ),
+  tenant_import_parts: follows(
+    'tenant_id number digests ending',
+    'an import that has not ended begins again',
+  ),
   store: follows(
     'id mark merged counted counted_through outcomes_after outcome_removed',
     'numbers of this file',

@@ -3,6 +3,7 @@
 import type { Env } from '../../../src/shared/ids.ts';
 import {
   compareTexts,
+  type LibraryKind,
   type MovedDeployment,
   type MovedLibrary,
   type MovedPins,
@@ -228,9 +229,7 @@ function* toolDefinitions(db: Database): Generator<readonly MovedRecords['toolDe
     });
 }
 
-export const libraryReaders: Readers<
-  'signing' | 'deployments' | 'bundles' | 'contracts' | 'libraries' | 'toolPins' | 'toolDefinitions'
-> = {
+export const libraryReaders: Readers<LibraryKind> = {
   signing,
   deployments: movedDeployments,
   bundles: movedBundles,

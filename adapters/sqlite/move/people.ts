@@ -1,5 +1,5 @@
 // Tenants, people, keys and what else is a row of its own, as records of a move.
-import type { MovedRecords, RecordKind } from '../../../src/shared/ports/moved-records.ts';
+import type { MovedRecords, RecordKind, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
 import { reports } from '../agent-reports.ts';
 import { registrations } from '../agent-seen.ts';
@@ -101,31 +101,7 @@ const jobRow = (
   };
 };
 
-export const peopleReaders: Readers<
-  | 'seals'
-  | 'tenants'
-  | 'users'
-  | 'logins'
-  | 'signIns'
-  | 'identities'
-  | 'workspaces'
-  | 'keys'
-  | 'serviceAccounts'
-  | 'serviceTokens'
-  | 'operatorTokens'
-  | 'rules'
-  | 'settings'
-  | 'channels'
-  | 'deliveries'
-  | 'aiUsage'
-  | 'agents'
-  | 'reports'
-  | 'leftOut'
-  | 'idempotency'
-  | 'retentionCounts'
-  | 'values'
-  | 'jobs'
-> = {
+export const peopleReaders: Readers<SingleKind | 'values' | 'jobs'> = {
   seals: (db) => records(db, seals, 'seals'),
   tenants: (db) => records(db, tenants, 'tenants'),
   users: (db) => records(db, users, 'users'),

@@ -6,6 +6,7 @@ import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';
 import { retentionTables } from '../retention.ts';
 import { serviceAccountTables } from '../service-accounts.ts';
+import { tenantImportTables } from '../tenant-files.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
 import { approvalAssignees, approvalContext, approvalNames, argumentKeys, decisions } from './approvals.ts';
@@ -16,7 +17,7 @@ import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies } from 
 import { exportTables } from './exports.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
-import { closedTenants, identityTables, loginOrigins, userRoles } from './users.ts';
+import { closedTenants, identityTables, loginOrigins, signIns, userRoles } from './users.ts';
 import { seenEnvironments, vocabulary } from './vocabulary.ts';
 
 const control = `
@@ -151,12 +152,6 @@ CREATE TABLE key_successions (
   public_key TEXT NOT NULL, rotated_at INTEGER NOT NULL, signature TEXT NOT NULL);
 CREATE INDEX key_successions_of ON key_successions (tenant_id, id);
 UPDATE signing_keys SET sealed_seed = '' WHERE active = 0;
-`;
-
-const signIns = `
-CREATE TABLE sign_ins (
-  user_id TEXT NOT NULL, network TEXT NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (user_id, network)) WITHOUT ROWID;
-CREATE INDEX sign_ins_age ON sign_ins (last_at);
 `;
 
 const keyScopes = `
@@ -317,6 +312,7 @@ const migrations: readonly string[] = [
   seenEnvironments,
   approvalAssignees,
   undeployments,
+  tenantImportTables,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

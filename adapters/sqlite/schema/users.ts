@@ -1,5 +1,12 @@
 // Roles of users, by environment, and what is shown of logins.
 
+/** Networks that somebody signed in from. */
+export const signIns = `
+CREATE TABLE sign_ins (
+  user_id TEXT NOT NULL, network TEXT NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (user_id, network)) WITHOUT ROWID;
+CREATE INDEX sign_ins_age ON sign_ins (last_at);
+`;
+
 /** Users have roles: an admin in all environments, or an operator. */
 export const userRoles = `
 ALTER TABLE users ADD COLUMN roles TEXT NOT NULL DEFAULT '[{"role":"operator","env":"*"}]';

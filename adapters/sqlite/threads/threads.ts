@@ -20,6 +20,7 @@ import { LogCopier } from './log-copier.ts';
 import { startWorker } from './start-worker.ts';
 import { StoreThread } from './store-thread.ts';
 import { SummaryFlush } from './summary-flush.ts';
+import { readTenant } from './tenant-reader.ts';
 import type { ThreadRole, ThreadStart } from './wire.ts';
 
 const pingMs = 2000;
@@ -178,7 +179,9 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   /** The first tenant makes the folder this hub's; of one that is gone the write-ahead log keeps nothing either. */
   async function marked(store: string, method: string, answered: Promise<unknown>): Promise<unknown> {
     const answer = await answered;
-    const isFirst = store === 'tenants' && ['bootstrap', 'create', 'provision'].includes(method);
+    const isFirst =
+      (store === 'tenants' && ['bootstrap', 'create', 'provision'].includes(method)) ||
+      (store === 'tenantFiles' && method === 'open');
     if (store === 'tenantRecords' && method === 'forget') await ask(writer, 'checkpoint');
     if (isFirst && hubId && answer === 'created' && hubId.read() === null) await markFolder(hubId);
     return answer;
@@ -293,6 +296,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       return clock.monotonic() - began;
     },
     storage: () => disk.storage,
+    readTenant: (tenantId) => readTenant(path, tenantId),
     close() {
       closing ??= close();
       return closing;

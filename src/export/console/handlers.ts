@@ -12,7 +12,7 @@ import { nativeLine } from '../wire/native.ts';
 import { ocsfEvent } from '../wire/ocsf.ts';
 import type { ExportFormat, exportRoutes } from './routes.ts';
 
-type UserCaller = Extract<Caller, { kind: 'user' }>;
+type PersonCaller = Extract<Caller, { kind: 'user' | 'hostedOperator' }>;
 type ExportQuery = z.output<(typeof exportRoutes)['exportEventLines']['query']>;
 
 const textOf = ({ place, removed }: ExportCursor): string => `${removed} ${place}`;
@@ -26,7 +26,7 @@ async function readLines(
   hub: Hub,
   kind: ExportKind,
   query: ExportQuery,
-  caller: UserCaller,
+  caller: PersonCaller,
 ): Promise<Reply<string>> {
   const { tenantId } = caller;
   const { format, limit, wait } = query;

@@ -19,7 +19,7 @@ const query = z.object({
 /** What the routes of all kinds share. */
 const shared = {
   method: 'GET',
-  auth: ['cookie'],
+  auth: ['cookie', 'operatorJwt'],
   tag: 'exports',
   query,
   status: 200,

@@ -181,7 +181,7 @@ export class Streamed {
    * Asked for the next one when the client has taken those before. An error cuts the connection, so that the client
    * notices.
    */
-  readonly pieces: AsyncIterator<string, unknown, undefined>;
+  readonly pieces: AsyncIterator<string | Uint8Array, unknown, undefined>;
   readonly headers: { readonly [name: string]: string };
   /** Bytes that it holds in memory until it has ended. */
   readonly held: number;

@@ -1,12 +1,14 @@
-// The console API's callers as principals: a key acts for agents in its environment, a signed-in person in all of them.
+// The console API's callers as principals: a key acts for agents in its environment, a person in those of the roles.
 
 import { rightsOf } from '../../shared/access.ts';
 import type { KeyPrincipal, Principal, Role } from '../../shared/principal.ts';
 import type { Caller } from './call.ts';
+import { principalOf as hostedPrincipalOf } from './hosted-principal.ts';
 
 const keyRoles: ReadonlySet<Role> = new Set(['agent']);
 
-export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): Principal {
+export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' | 'hostedOperator' }>): Principal {
+  if (caller.kind === 'hostedOperator') return hostedPrincipalOf(caller);
   if (caller.kind === 'user') {
     return {
       tenantId: caller.tenantId,

@@ -4,7 +4,7 @@ import type { Announcement, AnnouncementKind, AnnouncementOf } from '../../share
 import type { Audience, Frame } from '../../shared/frame.ts';
 import type { Announcer } from '../../shared/ports/announcer.ts';
 import type { Broadcast } from '../../shared/ports/broadcast.ts';
-import { traced } from '../../shared/tracing.ts';
+import { resumed, traced } from '../../shared/tracing.ts';
 import type { ResyncReason } from '../contract/frames.ts';
 
 /** Makes one API's frames of each kind of announcement: none, one or several, in order. */
@@ -47,12 +47,20 @@ export function createAnnouncer(
   broadcast: Pick<Broadcast, 'publish'>,
   apis: readonly ApiFrames[],
 ): Announcer {
+  async function push(announcements: readonly Announcement[]): Promise<void> {
+    const frames = announcements.flatMap((announcement) =>
+      apis.flatMap((api) => framesOf(api, announcement)),
+    );
+    if (frames.length > 0) await traced('push', () => broadcast.publish(frames));
+  }
+
+  const traceOf = (announcement: Announcement): string | undefined =>
+    'trace' in announcement ? announcement.trace : undefined;
+
   return {
     async announce(announcements) {
-      const frames = announcements.flatMap((announcement) =>
-        apis.flatMap((api) => framesOf(api, announcement)),
-      );
-      if (frames.length > 0) await traced('push', () => broadcast.publish(frames));
+      if (announcements.every((one) => traceOf(one) === undefined)) return push(announcements);
+      for (const one of announcements) await resumed('approval ended', traceOf(one), () => push([one]));
     },
   };
 }

@@ -87,7 +87,9 @@ export const health: Handlers<typeof healthRoutes> = {
 
   async healthMetrics({ app, health }, _input, caller) {
     if (caller.kind !== 'operator') await app.installation.requireOnlyTenant();
-    const { node, startedAt, bucketsMs, routes, streams, queues, eventLoop } = await health.metrics();
+    const { node, startedAt, bucketsMs, routes, streams, queues, storedEvents, installation, eventLoop } =
+      await health.metrics();
+    const { storeBytes, deadJobs, unsignedSince, lastBackupAt } = installation;
     return {
       node,
       started_at: iso(startedAt),
@@ -106,6 +108,13 @@ export const health: Handlers<typeof healthRoutes> = {
         oldest_message_ms: queues.oldestMessageMs,
         broadcast_lag_ms: queues.broadcastLagMs,
         jobs: queues.jobs,
+      },
+      events_stored: storedEvents,
+      installation: {
+        store_bytes: storeBytes,
+        dead_jobs: deadJobs,
+        unsigned_since: unsignedSince === null ? null : iso(unsignedSince),
+        last_backup_at: lastBackupAt ? iso(lastBackupAt) : null,
       },
       event_loop: { mean_ms: eventLoop.meanMs, p99_ms: eventLoop.p99Ms, max_ms: eventLoop.maxMs },
     };

@@ -136,6 +136,18 @@ export const healthRoutes = routes({
         broadcast_lag_ms: z.number(),
         jobs: z.number().int(),
       }),
+      /** Of this node, since its start. */
+      events_stored: z.number().int(),
+      /** Of all nodes. */
+      installation: z.object({
+        /** Null if the server does not tell. */
+        store_bytes: z.number().nullable(),
+        dead_jobs: z.number().int(),
+        /** The oldest audit entry that no signed head covers; null: none. */
+        unsigned_since: instant.nullable(),
+        /** By `reeve backup`; null: never, or in a cluster. */
+        last_backup_at: instant.nullable(),
+      }),
       /** How late it was in the last one to two minutes. */
       event_loop: z.object({ mean_ms: z.number(), p99_ms: z.number(), max_ms: z.number() }),
     }),

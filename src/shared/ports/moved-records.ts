@@ -235,6 +235,43 @@ export interface MovedRecords {
 
 export type RecordKind = keyof MovedRecords;
 
+/** Kinds whose records are a row, or a document, each. */
+export type SingleKind =
+  | 'seals'
+  | 'tenants'
+  | 'users'
+  | 'logins'
+  | 'signIns'
+  | 'identities'
+  | 'workspaces'
+  | 'keys'
+  | 'serviceAccounts'
+  | 'serviceTokens'
+  | 'operatorTokens'
+  | 'rules'
+  | 'settings'
+  | 'channels'
+  | 'deliveries'
+  | 'aiUsage'
+  | 'agents'
+  | 'reports'
+  | 'leftOut'
+  | 'idempotency'
+  | 'retentionCounts';
+
+export type LibraryKind =
+  | 'signing'
+  | 'deployments'
+  | 'bundles'
+  | 'contracts'
+  | 'libraries'
+  | 'toolPins'
+  | 'toolDefinitions';
+
+export type ActivityKind = 'events' | 'runs' | 'approvals' | 'approvalArgs' | 'auditLinks' | 'auditHeads';
+
+export type ExportOrderKind = 'exportLinks' | 'exportRemovals';
+
 /** In the order in which they are copied. */
 export const recordKinds: readonly RecordKind[] = [
   'seals',

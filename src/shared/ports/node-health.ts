@@ -54,6 +54,18 @@ export interface NodeMetrics {
     /** Jobs that run. */
     readonly jobs: number;
   };
+  /** Events that this node stored since its start. */
+  readonly storedEvents: number;
+  readonly installation: {
+    /** Null if the server does not tell. */
+    readonly storeBytes: number | null;
+    /** Background jobs that ran out of attempts. */
+    readonly deadJobs: number;
+    /** When the oldest audit entry was recorded that no signed head covers, epoch milliseconds; null: none. */
+    readonly unsignedSince: number | null;
+    /** When `reeve backup` last wrote a file, epoch milliseconds; 0: never; null: a cluster has none. */
+    readonly lastBackupAt: number | null;
+  };
   /** How late the event loop was in the last minute or so, milliseconds. */
   readonly eventLoop: { readonly meanMs: number; readonly p99Ms: number; readonly maxMs: number };
 }

@@ -12,6 +12,7 @@ export type Purpose =
   | 'login-link'
   | 'setup-token'
   | 'operator-token'
+  | 'tenant-file'
   | 'probe';
 
 /** Everything that needs chance or a key. */

@@ -11,6 +11,7 @@ import type { EventStore } from '../../event/port.ts';
 import type { ExportStore } from '../../export/port.ts';
 import type { ChannelStore, DeliveryStore } from '../../notification/port/channels.ts';
 import type { RunStore } from '../../run/port.ts';
+import type { TenantFileStore, TenantReading } from '../../tenant/port/files.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from '../../tenant/port/identity.ts';
 import type { TenantRecordStore } from '../../tenant/port/records.ts';
 import type { RetentionStore } from '../../tenant/port/retention.ts';
@@ -41,6 +42,7 @@ export type NotingStores = Omit<
   | 'keyCheck'
   | 'audit'
   | 'exports'
+  | 'readTenant'
   | 'noting'
   | 'ping'
   | 'storage'
@@ -51,6 +53,7 @@ export type NotingStores = Omit<
 export interface Store {
   readonly tenants: TenantStore;
   readonly tenantRecords: TenantRecordStore;
+  readonly tenantFiles: TenantFileStore;
   readonly retention: RetentionStore;
   readonly logins: LoginStore;
   readonly identities: IdentityStore;
@@ -85,6 +88,11 @@ export interface Store {
    * changed (`didChange`), never without it and never twice. For one write; reads take no note along.
    */
   noting(noting: Noting): NotingStores;
+  /**
+   * Begins to read all records of a tenant. What was acknowledged before is among them; a later change is whole or not
+   * at all. The reading must be closed.
+   */
+  readTenant(tenantId: string): Promise<TenantReading>;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */
   ping(): Promise<number>;
   /** State of the space for writes, without a request. It is about a second old at most. */

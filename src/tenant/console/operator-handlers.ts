@@ -1,9 +1,11 @@
 // Further tenants and users, made by the operator of the installation. The pipeline has checked the operator token.
 
+import { Streamed } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { iso } from '../../http/contract/render.ts';
 import { adminRoles, memberRoles } from '../../shared/env-roles.ts';
+import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { TenantPlace, TenantRecord, TenantView } from '../use-cases/tenants.ts';
 import type { operatorRoutes } from './operator-routes.ts';
@@ -46,6 +48,42 @@ export const operator: Handlers<typeof operatorRoutes> = {
   async removeTenant({ app }, { params, query }) {
     await app.tenants.remove(params.tenant_id, query.name);
     return { id: params.tenant_id, state: 'removing' as const };
+  },
+
+  async exportTenant({ app }, { params }, _caller, request) {
+    const encoded = request.header('x-file-passphrase') ?? '';
+    const passphrase = Buffer.from(encoded, 'base64').toString();
+    if (passphrase.length < 12) {
+      throw new HubError(
+        'bad_request',
+        'The header X-File-Passphrase must be the base64 of a passphrase of 12 characters or more.',
+      );
+    }
+    const { tenant_id: tenantId } = params;
+    return new Streamed(await app.tenantExports.start(tenantId, passphrase), {
+      headers: {
+        'Content-Type': 'application/gzip',
+        'Content-Disposition': `attachment; filename="tenant-${tenantId}.ndjson.gz"`,
+      },
+    });
+  },
+
+  async beginTenantImport({ app }, { body }) {
+    const { id, tenantId, name } = await app.tenantImports.begin(
+      Buffer.from(body.head, 'base64'),
+      body.passphrase,
+    );
+    return { id, tenant_id: tenantId, name };
+  },
+
+  async putTenantImportPart({ app }, { params, body }) {
+    await app.tenantImports.put(params.import_id, params.number, body);
+    return null;
+  },
+
+  async commitTenantImport({ app }, { params }) {
+    const { tenantId, name, records } = await app.tenantImports.commit(params.import_id);
+    return { tenant_id: tenantId, name, records };
   },
 
   async createTenant({ app }, { body }) {

@@ -5,6 +5,7 @@ import { routes } from '../../http/contract/route.ts';
 import { notificationQueues } from '../../notification/rules/jobs.ts';
 import { logLevels } from '../../shared/ports/log.ts';
 import { email, newPassword } from '../../user/wire.ts';
+import { maxMemberBytes } from '../rules/file-kinds.ts';
 
 /** The queues that the hub works. */
 export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notificationQueues)]);
@@ -31,6 +32,9 @@ const operated = {
   limit: 'operator',
 } as const;
 const params = z.object({ tenant_id: uuid });
+
+/** Characters of a passphrase. */
+const passphrase = z.string().min(12).max(1024);
 
 export const operatorRoutes = routes({
   listTenants: {
@@ -76,6 +80,74 @@ export const operatorRoutes = routes({
     reply: z.object({ id: uuid, state: z.literal('removing') }),
     audit: 'The audit chain goes with the tenant; the log has a line.',
     errors: ['not_found', 'unprocessable', 'validation_failed', 'rate_limited', 'unavailable'],
+  },
+  exportTenant: {
+    ...operated,
+    method: 'GET',
+    path: '/api/v1/operator/tenants/{tenant_id}/export',
+    summary:
+      'A tenant as a file of gzip; its secrets are sealed by the passphrase in the header X-File-Passphrase (base64 of UTF-8)',
+    params,
+    status: 200,
+    media: 'application/gzip',
+    download: true,
+    reply: z.string(),
+    errors: ['bad_request', 'not_found', 'conflict', 'validation_failed', 'rate_limited', 'unavailable'],
+  },
+  beginTenantImport: {
+    ...operated,
+    method: 'POST',
+    path: '/api/v1/operator/tenants/import',
+    summary: 'Begin to import a tenant from the first part of its file; a repeat goes on with the import',
+    body: z.object({
+      passphrase,
+      /** The first part of the file, base64. */
+      head: z.string().max(64 * 1024),
+    }),
+    status: 202,
+    reply: z.object({ id: uuid, tenant_id: uuid, name: z.string() }),
+    audit: 'The commit is recorded.',
+    errors: ['conflict', 'unprocessable', 'validation_failed', 'rate_limited', 'unavailable'],
+  },
+  putTenantImportPart: {
+    ...operated,
+    method: 'PUT',
+    path: '/api/v1/operator/tenants/import/{import_id}/{number}',
+    summary: 'Store a part of the file, from 1; safe to repeat. Nothing can be seen before the commit',
+    params: z.object({ import_id: uuid, number: intQuery(1, 1_000_000) }),
+    parse: 'bytes',
+    bodyMedia: 'application/gzip',
+    bodyLimit: maxMemberBytes,
+    status: 204,
+    audit: 'The commit is recorded.',
+    errors: [
+      'not_found',
+      'conflict',
+      'payload_too_large',
+      'unsupported_media_type',
+      'unprocessable',
+      'validation_failed',
+      'rate_limited',
+      'overloaded',
+      'disk_full',
+      'unavailable',
+    ],
+  },
+  commitTenantImport: {
+    ...operated,
+    method: 'POST',
+    path: '/api/v1/operator/tenants/import/{import_id}/commit',
+    summary: 'Check that the file is whole, and open the tenant to callers; safe to repeat',
+    params: z.object({ import_id: uuid }),
+    status: 200,
+    reply: z.object({
+      tenant_id: uuid,
+      name: z.string(),
+      /** Records by kind; null for an import that was committed before. */
+      records: z.record(z.string(), z.number().int()).nullable(),
+    }),
+    audit: ['tenant.imported'],
+    errors: ['not_found', 'conflict', 'unprocessable', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   createTenant: {
     method: 'POST',

@@ -26,7 +26,7 @@ export const retentionRoutes = routes({
   retention: {
     method: 'GET',
     path: '/api/v1/settings/retention',
-    auth: ['cookie'],
+    auth: ['cookie', 'operatorJwt'],
     role: 'viewer',
     envs: 'none',
     tag: 'settings',
@@ -38,7 +38,7 @@ export const retentionRoutes = routes({
   putRetention: {
     method: 'PUT',
     path: '/api/v1/settings/retention',
-    auth: ['cookie'],
+    auth: ['cookie', 'operatorJwt'],
     role: 'admin',
     envs: 'none',
     tag: 'settings',
@@ -54,7 +54,7 @@ export const retentionRoutes = routes({
   previewRetention: {
     method: 'POST',
     path: '/api/v1/settings/retention/preview',
-    auth: ['cookie'],
+    auth: ['cookie', 'operatorJwt'],
     role: 'admin',
     envs: 'none',
     tag: 'settings',

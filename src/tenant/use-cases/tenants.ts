@@ -56,9 +56,12 @@ export function createTenants(ports: Ports): Tenants {
 
   async function find(tenantId: string): Promise<TenantRecord> {
     const tenant = await tenantRecords.get(tenantId);
-    if (!tenant) throw absent();
+    if (!tenant || isImporting(tenant)) throw absent();
     return tenant;
   }
+
+  /** Nobody sees a tenant before its import is committed. */
+  const isImporting = ({ removedAt }: TenantRecord): boolean => removedAt !== null && removedAt > clock.now();
 
   const viewOf = async (tenant: TenantRecord): Promise<TenantView> => ({
     tenant,
@@ -80,9 +83,10 @@ export function createTenants(ports: Ports): Tenants {
   return {
     async list(limit, after) {
       const found = await tenantRecords.list(limit + 1, after);
+      const page = found.slice(0, limit);
       const items: TenantView[] = [];
-      for (const tenant of found.slice(0, limit)) items.push(await viewOf(tenant));
-      return { items, next: found.length > limit ? (items.at(-1)?.tenant ?? null) : null };
+      for (const tenant of page) if (!isImporting(tenant)) items.push(await viewOf(tenant));
+      return { items, next: found.length > limit ? (page.at(-1) ?? null) : null };
     },
 
     get: async (tenantId) => viewOf(await find(tenantId)),
@@ -139,7 +143,7 @@ export async function eraseTenants(
   clock: Pick<Clock, 'now'>,
 ): Promise<number> {
   for (const { id, removedAt } of await store.tenantRecords.closed()) {
-    if (removedAt === null) continue;
+    if (removedAt === null || removedAt > clock.now()) continue;
     const removed =
       (await store.events.erase(id, sliceRecords)) ||
       (await store.values.removeAll(id, sliceRecords)) ||

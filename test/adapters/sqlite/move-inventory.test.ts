@@ -15,6 +15,8 @@ const notFilled: { readonly [collection: string]: string } = {
   moves: 'the marker of the move',
   probes: 'a write that tries the disk',
   reach: 'which nodes reach Redis now',
+  tenantImportParts: 'an import that has not ended begins again',
+  tenantImports: 'an import that has not ended begins again',
 };
 
 describe('what a move carries', () => {

@@ -1,6 +1,6 @@
 // Metrics of the answering node since its start: requests and durations by route, streams and the reasons for their
 // ends, queues, event loop.
-import type { JSX } from 'react';
+import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -73,6 +73,7 @@ export function Metrics(): JSX.Element {
             own metrics.
           </p>
           <dl className="health">
+            <IngestRow stored={data.events_stored} at={healthMetricsQuery.dataUpdatedAt} />
             {rowsOf(data).map(([name, value, ok]) => (
               <div key={name} className="health-row">
                 <dt>{name}</dt>
@@ -94,11 +95,39 @@ export function Metrics(): JSX.Element {
   );
 }
 
+interface Poll {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly value: number;
+}
+
+/** How much a count rose in a second, between the last two polls; null before the second. */
+function useRate(value: number, at: number): number | null {
+  const [polls, setPolls] = useState<readonly Poll[]>([]);
+  useEffect(() => setPolls((past) => [...past.slice(-1), { at, value }]), [at, value]);
+  const [before, last] = polls;
+  if (!before || !last || last.at <= before.at) return null;
+  return Math.max(0, (last.value - before.value) / ((last.at - before.at) / 1000));
+}
+
+function IngestRow({ stored, at }: { readonly stored: number; readonly at: number }): JSX.Element {
+  const rate = useRate(stored, at);
+  return (
+    <div className="health-row">
+      <dt>Events</dt>
+      <dd>
+        {count(stored)} stored since start{rate === null ? '' : `, ${count(Math.round(rate))} a second now`}
+      </dd>
+    </div>
+  );
+}
+
 function rowsOf({
   streams,
   queues,
   event_loop: loop,
-}: Figures): readonly (readonly [string, string, boolean])[] {
+  installation,
+}: Figures): readonly (readonly [string, ReactNode, boolean])[] {
   const ended = Object.entries(streams.ended)
     .filter(([, times]) => times > 0)
     .map(([why, times]) => `${count(times)} ${why.replaceAll('_', ' ')}`);
@@ -116,6 +145,34 @@ function rowsOf({
         : `${counted(queues.messages, 'message')}, the oldest for ${Math.round(queues.oldest_message_ms)} ms; ` +
           `${counted(queues.jobs, 'job')}`,
       queues.messages === 0,
+    ],
+    [
+      'Dead jobs',
+      installation.dead_jobs === 0 ? 'none' : counted(installation.dead_jobs, 'background job'),
+      installation.dead_jobs === 0,
+    ],
+    ...(installation.store_bytes === null
+      ? []
+      : ([['Database', bytes(installation.store_bytes), true]] as const)),
+    [
+      'Last backup',
+      installation.last_backup_at === null ? (
+        'no file by reeve backup'
+      ) : (
+        <Time key="backup" at={installation.last_backup_at} />
+      ),
+      true,
+    ],
+    [
+      'Audit chain',
+      installation.unsigned_since === null ? (
+        'every entry is signed'
+      ) : (
+        <>
+          unsigned entries since <Time at={installation.unsigned_since} />
+        </>
+      ),
+      true,
     ],
     [
       'Event loop',

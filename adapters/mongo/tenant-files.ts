@@ -1,0 +1,109 @@
+// Imports of tenant files in MongoDB. The tenant is a document with a time of removal in the future until it is opened.
+import type { Collection, Db, Document } from 'mongodb';
+import { HubError } from '../../src/shared/error.ts';
+import type { MovedRecords } from '../../src/shared/ports/moved-records.ts';
+import type {
+  ImportedPart,
+  TenantFileStore,
+  TenantImport,
+  WrittenKind,
+} from '../../src/tenant/port/files.ts';
+import { takenAmong, unlessTaken } from './failure.ts';
+import { fromRow, type Row, toRow } from './form.ts';
+import { forms } from './move/all-forms.ts';
+import type { Form } from './move/forms.ts';
+
+type ImportRow = Row<TenantImport>;
+type PartRow = ImportedPart & { readonly _id: string; readonly tenantId: string };
+
+/** Documents of approvals with the changes that exports lack. */
+function withLines(document: Document): Document {
+  const { status } = document;
+  const after = status === 'pending' ? [] : [status === 'timeout' ? 'expired' : 'decided'];
+  const { unannouncedAt: _unannouncedAt, ...rest } = document;
+  return { ...rest, unlined: ['requested', ...after] };
+}
+
+export function mongoTenantFiles(db: Db): TenantFileStore {
+  const imports = db.collection<ImportRow>('tenantImports');
+  const parts = db.collection<PartRow>('tenantImportParts');
+  const tenants: Collection<Document> = db.collection('tenants');
+  const partsOf = (id: string) => ({ _id: { $gte: `${id}/`, $lt: `${id}0` } });
+  const get = async (id: string): Promise<TenantImport | null> => {
+    const row = await imports.findOne({ _id: id });
+    return row && fromRow<TenantImport>(row);
+  };
+
+  return {
+    async begin(request, now, expiresAt) {
+      const { id, tenantId, name, createdAt } = request;
+      const existing = await imports.findOne({ tenantId });
+      if (existing) {
+        const other = fromRow<TenantImport>(existing);
+        // A node that died between the two inserts left no tenant.
+        if (other.id !== id) {
+          if (other.isOpened) return 'taken';
+          await tenants.updateOne({ _id: tenantId as never }, { $min: { removedAt: now } });
+          return 'other';
+        }
+        await unlessTaken(
+          tenants.insertOne({
+            _id: tenantId as never,
+            name,
+            createdAt,
+            suspendedAt: null,
+            removedAt: expiresAt,
+          }),
+        );
+        return other;
+      }
+      if (await tenants.findOne({ _id: tenantId as never })) return 'taken';
+      if (!(await unlessTaken(imports.insertOne(toRow(request))))) return 'other';
+      const tenant = { _id: tenantId as never, name, createdAt, suspendedAt: null, removedAt: expiresAt };
+      return (await unlessTaken(tenants.insertOne(tenant))) ? request : 'other';
+    },
+    get,
+    async write<K extends WrittenKind>(tenantId: string, kind: K, records: readonly MovedRecords[K][]) {
+      if (records.length === 0) return;
+      const { collection, toDocument } = forms[kind] as Form<K>;
+      const documents = records.map(toDocument).map((one) => (kind === 'approvals' ? withLines(one) : one));
+      const target: Collection<Document> = db.collection(collection);
+      const refused = await takenAmong(target.insertMany(documents, { ordered: false }));
+      if (refused.length === 0) return;
+      // An earlier try wrote them. What the tenant's id begins, or is, can be of no other tenant.
+      const ids = refused.map((i) => documents[i]?._id);
+      const own = { _id: { $in: ids.filter((id) => !String(id).includes(tenantId)) }, tenantId };
+      const ours = ids.filter((id) => String(id).includes(tenantId));
+      const stored =
+        (await target.countDocuments(own)) +
+        (await target.countDocuments({ _id: { $in: ours } } as Document));
+      if (stored === new Set(ids).size) return;
+      throw new HubError(
+        'conflict',
+        `Another tenant has an id, an e-mail address or another name of the file's ${kind}. Remove it there first.`,
+      );
+    },
+    async putPart(id, tenantId, part) {
+      const _id = `${id}/${String(part.number).padStart(9, '0')}`;
+      await unlessTaken(parts.insertOne({ _id, tenantId, ...part }));
+    },
+    async parts(id) {
+      const rows = await parts.find(partsOf(id)).sort({ _id: 1 }).toArray();
+      return rows.map(({ _id, tenantId: _tenantId, ...part }) => part);
+    },
+    async open(id) {
+      const stored = await get(id);
+      if (!stored) return 'absent';
+      if (stored.isOpened) return 'exists';
+      const { tenantId, suspendedAt } = stored;
+      const { matchedCount } = await tenants.updateOne(
+        { _id: tenantId as never },
+        { $set: { removedAt: null, suspendedAt } },
+      );
+      if (matchedCount === 0) return 'absent';
+      await imports.updateOne({ _id: id }, { $set: { isOpened: true } });
+      await parts.deleteMany(partsOf(id));
+      return 'created';
+    },
+  };
+}

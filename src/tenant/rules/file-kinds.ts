@@ -1,0 +1,41 @@
+// What a tenant file contains, and how large its parts are.
+import type { RecordKind } from '../../shared/ports/moved-records.ts';
+
+/** Bytes of a member, at most: a part of an import is one. */
+export const maxMemberBytes = 8 << 20;
+
+/**
+ * Kinds of the records in a tenant file, in their order. A kind comes after those that its records name; approvals come
+ * last, because a due one may wake the environment. Runs, statistics and the order of exports follow from the events.
+ */
+export const tenantFileKinds = [
+  'users',
+  'identities',
+  'workspaces',
+  'keys',
+  'serviceAccounts',
+  'serviceTokens',
+  'bundles',
+  'deployments',
+  'signing',
+  'contracts',
+  'libraries',
+  'rules',
+  'settings',
+  'channels',
+  'deliveries',
+  'aiUsage',
+  'agents',
+  'reports',
+  'leftOut',
+  'toolPins',
+  'toolDefinitions',
+  'retentionCounts',
+  'auditHeads',
+  'auditLinks',
+  'events',
+  'approvalArgs',
+  'approvals',
+] as const satisfies readonly RecordKind[];
+
+export type TenantFileKind = (typeof tenantFileKinds)[number];

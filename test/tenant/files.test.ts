@@ -1,0 +1,157 @@
+// Files of tenants, between embedded stores: what they contain, and what an import refuses.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';
+import { eraseTenants } from '../../src/tenant/use-cases/tenants.ts';
+import { aUser, firstPage } from '../conformance/fixtures.ts';
+import { type FilledTenant, fillStore } from '../moved-store.ts';
+import { random } from '../random.ts';
+import { runsOf } from '../runs.ts';
+import { contentOf, dyingAfter, exportOf, importInto, operatorOf, passphrase } from '../tenant-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'reeve-tenant-'));
+const now = Date.now();
+let from: SqliteStore;
+let tenant: FilledTenant;
+let other: FilledTenant;
+let file: readonly Uint8Array[];
+const opened: SqliteStore[] = [];
+
+async function newStore(): Promise<SqliteStore> {
+  const store = await openSqliteInline(join(folder, `${opened.length}.db`));
+  opened.push(store);
+  return store;
+}
+
+const refusal = (code: string) => expect.objectContaining({ code });
+
+beforeAll(async () => {
+  from = await newStore();
+  [tenant, other] = await fillStore(from, { now, sealed: 'sealed', events: 300 });
+  file = await exportOf(operatorOf(from, now), tenant.tenantId);
+});
+afterAll(async () => {
+  for (const store of opened) await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('a tenant file', () => {
+  it('is one gzip stream of JSON lines, without the secrets and without other tenants', () => {
+    const lines = gunzipSync(Buffer.concat(file)).toString().trimEnd().split('\n');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      format: 'reeve-tenant/1',
+      tenant: { id: tenant.tenantId },
+    });
+    const kinds = (JSON.parse(lines.at(-1) ?? '') as { end: { kinds: object } }).end.kinds;
+    expect(Object.values(kinds).reduce((sum, { records }) => sum + records, 0)).toBe(lines.length - 2);
+    const text = lines.join('\n');
+    expect(text).not.toContain(other.tenantId);
+    expect(text).not.toContain(aUser({}).passwordHash);
+    expect(Math.max(...file.map(({ byteLength }) => byteLength))).toBeLessThanOrEqual(8 << 20);
+  });
+
+  it('makes the same tenant on another hub', async () => {
+    const store = await newStore();
+    const { records } = await importInto(operatorOf(store, now), file);
+    expect(records?.events).toBeGreaterThan(300);
+    const [end] = (await store.audit.links(tenant.tenantId, 1, 1e9, 1e9)).slice(-1);
+    const lastLink = (end?.seq ?? 0) - 1;
+    expect(await contentOf(store, tenant.tenantId, lastLink)).toEqual(
+      await contentOf(from, tenant.tenantId, lastLink),
+    );
+    expect(await store.tenants.tenantIds()).toEqual([tenant.tenantId]);
+    // The entries of the import and nothing else follow the signed head.
+    expect(JSON.parse(end?.body ?? '{}')).toMatchObject({ action_type: 'tenant.imported' });
+    expect(await store.keys.byHash(tenant.keyHash)).not.toBeNull();
+    const { agents, events } = await store.tenantRecords.figures(tenant.tenantId);
+    expect({ agents, events }).toMatchObject({ agents: 1, events: records?.events });
+  });
+
+  it('can be sent again from any part on', async () => {
+    const operator = operatorOf(await newStore(), now);
+    const [head, ...parts] = file;
+    const first = await operator.imports.begin(head ?? new Uint8Array(), passphrase);
+    await operator.imports.put(first.id, 1, parts[0] ?? new Uint8Array());
+    const again = await operator.imports.begin(head ?? new Uint8Array(), passphrase);
+    expect(again.id).toBe(first.id);
+    await expect(operator.imports.commit(first.id)).rejects.toEqual(refusal('conflict'));
+    for (const [i, part] of parts.entries()) await operator.imports.put(first.id, i + 1, part);
+    expect((await operator.imports.commit(first.id)).records).not.toBeNull();
+    expect((await operator.imports.commit(first.id)).records).toBeNull();
+  });
+});
+
+describe('an import', () => {
+  it('that is killed anywhere ends in the same tenant when it is repeated', async () => {
+    const chance = random('kills');
+    const whole = await newStore();
+    await importInto(operatorOf(whole, now), file);
+    const expected = await contentOf(whole, tenant.tenantId, 5);
+    for (let run = 0; run < runsOf(100, 4); run++) {
+      const store = await newStore();
+      const dying = dyingAfter(store, chance.int(60), chance.int(2) === 0);
+      await importInto(operatorOf(dying, now), file).catch((error) => expect(error.message).toBe('killed'));
+      await importInto(operatorOf(store, now), file);
+      expect(await contentOf(store, tenant.tenantId, 5)).toEqual(expected);
+    }
+  });
+
+  it('that is not committed within 24 hours goes', async () => {
+    const store = await newStore();
+    const operator = operatorOf(store, now);
+    const { id } = await operator.imports.begin(file[0] ?? new Uint8Array(), passphrase);
+    for (const [i, part] of file.slice(1).entries()) await operator.imports.put(id, i + 1, part);
+    expect(await eraseTenants(store, operator.clock)).toBe(0);
+    operator.clock.advance(24 * 3_600_000 + 60_000);
+    for (let turn = 0; turn < 1000; turn++) if ((await eraseTenants(store, operator.clock)) === 0) break;
+    expect(await store.tenantRecords.get(tenant.tenantId)).toBeNull();
+    expect(await store.keys.byHash(tenant.keyHash)).toBeNull();
+    await expect(operator.imports.commit(id)).rejects.toEqual(refusal('not_found'));
+    expect((await importInto(operator, file)).records).not.toBeNull();
+  });
+
+  it('refuses any changed byte, and nothing can be seen of it', async () => {
+    const operator = operatorOf(await newStore(), now);
+    const chance = random('tenant-file');
+    for (let run = 0; run < runsOf(200); run++) {
+      const number = chance.int(file.length);
+      const bytes = Buffer.from(file[number] ?? []);
+      const at = chance.int(bytes.length);
+      bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << chance.int(8)), at);
+      const changed = file.map((part, i) => (i === number ? bytes : part));
+      await expect(importInto(operator, changed), `part ${number}, byte ${at}`).rejects.toEqual(
+        refusal('unprocessable'),
+      );
+    }
+    expect(await operator.tenants.list(10, null)).toEqual({ items: [], next: null });
+    await expect(operator.tenants.get(tenant.tenantId)).rejects.toEqual(refusal('not_found'));
+    expect(await operator.store.tenants.tenantIds()).toEqual([]);
+    expect((await operator.store.tenantRecords.closed()).map(({ id }) => id)).toEqual([tenant.tenantId]);
+  });
+
+  it('refuses a part in the place of another, a file without its end, and another passphrase', async () => {
+    const operator = operatorOf(await newStore(), now);
+    const [head = new Uint8Array(), ...parts] = file;
+    await expect(operator.imports.begin(head, 'another passphrase')).rejects.toEqual(
+      refusal('unprocessable'),
+    );
+    const { id } = await operator.imports.begin(head, passphrase);
+    await expect(operator.imports.put(id, 2, parts[0] ?? head)).rejects.toEqual(refusal('unprocessable'));
+    for (const [i, part] of parts.slice(0, -1).entries()) await operator.imports.put(id, i + 1, part);
+    await expect(operator.imports.commit(id)).rejects.toEqual(refusal('conflict'));
+  });
+
+  it('refuses a tenant that is there, and an e-mail address of another tenant', async () => {
+    await expect(importInto(operatorOf(from, now), file)).rejects.toEqual(refusal('conflict'));
+    const operator = operatorOf(await newStore(), now);
+    const [filled] = await fillStore(operator.store as SqliteStore, { now, sealed: 'sealed', events: 1 });
+    const {
+      items: [user],
+    } = await from.tenants.users(tenant.tenantId, firstPage);
+    await operator.store.tenants.addUser(aUser({ tenantId: filled.tenantId, email: user?.email ?? '' }));
+    await expect(importInto(operator, file)).rejects.toEqual(refusal('conflict'));
+  });
+});
