@@ -81,6 +81,7 @@ describe('a tenant file', () => {
     for (const [i, part] of parts.entries()) await operator.imports.put(first.id, i + 1, part);
     expect((await operator.imports.commit(first.id)).records).not.toBeNull();
     expect((await operator.imports.commit(first.id)).records).toBeNull();
+    expect(await operator.store.tenantFiles.get(first.id)).toMatchObject({ isOpened: true, sealedKey: '' });
   });
 });
 
